@@ -47,9 +47,15 @@ fn write(root: &Path, name: &str, body: &str) {
     fs::write(root.join(name).join("SKILL.md"), text(name, body)).unwrap();
 }
 
+/// Returns `options` with a change.
+fn changed<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut options);
+    options
+}
+
 /// Options whose batches are long enough that a slow machine does not split what belongs together.
 fn patient() -> ReloadOptions {
-    ReloadOptions { debounce: Duration::from_millis(400), ..ReloadOptions::default() }
+    changed(ReloadOptions::default(), |options| options.debounce = Duration::from_millis(400))
 }
 
 fn open(root: &Path, options: ReloadOptions) -> (Registry, Watcher) {
@@ -400,7 +406,8 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
 
 #[test]
 fn polling_sees_changes() {
-    let options = ReloadOptions { poll: Duration::from_millis(20), ..ReloadOptions::of(ReloadMode::Poll) };
+    let options =
+        changed(ReloadOptions::of(ReloadMode::Poll), |options| options.poll = Duration::from_millis(20));
     let library = Library::new(options);
     assert_eq!(library.watcher.state()[0].following, FollowMethod::Polling(PollReason::Chosen));
     write(&library.root(), "gamma", "# Gamma");
@@ -418,8 +425,10 @@ fn polling_sees_changes() {
 
 #[test]
 fn a_library_over_the_watch_budget_is_polled_and_reported() {
-    let options =
-        ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
+    let options = changed(ReloadOptions::default(), |options| {
+        options.max_watches = 2;
+        options.poll = Duration::from_millis(20);
+    });
     let library = Library::new(options);
     let state = library.watcher.state();
     let FollowMethod::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
@@ -445,7 +454,8 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
     };
     let providers = vec![provider("large", &large), provider("small", &small)];
     let registry = pollster::block_on(Registry::open(providers, Policy::default())).unwrap();
-    let watcher = registry.watch(ReloadOptions { max_watches: 10, ..ReloadOptions::default() }).unwrap();
+    let watcher =
+        registry.watch(changed(ReloadOptions::default(), |options| options.max_watches = 10)).unwrap();
     assert!(watcher.wait_ready(DEADLINE));
     let state = watcher.state();
     assert!(matches!(state[0].following, FollowMethod::Polling(PollReason::Budget { .. })), "{state:?}");
@@ -456,7 +466,7 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
 fn newest_has_all_earlier_writes() {
     // The batch would stay open for a minute; `newest` does not wait for it.
     let library =
-        Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
+        Library::new(changed(ReloadOptions::default(), |options| options.debounce = Duration::from_secs(60)));
     for index in 0..20 {
         write(&library.root(), &format!("skill-{index:02}"), "# Fresh");
         let newest = pollster::block_on(library.registry.newest());
@@ -474,7 +484,7 @@ fn newest_has_all_earlier_writes() {
 #[test]
 fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
     let library =
-        Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
+        Library::new(changed(ReloadOptions::default(), |options| options.debounce = Duration::from_secs(60)));
     let (root, session) = (library.root(), library.session());
     fs::write(root.join("alpha/notes.md"), "Notes of alpha.").unwrap();
     let file = || {
@@ -513,10 +523,9 @@ fn concurrent_calls_of_newest_see_their_own_writes() {
 
 #[test]
 fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
-    let library = Library::new(ReloadOptions {
-        cooldown: Duration::from_secs(3_600),
-        ..ReloadOptions::of(ReloadMode::Lazy)
-    });
+    let library = Library::new(changed(ReloadOptions::of(ReloadMode::Lazy), |options| {
+        options.cooldown = Duration::from_secs(3_600)
+    }));
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
     let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
@@ -524,7 +533,7 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
     assert_eq!(block_on(session.delta()).text, "");
     let _watcher = library
         .registry
-        .watch(ReloadOptions { cooldown: Duration::ZERO, ..ReloadOptions::of(ReloadMode::Lazy) })
+        .watch(changed(ReloadOptions::of(ReloadMode::Lazy), |options| options.cooldown = Duration::ZERO))
         .unwrap();
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta"], "nobody used it yet");
     block_on(session.call("load_skill", &serde_json::json!({"name": "alpha"})));

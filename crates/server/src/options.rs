@@ -98,6 +98,7 @@ impl fmt::Debug for Notices {
 
 /// Options of a server.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ServerOptions {
     /// The name of the server.
     pub name: String,

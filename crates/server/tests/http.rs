@@ -11,7 +11,7 @@ use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{ErrorKind, Server, Stop};
 use serde_json::{Map, Value, json};
 
-use crate::world::{Http, MODERN, TIMEOUT, World, event, watched, with_meta};
+use crate::world::{Http, MODERN, TIMEOUT, World, changed, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
@@ -114,7 +114,8 @@ fn headers_that_contradict_the_body_are_refused() {
 fn invalid_bodies_and_media_types_are_refused() {
     let world = World::new();
     let limits = Limits { body_bytes: 10_000, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     for (body, code) in [("not json", "-32700"), ("", ""), ("[]", "-32600"), ("{\"id\":1}", "-32600")] {
         let (status, answer) = http.ask("POST", "/mcp", &JSON, body);
         assert!(status == 400 && answer.contains(code), "{body}: {answer}");
@@ -195,8 +196,10 @@ fn refusals_say_what_to_do_in_one_line() {
 fn foreign_origins_and_hosts_are_refused() {
     let world = World::new();
     let origins = vec!["https://app.test".to_owned()];
-    let http =
-        Http::start(&world.server(), HttpOptions { allowed_origins: origins, ..HttpOptions::default() });
+    let http = Http::start(
+        &world.server(),
+        changed(HttpOptions::default(), |options| options.allowed_origins = origins),
+    );
     for path in ["/mcp", "/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"] {
         assert_eq!(http.ask("GET", path, &[("Origin", "http://evil.test")], "").0, 403, "{path}");
         assert_eq!(http.ask("GET", path, &[("Host", "evil.test")], "").0, 403, "{path}");
@@ -219,7 +222,7 @@ fn a_public_address_needs_a_token() {
     let world = World::new();
     let server = world.server();
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let options = HttpOptions { address: address.parse().unwrap(), ..HttpOptions::default() };
+        let options = changed(HttpOptions::default(), |options| options.address = address.parse().unwrap());
         assert_eq!(server.bind_http(options).err().unwrap().kind(), ErrorKind::TokenNeeded);
     }
 }
@@ -229,7 +232,8 @@ fn slow_request_heads_and_bodies_time_out() {
     let world = World::new();
     let time = Duration::from_millis(300);
     let limits = Limits { head_time: time, body_time: time, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let started = Instant::now();
     let host = http.address;
     let slow_body = format!(
@@ -251,7 +255,8 @@ fn slow_request_heads_and_bodies_time_out() {
 fn connections_over_the_limit_get_503_except_for_health_checks() {
     let world = World::new();
     let limits = Limits { connections: 4, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let idle: Vec<_> = (0..4).map(|_| http.connect()).collect();
     // The server may not have taken all of them yet.
     let turned_away = (0..50).any(|_| {
@@ -274,7 +279,8 @@ fn connections_over_the_limit_get_503_except_for_health_checks() {
 fn health_checks_are_answered_despite_many_idle_connections() {
     let world = World::new();
     let limits = Limits { connections: 2, head_time: Duration::from_secs(15), ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
     let is_answered = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
@@ -287,7 +293,8 @@ fn health_checks_are_answered_despite_many_idle_connections() {
 fn event_streams_and_sessions_are_limited() {
     let world = World::new();
     let limits = Limits { streams: 2, sessions: 2, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
         let params = with_meta(json!({"notifications": {"toolsListChanged": true}}));
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
@@ -533,7 +540,8 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let post = |more: &[(&str, &str)], body: &str| {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)
@@ -566,7 +574,8 @@ fn sessions_are_limited_with_any_headers() {
 fn open_event_streams_do_not_block_calls() {
     let world = World::new();
     let limits = Limits { streams: 1, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let session = initialized_session(&http);
     let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", session.as_str())];
     let mut waiting = http.connect();
@@ -592,7 +601,7 @@ fn two_agents_cannot_share_a_token() {
     let world = World::new();
     let token = |agent: Option<&str>| Token::new("0123456789abcdef", agent.map(str::to_owned), "").unwrap();
     let tokens = vec![token(None), token(Some("narrow"))];
-    let options = HttpOptions { tokens, ..HttpOptions::default() };
+    let options = changed(HttpOptions::default(), |options| options.tokens = tokens);
     let error = world.server().bind_http(options).err().unwrap();
     assert_eq!((error.kind(), error.subject()), (ErrorKind::TokenTwice, Some("narrow")));
 }
@@ -602,7 +611,8 @@ fn a_client_that_does_not_read_is_disconnected() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
     let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let mut deaf = http.connect();
     let path = "/.well-known/agent-skills/alpha/assets/big.txt";
     deaf.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
@@ -620,7 +630,7 @@ fn a_client_that_does_not_read_is_disconnected() {
 fn shutdown_answers_requests_sent_before_it() {
     let world = World::new();
     let server = world.server();
-    let options = HttpOptions { address: "127.0.0.1:0".parse().unwrap(), ..HttpOptions::default() };
+    let options = changed(HttpOptions::default(), |options| options.address = "127.0.0.1:0".parse().unwrap());
     let bound = server.bind_http(options).unwrap();
     let (address, stop) = (bound.address(), Stop::new());
     let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
@@ -643,7 +653,13 @@ fn shutdown_accepts_no_more_connections_than_the_limit() {
     let world = World::new();
     let limits = Limits { connections: 1, ..Limits::default() };
     let address = "127.0.0.1:0".parse().unwrap();
-    let bound = world.server().bind_http(HttpOptions { address, limits, ..HttpOptions::default() }).unwrap();
+    let bound = world
+        .server()
+        .bind_http(changed(HttpOptions::default(), |options| {
+            options.address = address;
+            options.limits = limits;
+        }))
+        .unwrap();
     let (address, stop) = (bound.address(), Stop::new());
     let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let asking: Vec<TcpStream> = (0..50)

@@ -3,7 +3,7 @@
 use repertoire_server::{ServerOptions, Switch};
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, watched, with_meta};
+use crate::world::{Client, World, changed, watched, with_meta};
 
 const TOOLS: &str = "notifications/tools/list_changed";
 const PROMPTS: &str = "notifications/prompts/list_changed";
@@ -127,11 +127,10 @@ async fn broken_and_removed_skills_are_not_served() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_that_are_switched_off_are_not_announced() {
     let world = World::new();
-    let server = world.server_with(ServerOptions {
-        tools: Switch::Off,
-        extension: Switch::Off,
-        ..ServerOptions::default()
-    });
+    let server = world.server_with(changed(ServerOptions::default(), |options| {
+        options.tools = Switch::Off;
+        options.extension = Switch::Off;
+    }));
     let mut client = Client::start(&server, None);
     let wanted = json!({"promptsListChanged": true, "toolsListChanged": true, "resourcesListChanged": true});
     let params = with_meta(json!({"notifications": wanted}));

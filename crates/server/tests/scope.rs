@@ -6,7 +6,7 @@ use repertoire_server::ServerOptions;
 use repertoire_server::http::{HttpOptions, Token};
 use serde_json::json;
 
-use crate::world::{Client, Http, World};
+use crate::world::{Client, Http, World, changed};
 
 fn agent(name: &str, allow: &str) -> Agent {
     let mut agent = Agent::new(name);
@@ -47,7 +47,7 @@ fn a_token_selects_the_agent() {
     let (all, narrow) = ("all-0123456789abcdef", "narrow-0123456789abcdef");
     let tokens =
         vec![Token::new(all, None, "").unwrap(), Token::new(narrow, Some("narrow".to_owned()), "").unwrap()];
-    let http = Http::start(&server, HttpOptions { tokens, ..HttpOptions::default() });
+    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.tokens = tokens));
     let listed = |token: Option<&str>| {
         let bearer = token.map(|token| format!("Bearer {token}"));
         let headers: Vec<(&str, &str)> =
@@ -84,7 +84,7 @@ fn a_session_belongs_to_its_token() {
     let server = world.server();
     let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");
     let tokens = vec![Token::new(one, None, "").unwrap(), Token::new(two, None, "").unwrap()];
-    let http = Http::start(&server, HttpOptions { tokens, ..HttpOptions::default() });
+    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.tokens = tokens));
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();

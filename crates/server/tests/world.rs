@@ -20,6 +20,12 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub const MODERN: &str = "2026-07-28";
 
+/// Returns `options` with a change.
+pub fn changed<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut options);
+    options
+}
+
 /// A library of skills.
 pub struct World {
     directory: tempfile::TempDir,
@@ -81,7 +87,7 @@ impl World {
         session: repertoire::SessionOptions,
         equip: impl FnOnce(LibraryBuilder) -> LibraryBuilder,
     ) -> Server {
-        let options = ServerOptions { version: "0.0.0".to_owned(), ..ServerOptions::default() };
+        let options = changed(ServerOptions::default(), |options| options.version = "0.0.0".to_owned());
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let builder = Library::builder()
             .provider(Arc::new(provider))
@@ -92,16 +98,14 @@ impl World {
 
     pub fn server_under(&self, options: ServerOptions, agents: Vec<Agent>, policy: Policy) -> Server {
         let notices = Arc::clone(&self.notices);
-        let options = ServerOptions {
-            version: "0.0.0".to_owned(),
-            notices: Notices::new(move |notice| {
-                if let Notice::Withheld { skill, reasons, .. } = notice {
-                    let rules = reasons.iter().map(|reason| reason.rule.as_str()).collect::<Vec<_>>();
-                    notices.lock().unwrap().push(format!("{skill}: {}", rules.join(" ")));
-                }
-            }),
-            ..options
-        };
+        let mut options = options;
+        options.version = "0.0.0".to_owned();
+        options.notices = Notices::new(move |notice| {
+            if let Notice::Withheld { skill, reasons, .. } = notice {
+                let rules = reasons.iter().map(|reason| reason.rule.as_str()).collect::<Vec<_>>();
+                notices.lock().unwrap().push(format!("{skill}: {}", rules.join(" ")));
+            }
+        });
         fs::create_dir_all(self.root().join("skills")).unwrap();
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let mut builder = Library::builder()
@@ -246,7 +250,7 @@ pub struct Http {
 
 impl Http {
     pub fn start(server: &Server, options: HttpOptions) -> Self {
-        let options = HttpOptions { address: "127.0.0.1:0".parse().unwrap(), ..options };
+        let options = changed(options, |options| options.address = "127.0.0.1:0".parse().unwrap());
         let bound = server.bind_http(options).unwrap();
         let (address, stop) = (bound.address(), Stop::new());
         let stopper = stop.clone();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use repertoire::{Library, Registry, Watcher};
-use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
@@ -144,19 +144,14 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
     let tools = switch(settings.mcp_tools && !args.no_tools);
     let teller = NoticeWriter::new(tools);
-    ServerOptions {
-        tools,
-        extension: switch(settings.mcp_extension && !args.no_extension),
-        result: args
-            .result
-            .as_deref()
-            .and_then(ResultForm::parse)
-            .or_else(|| ResultForm::parse(settings.mcp_result.as_str()))
-            .unwrap_or_default(),
-        instructions_tokens: settings.mcp_instructions,
-        notices: Notices::new(move |notice| teller.tell(notice)),
-        ..ServerOptions::default()
-    }
+    let result = args.result.as_deref().and_then(ResultForm::parse);
+    let mut options = ServerOptions::default();
+    options.tools = tools;
+    options.extension = switch(settings.mcp_extension && !args.no_extension);
+    options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
+    options.instructions_tokens = settings.mcp_instructions;
+    options.notices = Notices::new(move |notice| teller.tell(notice));
+    options
 }
 
 /// Returns the options of HTTP, from the flags, the configuration and the environment.
@@ -164,12 +159,12 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     let settings = &context.settings;
     let both = |flags: &[String], settings: &[String]| [flags, settings].concat();
     let tokens: Vec<Token> = tokens::read(context, args.token_file.as_deref(), args.agent.as_deref())?;
-    Ok(HttpOptions {
-        address: address::parse(address)?,
-        allowed_hosts: both(&args.allow_host, &settings.http_hosts),
-        allowed_origins: both(&args.allow_origin, &settings.http_origins),
-        agent: args.agent.clone(),
-        tokens,
-        limits: Limits { connections: settings.http_connections, ..Limits::default() },
-    })
+    let mut options = HttpOptions::default();
+    options.address = address::parse(address)?;
+    options.allowed_hosts = both(&args.allow_host, &settings.http_hosts);
+    options.allowed_origins = both(&args.allow_origin, &settings.http_origins);
+    options.agent = args.agent.clone();
+    options.tokens = tokens;
+    options.limits.connections = settings.http_connections;
+    Ok(options)
 }

@@ -39,16 +39,15 @@ impl Context {
             directory: request.scripts.directory || self.settings.exec.scripts_read,
             ..request.scripts
         };
-        let options = ExecutorOptions {
-            trust: self.trust_levels(),
-            approver: request.approver,
-            directory: Some(self.env.working_directory().to_owned()),
-            repository: discovery::repository_root(self.env.working_directory(), self.env.home().as_deref()),
-            scripts,
-            variables: with_user(Env::all()),
-            protected: self.own_places(),
-            ..ExecutorOptions::new(self.state()?)
-        };
+        let directory = self.env.working_directory();
+        let mut options = ExecutorOptions::new(self.state()?);
+        options.trust = self.trust_levels();
+        options.approver = request.approver;
+        options.directory = Some(directory.to_owned());
+        options.repository = discovery::repository_root(directory, self.env.home().as_deref());
+        options.scripts = scripts;
+        options.variables = with_user(Env::all());
+        options.protected = self.own_places();
         Ok(Arc::new(Executor::new(sandbox, options)))
     }
 

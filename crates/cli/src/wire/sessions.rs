@@ -83,11 +83,10 @@ impl Context {
     /// Returns the options of the event log, unless it is turned off or there is no state directory.
     pub(crate) fn events(&self) -> Option<JsonlOptions> {
         let directory = self.settings.events_jsonl.then(|| self.env.state_directory())??;
-        Some(JsonlOptions {
-            directory,
-            max_bytes: self.settings.events_max_bytes as u64,
-            keep: self.settings.events_keep,
-        })
+        let mut options = JsonlOptions::new(directory);
+        options.max_bytes = self.settings.events_max_bytes as u64;
+        options.keep = self.settings.events_keep;
+        Some(options)
     }
 
     /// Returns the event sinks of a session.

@@ -49,6 +49,7 @@ impl Default for Limits {
 
 /// Options of the HTTP server.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HttpOptions {
     /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,

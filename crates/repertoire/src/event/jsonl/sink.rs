@@ -18,6 +18,7 @@ const LOCK: &str = "events.lock";
 
 /// The directory of the event files, and how much of them is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JsonlOptions {
     /// The directory of the files; it is made with the first event.
     pub directory: PathBuf,

@@ -36,6 +36,7 @@ impl ReloadMode {
 
 /// Options of following a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReloadOptions {
     /// The way in which changes are noticed.
     pub mode: ReloadMode,
