@@ -11,7 +11,7 @@ mod table;
 
 pub(crate) use consent::Consent;
 pub(crate) use escape::{escape, escape_lines};
-pub(crate) use output::Ui;
+pub(crate) use output::{Ui, confirm};
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::Style;

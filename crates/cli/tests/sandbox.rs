@@ -79,7 +79,16 @@ impl Sandbox {
     }
 
     fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
+        self.program_in(env!("CARGO_BIN_EXE_rep"), directory, arguments)
+    }
+
+    /// Returns the command of another program in the project.
+    pub(crate) fn other(&self, program: &str, arguments: &[&str]) -> Command {
+        self.program_in(program, &self.project(), arguments)
+    }
+
+    fn program_in(&self, program: &str, directory: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("HOME", self.home())

@@ -27,7 +27,7 @@ fn approve_shows_capabilities_first() {
     tools (project:.agents/skills) in [DIR]/project/.agents/skills/tools
     sha256:4c116bd6189dd12ee5e74d343557296406537cdf0f3d29a3a1fa28540699ca3c
 
-    Its tools, each in a sandbox:
+    Its tools, each in a sandbox unless the line says otherwise:
       fetch: runs the command `echo`
       fetch: uses the network
       fetch: reads the environment variable TOKEN
@@ -92,7 +92,7 @@ fn approve_shows_changes_since_the_last_approval() {
     tools (project:.agents/skills) in [DIR]/project/.agents/skills/tools
     sha256:140a64c1580b7c39478d8766ee392107fa797945fe258ed58f3c56ef4c71f639
 
-    Its tools, each in a sandbox:
+    Its tools, each in a sandbox unless the line says otherwise:
       fetch: runs the command `echo`
       fetch: uses the network
       save: runs the command `echo`

@@ -366,3 +366,62 @@ fn a_home_directory_as_a_whole_is_nothing_to_write_to() {
         assert!(sandbox.home().join("part/made").exists(), "{name}");
     }
 }
+
+/// Runs the command in its arguments on a terminal, answers `y`, and prints what the terminal shows.
+const ON_TERMINAL: &str = "\
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+os.write(terminal, b'y\\n')
+shown = b''
+while True:
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+#[cfg(unix)]
+#[test]
+fn a_push_shows_its_command_on_the_terminal_and_runs_on_the_host() {
+    let mut sandbox = with_tools();
+    sandbox.write(
+        ".agents/skills/publish/schema.json",
+        r#"[{"name": "push", "description": "Pushes.", "host": "git push"}]"#,
+    );
+    sandbox.write(".agents/skills/publish/SKILL.md", skill("publish", "# Publish\n"));
+    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        sandbox.set(name, "someone");
+    }
+    let script = "git init --quiet --initial-branch main . && git init --quiet --bare ../remote.git && \
+        git remote add origin ../remote.git && git add . && git commit --quiet --message one";
+    assert!(sandbox.other("sh", &["-c", script]).status().unwrap().success());
+    sandbox.run(&["approve", "publish", "--yes"]);
+    let refused = run(&sandbox, &["publish", "push", "--sandbox", "none"]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("a person approves every call"),
+        "{}",
+        refused.stderr
+    );
+    let by_name = sandbox.run(&["approve", "publish", "--tool", "push", "--yes"]);
+    assert!(
+        by_name.code == 2 && by_name.stderr.contains("none that can be approved by name"),
+        "{}",
+        by_name.stderr
+    );
+    let rep = env!("CARGO_BIN_EXE_rep");
+    let arguments = ["-c", ON_TERMINAL, rep, "run", "publish", "push", "--sandbox", "none"];
+    let output = sandbox.other("python3", &arguments).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let command = "git push --no-follow-tags --recurse-submodules=no --set-upstream origin refs/heads/main:refs/heads/main";
+    assert!(output.status.success() && shown.contains(command), "{shown}");
+    let mut there =
+        sandbox.other("git", &["-C", "../remote.git", "rev-parse", "--verify", "refs/heads/main"]);
+    assert!(there.status().unwrap().success());
+}

@@ -129,12 +129,16 @@ fn named(
     capabilities: &Capabilities,
     holding: Option<&Approval>,
 ) -> Result<Vec<String>, CliError> {
-    let asking: Vec<&str> =
-        capabilities.tools().filter(|(_, needs): &(&str, &Needs)| needs.ask).map(|(name, _)| name).collect();
+    let asking: Vec<&str> = capabilities
+        .tools()
+        .filter(|(_, needs): &(&str, &Needs)| needs.ask && needs.host.is_none())
+        .map(|(name, _)| name)
+        .collect();
     if let Some(other) = args.tools.iter().find(|name| !asking.contains(&name.as_str())) {
         let error = CliError::usage(format!("`{}` has no tool `{other}` with `\"ask\": true`", args.name));
         return Err(match asking.as_slice() {
-            [] => error.hint("it has none; without --tool, all its tools are approved"),
+            [] => error
+                .hint("it has none that can be approved by name; without --tool, all its tools are approved"),
             names => error.hint(format!("these do: {}", names.join(", "))),
         });
     }
@@ -165,7 +169,7 @@ fn show(
     ui.write_planned(Some(Style::Faint), &approval.digest.to_string())?;
     ui.write_planned(None, "")?;
     if approval.capabilities.tools().next().is_some() {
-        ui.write_planned(None, "Its tools, each in a sandbox:")?;
+        ui.write_planned(None, "Its tools, each in a sandbox unless the line says otherwise:")?;
         for line in approval.capabilities.lines() {
             ui.write_planned(None, &format!("  {line}"))?;
         }

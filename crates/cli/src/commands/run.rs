@@ -1,6 +1,6 @@
 //! `rep run`.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Style, Ui, confirm, escape};
 use crate::wire::{Context, ExecRequest};
 use repertoire::config::SandboxChoice;
 
@@ -69,14 +69,29 @@ pub(crate) struct RunArgs {
     script_args: Vec<String>,
 }
 
-/// The approver of the one call that the user consented to.
+/// Asks on the terminal about a call that needs the consent of a person.
 #[derive(Debug)]
-struct ConsentedCall;
+struct TerminalApprover;
 
-impl Approver for ConsentedCall {
+impl Approver for TerminalApprover {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        let verdict = if request.call.is_some() { Verdict::Once } else { Verdict::Unasked };
-        Box::pin(async move { verdict })
+        Box::pin(async move {
+            let Some((tool, given)) = &request.call else { return Verdict::Unasked };
+            let (tool, given) = (escape(tool), escape(given));
+            let skill = escape(&request.approval.name);
+            let question = if request.is_on_host {
+                format!(
+                    "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
+                )
+            } else {
+                format!("{tool} of {skill} asks before every call. Run it with {given}?")
+            };
+            match confirm(&mut io::stderr(), &question) {
+                Ok(true) => Verdict::Once,
+                Ok(false) => Verdict::Refused,
+                Err(_) => Verdict::Unasked,
+            }
+        })
     }
 }
 
@@ -84,17 +99,15 @@ impl Approver for ConsentedCall {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
-    let approver: Option<Arc<dyn Approver>> = match consented(ui, context, args)? {
-        true => Some(Arc::new(ConsentedCall)),
-        false => None,
-    };
+    let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover) as Arc<dyn Approver>);
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let options = context.session_options(Some(Render::Markdown.as_str()));
     let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
-    // It reports an unknown name, too.
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
+        // The error of an unknown name suggests others.
+        context.open()?.find(&args.skill)?;
         return write(ui, context, args, &session, &loaded);
     }
     let interrupted = end_when_interrupted(executor)?;
@@ -131,7 +144,7 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
         let mut arguments = json!({"skill": args.skill, "path": path, "args": args.script_args});
         if args.stdin {
             let mut text = String::new();
-            let read = std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_string(&mut text);
+            let read = io::stdin().lock().take(MAX_INPUT_BYTES).read_to_string(&mut text);
             read.map_err(|error| CliError::usage("cannot read standard input as text").because(error))?;
             arguments["stdin"] = text.into();
         }
@@ -144,30 +157,6 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
         return Err(CliError::usage("`--args` is no JSON object").hint(OBJECT));
     }
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
-}
-
-/// Asks for consent if the tool needs it for every call.
-fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, CliError> {
-    let Some(name) = &args.tool else { return Ok(false) };
-    let library = context.open()?;
-    let entry = library.find(&args.skill)?;
-    let toolbox = pollster::block_on(library.registry.toolbox(entry));
-    if !toolbox.get(name).is_some_and(|tool| tool.needs.ask) {
-        return Ok(false);
-    }
-    let is_named = context.approvals()?.find(entry)?.is_some_and(|approval| approval.tools.contains(name));
-    if is_named {
-        return Ok(false);
-    }
-    let given = escape(args.args.as_deref().unwrap_or("{}")).into_owned();
-    let question =
-        format!("{} of {} asks before every call. Run it with {given}?", escape(name), entry.name());
-    match ui.consent(&question, false)? {
-        Consent::Given => Ok(true),
-        Consent::Refused => Err(CliError::no("nothing was run")),
-        // The answer of the tool has the hint.
-        Consent::Unasked => Ok(false),
-    }
 }
 
 /// Returns the errors in the tools that the skill declares, if there are any.

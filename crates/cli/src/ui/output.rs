@@ -129,10 +129,15 @@ impl Ui {
     /// Asks a yes-or-no question; anything but yes is no.
     pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
         self.flush()?;
-        write!(self.err, "{question} [y/N] ")?;
-        self.err.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        confirm(&mut self.err, question)
     }
+}
+
+/// Asks a yes-or-no question on `terminal`; anything but yes is no.
+pub(crate) fn confirm(terminal: &mut impl Write, question: &str) -> io::Result<bool> {
+    write!(terminal, "{question} [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

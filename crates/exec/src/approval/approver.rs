@@ -31,8 +31,10 @@ pub struct ApprovalRequest {
     pub approval: Approval,
     /// The difference to the previous approval, if there was one.
     pub difference: Option<Difference>,
-    /// The name and arguments of the call, for a tool that asks before every call.
+    /// The tool and the arguments of the call, for a tool that asks before every call. For a command of the host, its command line.
     pub call: Option<(String, String)>,
+    /// `true` if the call runs outside of the sandbox as the user. Such an approval is never kept.
+    pub is_on_host: bool,
 }
 
 /// The answer to a request.
@@ -40,7 +42,7 @@ pub struct ApprovalRequest {
 pub enum Verdict {
     /// Approved for this call only.
     Once,
-    /// Approved until the skill changes.
+    /// Approved until the skill changes. For a call outside of the sandbox it counts as [`Verdict::Once`].
     Always,
     /// Refused.
     Refused,

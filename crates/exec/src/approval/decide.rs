@@ -46,11 +46,12 @@ impl ApprovalRules<'_> {
             }
         }
         let Some((tool, arguments)) = wanted.tool.filter(|(tool, _)| tool.needs.ask) else { return Ok(None) };
-        if holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
+        let is_on_host = tool.needs.host.is_some();
+        if !is_on_host && holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
             return Ok(None);
         }
         let verdict = self.ask(wanted, holding, Some((tool.name.clone(), arguments.to_owned()))).await?;
-        Ok(objection(verdict, RunRefusal::Asks))
+        Ok(objection(verdict, if is_on_host { RunRefusal::EachCall } else { RunRefusal::Asks }))
     }
 
     /// Asks the approver, and stores an approval that is to last.
@@ -72,9 +73,10 @@ impl ApprovalRules<'_> {
         tools.dedup();
         let approval = Approval::now(wanted.entry, wanted.bundle, wanted.capabilities.clone(), tools);
         let difference = known.map(|known| known.difference(&approval));
-        let request = ApprovalRequest { approval, difference, call };
+        let is_on_host = call.is_some() && wanted.tool.is_some_and(|(tool, _)| tool.needs.host.is_some());
+        let request = ApprovalRequest { approval, difference, call, is_on_host };
         let verdict = approver.ask(&request).await;
-        if verdict == Verdict::Always {
+        if verdict == Verdict::Always && !is_on_host {
             self.approvals.keep(request.approval)?;
         }
         Ok(verdict)

@@ -11,6 +11,8 @@ mod scratch_repository;
 pub mod settings;
 #[cfg(unix)]
 mod transfer;
+#[cfg(unix)]
+mod user_git;
 
 #[cfg(unix)]
 pub(crate) use repository::Repository;
@@ -18,3 +20,5 @@ pub(crate) use repository::Repository;
 pub(crate) use scratch_repository::ScratchRepository;
 #[cfg(unix)]
 pub(crate) use transfer::transfer;
+#[cfg(unix)]
+pub(crate) use user_git::UserGit;

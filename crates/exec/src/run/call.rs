@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 use super::command::{SkillCopy, UV};
 use super::executor::Executor;
 use super::grants::{CreatedPaths, grants};
+use super::host_command::{self, HostCall};
+use super::jobs::{CancelOnDrop, is_ending};
 use super::outcome::{self, ResultFormat};
 use super::skill_copy;
 use crate::approval::decide::{ApprovalRules, RunRequest};
@@ -35,11 +37,26 @@ pub(super) async fn run_tool(
 ) -> Result<ToolRun, FaultKind> {
     expect_arguments(tool, arguments)?;
     let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
-    let written = Value::Object(arguments.clone()).to_string();
+    // The person who approves a command of the host sees the command, which takes no arguments.
+    let host = match tool.needs.host {
+        Some(command) => Some(HostCall::resolve(executor, command).await?),
+        None => None,
+    };
+    let written =
+        host.as_ref().map_or_else(|| Value::Object(arguments.clone()).to_string(), ToString::to_string);
     let prepared = prepare(caller.registry, executor, caller.entry, Some((&tool.name, &written))).await?;
     // The approved declaration counts, not the one from when the skill was loaded.
     let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
     expect_arguments(tool, arguments)?;
+    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
+    if tool.needs.host != host.as_ref().map(|call| call.command) {
+        return Err(failed(Error::new(ErrorKind::SkillChanged)));
+    }
+    if let Some(call) = host {
+        let result = call.run(executor, (caller.address, &tool.name), timeout).await?;
+        let digest = Some(prepared.bundle.digest());
+        return Ok(ToolRun { result, sandbox: None, exit_code: None, digest });
+    }
     let handler =
         Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
     let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
@@ -48,7 +65,6 @@ pub(super) async fn run_tool(
     job.input = Some(format!("{written}\n").into_bytes());
     let (grants, made) = grants(executor, &tool.needs)?;
     job.grants = grants;
-    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     let reading = ResultFormat {
         output: tool.output,
         is_driven: matches!(handler, Handler::Python(_)),
@@ -168,15 +184,6 @@ fn listed(bundle: &Bundle) -> Vec<FileEntry> {
         .collect()
 }
 
-/// Cancels a job when it is dropped, with the future that waits for the job.
-struct CancelOnDrop(Cancel);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 async fn finish(
     executor: &Executor,
     (mut job, made): (Job, CreatedPaths),
@@ -200,9 +207,11 @@ async fn finish(
     }
     let cancel = Cancel::new();
     job.cancel = Some(cancel.clone());
-    let ended = || FaultKind::Failed { reason: "the program that runs tools is shutting down".to_owned() };
-    let running = executor.jobs.begin(&cancel).ok_or_else(ended)?;
-    let _guard = CancelOnDrop(cancel);
+    let running = executor.jobs.begin(&cancel).ok_or_else(is_ending)?;
+    let _cancel = CancelOnDrop(cancel);
+    let writes = !job.grants.write.is_empty() || job.grants.repository.is_some();
+    let lock = writes.then(|| host_command::lock_shared(&executor.options.state)).transpose();
+    let lock = lock.map_err(|reason| FaultKind::Failed { reason })?;
     let program =
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let sandbox = Arc::clone(&executor.sandbox);
@@ -212,6 +221,7 @@ async fn finish(
         let outcome = sandbox.run(&job);
         // Kept until the job ends, even if nobody waits for it any more.
         drop(made);
+        drop(lock);
         drop(running);
         outcome
     })

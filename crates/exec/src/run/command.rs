@@ -45,7 +45,7 @@ impl SkillCopy<'_> {
         let mut words: Vec<OsString> = match Interpreter::of(path, &bytes, file.executable)? {
             Interpreter::Itself => Vec::new(),
             Interpreter::Program(words) => words.into_iter().map(OsString::from).collect(),
-            Interpreter::Uv if executor.has_program(UV) => {
+            Interpreter::Uv if executor.program(UV).is_some() => {
                 [UV, "run", "--quiet", "--no-project", "--script"].map(OsString::from).to_vec()
             }
             Interpreter::Uv => vec!["python3".into()],
@@ -84,6 +84,7 @@ impl SkillCopy<'_> {
                 Some(command)
             }
             Handler::File(path) => self.script(executor, path),
+            Handler::Host(_) => None,
         }
     }
 }

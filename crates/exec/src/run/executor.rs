@@ -16,6 +16,7 @@ use crate::{ExecError, ExecErrorKind, GitUser, Launcher, Limits};
 
 /// Options of an executor.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ExecutorOptions {
     /// The state directory, absolute: approvals, and copies of skills that run.
     pub state: PathBuf,
@@ -124,16 +125,18 @@ impl Executor {
         self.options.directory.iter().chain(&self.options.repository).cloned().collect()
     }
 
-    /// Returns whether a job would find `program` in the host's `PATH`.
-    pub(super) fn has_program(&self, program: &str) -> bool {
-        let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
+    /// Returns the host's `PATH` without the directories in which tools write.
+    pub(super) fn search_path(&self) -> Option<String> {
+        let (_, path) = self.options.variables.iter().find(|(name, _)| name == "PATH")?;
         let home = GitUser::of(&self.options.variables).home;
-        let workplaces = workplaces(self.workplaces().iter(), home.as_deref());
+        Some(search_outside(path, &workplaces(self.workplaces().iter(), home.as_deref())))
+    }
+
+    /// Returns the file that the host's `PATH` leads to for `program`, as a job finds it.
+    pub(super) fn program(&self, program: &str) -> Option<PathBuf> {
         // Not `std::env::split_paths`: libraries do not use `std::env`.
-        path.is_some_and(|(_, path)| {
-            let search = search_outside(path, &workplaces);
-            let directories = search.split(':').map(Path::new).filter(|directory| directory.is_absolute());
-            directories.into_iter().any(|directory| directory.join(program).is_file())
-        })
+        let search = self.search_path()?;
+        let mut files = search.split(':').map(|directory| Path::new(directory).join(program));
+        files.find(|file| file.is_file())
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use repertoire_model::answer::FaultKind;
+
 use crate::Cancel;
 
 /// The jobs of one executor.
@@ -26,6 +28,21 @@ struct JobsState {
 pub(super) struct JobGuard {
     jobs: Arc<Jobs>,
     number: u64,
+}
+
+/// Returns the fault of a call that comes when no more jobs may begin.
+pub(super) fn is_ending() -> FaultKind {
+    FaultKind::Failed { reason: "the program that runs tools is shutting down".to_owned() }
+}
+
+/// Cancels a job when it is dropped, with the future that waits for the job.
+#[derive(Debug)]
+pub(super) struct CancelOnDrop(pub(super) Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl Jobs {

@@ -6,6 +6,11 @@ mod skill_copy;
 mod command;
 mod outcome;
 mod grants;
+#[cfg(unix)]
+mod host_command;
+#[cfg(not(unix))]
+#[path = "host_command_stub.rs"]
+mod host_command;
 mod call;
 mod runner;
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub enum RunRefusal {
     Source,
     /// Each call needs the consent of a person, and no person can be asked.
     Asks,
+    /// Each call needs the approval of a person, which cannot be kept, and no person can be asked.
+    EachCall,
     /// A person was asked and refused.
     Refused,
     /// A skill that is active allows no more than some other tools.

@@ -224,6 +224,11 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
                 "`{tool}` of skill `{skill}` needs the consent of a person, and nobody can be asked here. {approve}"
             )
         }
+        RunRefusal::EachCall => {
+            format!(
+                "`{tool}` of skill `{skill}` runs outside of the sandbox, so a person approves every call, and nobody can be asked here. Ask the user to do it, or go on without it."
+            )
+        }
         RunRefusal::Ceiling => {
             format!(
                 "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."

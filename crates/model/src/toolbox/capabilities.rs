@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
-use super::needs::{Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs, RepositoryUse};
 
 /// Everything that the tools of a skill request.
 ///
@@ -57,6 +57,7 @@ impl Capability {
             "repository": needs.repository.map(RepositoryUse::as_str),
             "env": needs.env,
             "ask": needs.ask,
+            "host": needs.host.map(HostCommand::as_str),
             "timeout": timeout,
             "command": command,
         })
@@ -71,8 +72,13 @@ impl Capability {
             None | Some(Value::Null) => None,
             Some(word) => Some(RepositoryUse::named(word.as_str()?)?),
         };
+        let host = match value.get("host") {
+            None | Some(Value::Null) => None,
+            Some(word) => Some(HostCommand::named(word.as_str()?)?),
+        };
         let needs = Needs {
             repository,
+            host,
             network: switch("network")?,
             directory: switch("directory")?,
             write: words("write")?,

@@ -2,6 +2,7 @@
 
 use super::declared::SkillTool;
 use super::interpreter::EXTENSIONS;
+use super::needs::HostCommand;
 use super::python::{PYTHON_FILE, defines};
 use crate::{FileEntry, SkillPath};
 
@@ -17,6 +18,8 @@ pub enum Handler {
     Python(SkillPath),
     /// A file of the tool's name, which reads the arguments as JSON and writes the result.
     File(SkillPath),
+    /// A command outside of the sandbox.
+    Host(HostCommand),
 }
 
 impl Handler {
@@ -30,6 +33,9 @@ impl Handler {
     /// assert_eq!(Handler::of(&SkillTool::new("greet"), &[file], None), Some(Handler::File(path)));
     /// ```
     pub fn of(tool: &SkillTool, files: &[FileEntry], python: Option<&str>) -> Option<Self> {
+        if let Some(command) = tool.needs.host {
+            return Some(Self::Host(command));
+        }
         let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
         if let Some(command) = &tool.command {
             let program = command.first()?;
@@ -61,6 +67,7 @@ impl Handler {
 mod tests {
     use super::*;
     use crate::FileKind;
+    use crate::toolbox::Needs;
 
     fn check(tool: &SkillTool, files: &[(&str, bool)], python: Option<&str>, expect: Option<&str>) {
         let entry = |(path, executable): &(&str, bool)| {
@@ -73,12 +80,13 @@ mod tests {
             Handler::Command(words) => words.join(" "),
             Handler::Python(path) => format!("python {path}"),
             Handler::File(path) => path.to_string(),
+            Handler::Host(command) => format!("host {}", command.as_str()),
         });
         assert_eq!(found.as_deref(), expect);
     }
 
     #[test]
-    fn the_order_is_command_then_python_then_file() {
+    fn the_order_is_host_then_command_then_python_then_file() {
         let tool = SkillTool::new("go");
         let with_command = |words: &[&str]| SkillTool {
             command: Some(words.iter().map(|word| (*word).to_owned()).collect()),
@@ -96,5 +104,7 @@ mod tests {
         check(&tool, &[("scripts/go.rb", false)], None, Some("scripts/go.rb"));
         check(&tool, &[("tools.py", false)], None, None);
         check(&tool, &[("go.sh", true)], None, None);
+        let needs = Needs { host: Some(HostCommand::GitPush), ..Needs::default() };
+        check(&SkillTool { needs, ..tool }, &all, python, Some("host git push"));
     }
 }

@@ -21,6 +21,6 @@ pub use declared::{
 };
 pub use handler::Handler;
 pub use interpreter::Interpreter;
-pub use needs::{Needs, RepositoryUse};
+pub use needs::{HostCommand, Needs, RepositoryUse};
 pub use python::PYTHON_FILE;
 pub use read::{MAX_TOOLBOX_BYTES, MAX_TOOLS, TOOLBOX_FILE, ToolProblem};

@@ -16,6 +16,40 @@ pub struct Needs {
     pub env: Vec<String>,
     /// True if a person is to be asked before every call, unless they approved this tool by name.
     pub ask: bool,
+    /// The command outside of the sandbox that the tool stands for; then nothing of the skill runs, and a person approves every call.
+    pub host: Option<HostCommand>,
+}
+
+/// A command of git that runs outside of the sandbox, with the user's settings and credentials and with fixed arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostCommand {
+    /// Pushes the current branch to its upstream, or to a branch of the same name where it has none.
+    GitPush,
+    /// Rebases the current branch onto its upstream; a rebase with conflicts is aborted.
+    GitRebase,
+    /// Stashes all changes of the checkout.
+    GitStash,
+    /// Applies the newest stash and drops it.
+    GitStashPop,
+}
+
+impl HostCommand {
+    const ALL: [Self; 4] = [Self::GitPush, Self::GitRebase, Self::GitStash, Self::GitStashPop];
+
+    /// Returns the word for it in `schema.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GitPush => "git push",
+            Self::GitRebase => "git rebase",
+            Self::GitStash => "git stash",
+            Self::GitStashPop => "git stash pop",
+        }
+    }
+
+    /// Returns what `word` means.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|command| command.as_str() == word)
+    }
 }
 
 /// The use that a tool makes of the git repository around the working directory: of its checkout, and of the git directory wherever
@@ -64,6 +98,12 @@ impl Needs {
             clauses.push("uses the network".to_owned());
         }
         clauses.extend(self.env.iter().map(|name| format!("reads the environment variable {name}")));
+        clauses.extend(self.host.map(|command| {
+            format!(
+                "runs `{}` outside of the sandbox, with the user's settings and credentials",
+                command.as_str()
+            )
+        }));
         if self.ask {
             clauses.push("asks a person before every call".to_owned());
         }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::declared::{MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name};
-use super::needs::{Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs, RepositoryUse};
 use super::schema;
 use crate::validate::TOOL_NAMES;
 use crate::{RuleId, SkillPath, text};
@@ -253,13 +253,15 @@ impl Fields<'_, '_> {
         let write: Vec<String> = write.unwrap_or_default().iter().map(|path| place(path)).collect();
         let env = self.words("env", "a list of names of environment variables", is_variable);
         let repository = self.repository();
+        let host = self.host();
         let mut needs = Needs {
             network,
             directory: directory || !write.is_empty() || repository.is_some(),
             write,
             repository,
             env: env.unwrap_or_default(),
-            ask,
+            ask: ask || host.is_some(),
+            host,
         };
         needs.write.sort_unstable();
         needs.write.dedup();
@@ -278,6 +280,14 @@ impl Fields<'_, '_> {
             self.bad("repository", "\"read\" or \"write\"");
         }
         how
+    }
+
+    fn host(&mut self) -> Option<HostCommand> {
+        let command = (self.get)("host")?.as_str().and_then(HostCommand::named);
+        if command.is_none() {
+            self.bad("host", "\"git push\", \"git rebase\", \"git stash\" or \"git stash pop\"");
+        }
+        command
     }
 
     fn output(&mut self) -> OutputForm {
@@ -391,6 +401,7 @@ mod tests {
             repository: Some(RepositoryUse::Write),
             env: vec!["A".to_owned(), "B".to_owned()],
             ask: true,
+            host: None,
         };
         assert_eq!(found.needs, needs);
         for bad in [
@@ -403,6 +414,7 @@ mod tests {
             r#""output": "xml""#,
             r#""repository": "all""#,
             r#""repository": true"#,
+            r#""host": "git push --force""#,
         ] {
             let (found, problems) = tool(bad);
             assert_eq!((found.unwrap().needs, problems), (Needs::default(), 1), "{bad}");

@@ -10,6 +10,7 @@ macro_rules! options {
 }
 
 mod ending;
+mod host;
 mod trust;
 
 use pollster::block_on;

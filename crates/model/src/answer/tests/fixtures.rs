@@ -172,6 +172,7 @@ pub(in crate::answer) fn faults() -> Vec<Fault> {
         not_approved(RunRefusal::Changed),
         not_approved(RunRefusal::Source),
         not_approved(RunRefusal::Asks),
+        not_approved(RunRefusal::EachCall),
         not_approved(RunRefusal::Refused),
         not_approved(RunRefusal::Ceiling),
         FaultKind::NoHandler { tool: "merge".to_owned() },

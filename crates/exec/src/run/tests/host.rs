@@ -1,0 +1,186 @@
+//! Commands of git that run outside of the sandbox.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::*;
+
+/// Answers every request with the same verdict and records the command lines.
+#[derive(Debug)]
+struct RecordingApprover(Verdict, Mutex<Vec<String>>);
+
+impl RecordingApprover {
+    fn new(verdict: Verdict) -> Arc<Self> {
+        Arc::new(Self(verdict, Mutex::default()))
+    }
+}
+
+impl Approver for RecordingApprover {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        assert!(request.is_on_host);
+        let (_, command) = request.call.clone().unwrap();
+        self.1.lock().unwrap().push(command);
+        Box::pin(async { self.0 })
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
+    let output = Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Returns a world with a skill of host commands, whose working directory is a checkout with a remote `origin`.
+fn world() -> (World, tempfile::TempDir) {
+    let world = World::new();
+    let remote = tempfile::tempdir().unwrap();
+    git(remote.path(), &["init", "--quiet", "--bare"]);
+    let work = world.work.path();
+    git(work, &["init", "--quiet"]);
+    git(work, &["remote", "add", "origin", remote.path().to_str().unwrap()]);
+    fs::write(work.join("a"), "1\n").unwrap();
+    git(work, &["add", "a"]);
+    git(work, &["commit", "--quiet", "--message", "one"]);
+    world.skill("git");
+    world.write(
+        "git/schema.json",
+        r#"[{"name": "push", "description": "Pushes.", "host": "git push"},
+            {"name": "slow_push", "description": "Pushes.", "host": "git push", "timeout": 1},
+            {"name": "rebase", "description": "Rebases.", "host": "git rebase"},
+            {"name": "stash", "description": "Stashes.", "host": "git stash"},
+            {"name": "pop", "description": "Applies the stash.", "host": "git stash pop"}]"#,
+    );
+    (world, remote)
+}
+
+fn session(world: &World, approver: Option<Arc<RecordingApprover>>) -> Session {
+    let work = world.work.path().canonicalize().unwrap();
+    let mut options = world.options();
+    (options.directory, options.repository) = (Some(work.clone()), Some(work));
+    options.approver = approver.map(|approver| approver as Arc<dyn Approver>);
+    let names = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+    options.variables.extend(names.map(|name| (name.to_owned(), "a@example.org".to_owned())));
+    options.variables.push(("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()));
+    // Neither of these leads git away from the checkout.
+    options.variables.push(("GIT_DIR".to_owned(), "/nonexistent".to_owned()));
+    options.variables.push(("GIT_CONFIG_COUNT".to_owned(), "1".to_owned()));
+    let session = world.session_of(options, SessionOptions::default());
+    load(&session, "git");
+    session
+}
+
+#[test]
+fn git_push_runs_on_the_host_and_every_call_is_approved() {
+    let (world, remote) = world();
+    git(world.work.path(), &["tag", "--annotate", "--message", "1", "v1"]);
+    git(world.work.path(), &["branch", "other"]);
+    git(world.work.path(), &["config", "push.followTags", "true"]);
+    git(world.work.path(), &["config", "remote.origin.push", "refs/heads/*:refs/heads/*"]);
+    let refused = call(&session(&world, None), "git", "push", json!({}));
+    assert!(refused.contains("a person approves every call"), "{refused}");
+    let refused =
+        call(&session(&world, Some(RecordingApprover::new(Verdict::Refused))), "git", "push", json!({}));
+    assert!(refused.contains("did not want"), "{refused}");
+    let always = RecordingApprover::new(Verdict::Always);
+    let session = session(&world, Some(Arc::clone(&always)));
+    for _ in 0..2 {
+        let reply = call(&session, "git", "push", json!({}));
+        assert!(!reply.contains("error"), "{reply}");
+    }
+    let shown = "git push --no-follow-tags --recurse-submodules=no --set-upstream origin refs/heads/main:refs/heads/main";
+    assert_eq!(*always.1.lock().unwrap(), [shown, shown], "an approval is never kept");
+    let refs = git(remote.path(), &["for-each-ref", "--format=%(refname) %(objectname)"]);
+    assert_eq!(refs, format!("refs/heads/main {}", git(world.work.path(), &["rev-parse", "HEAD"])));
+    assert_eq!(world.sandbox.jobs.lock().unwrap().len(), 0, "nothing ran in the sandbox");
+}
+
+#[test]
+fn git_push_goes_to_the_push_remote_of_the_branch_and_needs_a_branch() {
+    let (world, remote) = world();
+    let once = RecordingApprover::new(Verdict::Once);
+    let session = session(&world, Some(Arc::clone(&once)));
+    let work = world.work.path();
+    git(work, &["remote", "rename", "origin", "fork"]);
+    git(work, &["config", "remote.pushDefault", "fork"]);
+    let reply = call(&session, "git", "push", json!({}));
+    assert!(!reply.contains("error"), "{reply}");
+    assert_eq!(git(remote.path(), &["rev-parse", "main"]), git(work, &["rev-parse", "HEAD"]));
+    git(work, &["checkout", "--quiet", "--detach"]);
+    let reply = call(&session, "git", "push", json!({}));
+    assert!(reply.contains("no branch is checked out"), "{reply}");
+    assert_eq!(once.1.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_rebase_with_conflicts_is_aborted_and_a_stash_comes_back() {
+    let (world, _remote) = world();
+    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let work = world.work.path();
+    call(&session, "git", "push", json!({}));
+    // A second commit on the remote, and another one here that does not fit.
+    fs::write(work.join("a"), "2\n").unwrap();
+    git(work, &["commit", "--quiet", "--all", "--message", "two"]);
+    call(&session, "git", "push", json!({}));
+    git(work, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    fs::write(work.join("a"), "3\n").unwrap();
+    git(work, &["commit", "--quiet", "--all", "--message", "three"]);
+    let head = git(work, &["rev-parse", "HEAD"]);
+    let reply = call(&session, "git", "rebase", json!({}));
+    assert!(reply.contains("@{upstream}` failed") && reply.contains("The rebase was aborted"), "{reply}");
+    assert_eq!(git(work, &["rev-parse", "HEAD"]), head);
+    assert!(!work.join(".git/rebase-merge").exists());
+    let reply = call(&session, "git", "push", json!({}));
+    assert!(reply.contains("` failed"), "a push is never forced: {reply}");
+
+    fs::write(work.join("new"), "x").unwrap();
+    call(&session, "git", "stash", json!({}));
+    assert!(!work.join("new").exists());
+    call(&session, "git", "pop", json!({}));
+    assert!(work.join("new").exists());
+
+    // A rebase of the user is never touched.
+    fs::create_dir(work.join(".git/rebase-merge")).unwrap();
+    for tool in ["rebase", "stash", "push"] {
+        let reply = call(&session, "git", tool, json!({}));
+        assert!(reply.contains("a rebase is in progress"), "{reply}");
+    }
+    assert!(work.join(".git/rebase-merge").exists() && work.join("new").exists());
+}
+
+#[test]
+fn a_hook_that_hangs_is_killed_with_git_at_the_timeout() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (world, _remote) = world();
+    let hook = world.work.path().join(".git/hooks/pre-push");
+    let mark = world.work.path().join("mark");
+    fs::write(&hook, format!("#!/bin/sh\necho $$ > {}\nsleep 600\n", mark.display())).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let reply = call(&session, "git", "slow_push", json!({}));
+    assert!(reply.contains("git took too long"), "{reply}");
+    let process = fs::read_to_string(&mark).unwrap();
+    let state = || fs::read_to_string(format!("/proc/{}/stat", process.trim()));
+    while state().is_ok_and(|state| !state.contains(") Z")) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_command_of_the_host_waits_for_no_tool_that_writes_and_runs_beside_none() {
+    let (world, _remote) = world();
+    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    call(&session, "git", "push", json!({}));
+    let lock = fs::File::options().append(true).open(world.options().state.join("checkout.lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let reply = call(&session, "git", "push", json!({}));
+    assert!(reply.contains("another call works in a checkout"), "{reply}");
+    lock.unlock().unwrap();
+    assert!(!call(&session, "git", "push", json!({})).contains("error"));
+}
