@@ -126,6 +126,16 @@ fn a_library_that_cannot_be_watched_is_reported() {
 #[test]
 fn invalid_addresses_and_options_fail_at_once() {
     let sandbox = Sandbox::with_skills();
+    let mut with_tools = Sandbox::new();
+    with_tools.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    assert_run!(with_tools.run(&["serve", "--http", "127.0.0.1:0", "--exec"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    warning: no sandbox: tools and scripts can do whatever you can
+    error: tools of skills can run at 127.0.0.1:0, so it needs a token: any program of this machine could call them
+    hint: give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec
+    ");
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2
     --- stdout

@@ -21,6 +21,8 @@ pub enum ErrorKind {
     Address,
     /// An address that is not a loopback address needs a token.
     TokenNeeded,
+    /// A server that runs tools of skills needs a token on every address.
+    TokenNeededForTools,
     /// Invalid token.
     BadToken,
     /// Two tokens are equal.
@@ -65,6 +67,9 @@ impl Error {
             ErrorKind::TokenNeeded => {
                 Some("listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN")
             }
+            ErrorKind::TokenNeededForTools => {
+                Some("give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec")
+            }
             ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
             ErrorKind::TokenTwice => Some("give every agent a token of its own"),
             ErrorKind::BadOrigin => {
@@ -97,6 +102,12 @@ impl fmt::Display for Error {
             ErrorKind::Library => f.write_str("the library cannot be served"),
             ErrorKind::Address => write!(f, "cannot listen on {subject}"),
             ErrorKind::TokenNeeded => write!(f, "{subject} is not a loopback address and needs a token"),
+            ErrorKind::TokenNeededForTools => {
+                write!(
+                    f,
+                    "tools of skills can run at {subject}, so it needs a token: any program of this machine could call them"
+                )
+            }
             ErrorKind::BadToken => write!(f, "invalid token {subject}"),
             ErrorKind::TokenTwice => write!(f, "the token of {subject} is also used by another agent"),
             ErrorKind::BadOrigin => write!(f, "`{subject}` is neither an origin nor a host"),

@@ -50,12 +50,15 @@ pub struct HttpServer {
 impl Server {
     /// Binds the address of `options`.
     ///
-    /// Fails with [`ErrorKind::TokenNeeded`] if the address is not a loopback address and there are no tokens, and with
-    /// [`ErrorKind::TokenTwice`] if two tokens are equal.
+    /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]) or tools of skills can run
+    /// ([`ErrorKind::TokenNeededForTools`]), and with [`ErrorKind::TokenTwice`] if two tokens are equal.
     pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
         if !wanted.ip().is_loopback() && options.tokens.is_empty() {
             return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
+        }
+        if options.tokens.is_empty() && self.library().runner().is_some() {
+            return Err(Error::new(ErrorKind::TokenNeededForTools).about(wanted.to_string()));
         }
         if let Some(token) = duplicate(&options.tokens) {
             let agent = token.agent.as_deref().unwrap_or("one that may see everything");
