@@ -273,8 +273,14 @@ fn configuration_is_a_regular_file_of_bounded_size() {
     --- stdout
     --- stderr
     error: cannot read the configuration file [DIR]/project/repertoire.toml
-      because: it is not a regular file
+      because: it is a symbolic link
     "#);
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    // A link of a clone must not show a line of the user's files.
+    sandbox.write("../home/.npmrc", "//registry.example/:_authToken=s3cret\n");
+    std::os::unix::fs::symlink("../home/.npmrc", sandbox.project().join("repertoire.toml")).unwrap();
+    let run = sandbox.run(&["list"]);
+    assert!(run.code == 2 && !run.stderr.contains("s3cret"), "{}", run.stderr);
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
     sandbox.write("repertoire.toml", "#".repeat(1024 * 1024 + 1));
     assert_eq!(sandbox.run(&["list"]).code, 2);

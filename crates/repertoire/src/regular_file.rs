@@ -8,7 +8,18 @@ use std::path::Path;
 ///
 /// It never waits for a pipe or a device, and never reads more than `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    read_opened(open(path, true)?, most)
+}
+
+/// Returns the bytes of the regular file at `path`, which may not be a symbolic link itself. Otherwise as [`read`].
+pub fn read_no_follow(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if std::fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"));
+    }
+    read_opened(open(path, false)?, most)
+}
+
+fn read_opened(file: File, most: u64) -> io::Result<Vec<u8>> {
     // The handle is checked, so that no other file can take its place in between.
     let metadata = file.metadata()?;
     // Reading a directory gives the system's own error.
@@ -24,17 +35,18 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path, follow: bool) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
     use rustix::fs::OFlags;
 
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, !follow);
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path, _: bool) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
@@ -62,8 +74,10 @@ mod tests {
         let (pipe, link) = (directory.path().join("pipe"), directory.path().join("link"));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
-        for path in [pipe, link] {
-            assert_eq!(read(&path, 5).unwrap_err().to_string(), "it is not a regular file");
+        for path in [&pipe, &link] {
+            assert_eq!(read(path, 5).unwrap_err().to_string(), "it is not a regular file");
         }
+        assert_eq!(read_no_follow(&link, 5).unwrap_err().to_string(), "it is a symbolic link");
+        assert_eq!(read_no_follow(&pipe, 5).unwrap_err().to_string(), "it is not a regular file");
     }
 }

@@ -1,6 +1,7 @@
 //! `rep run`.
 
 use std::io::{self, Read as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -69,6 +70,9 @@ pub(crate) struct RunArgs {
     script_args: Vec<String>,
 }
 
+/// `true` while a question is on the terminal; nothing runs then, and Ctrl-C ends the program.
+static IS_ASKING: AtomicBool = AtomicBool::new(false);
+
 /// Asks on the terminal about a call that needs the consent of a person.
 #[derive(Debug)]
 struct TerminalApprover;
@@ -81,12 +85,15 @@ impl Approver for TerminalApprover {
             let skill = escape(&request.approval.name);
             let question = if request.is_on_host {
                 format!(
-                    "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
+                    "{tool} of {skill} runs outside of the sandbox, with your settings, credentials and hooks:\n\n  {given}\n\nRun it?"
                 )
             } else {
                 format!("{tool} of {skill} asks before every call. Run it with {given}?")
             };
-            match confirm(&mut io::stderr(), &question) {
+            IS_ASKING.store(true, Ordering::Relaxed);
+            let answer = confirm(&mut io::stderr(), &question);
+            IS_ASKING.store(false, Ordering::Relaxed);
+            match answer {
                 Ok(true) => Verdict::Once,
                 Ok(false) => Verdict::Refused,
                 Err(_) => Verdict::Unasked,
@@ -129,7 +136,7 @@ fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrup
     let mut since = None;
     on_interrupt(move |interrupt| {
         let first = *since.get_or_insert_with(Instant::now);
-        if interrupt.is_typed() && first.elapsed() > ONE_KEY {
+        if IS_ASKING.load(Ordering::Relaxed) || interrupt.is_typed() && first.elapsed() > ONE_KEY {
             interrupt.end_now();
         }
         let _ = noted.set(interrupt);

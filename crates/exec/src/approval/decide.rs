@@ -45,7 +45,11 @@ impl ApprovalRules<'_> {
                 return Ok(Some(objection));
             }
         }
-        let Some((tool, arguments)) = wanted.tool.filter(|(tool, _)| tool.needs.ask) else { return Ok(None) };
+        let Some((tool, arguments)) =
+            wanted.tool.filter(|(tool, _)| tool.needs.ask || tool.needs.host.is_some())
+        else {
+            return Ok(None);
+        };
         let is_on_host = tool.needs.host.is_some();
         if !is_on_host && holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
             return Ok(None);

@@ -17,8 +17,8 @@ mod user_git;
 #[cfg(unix)]
 pub(crate) use repository::Repository;
 #[cfg(unix)]
-pub(crate) use scratch_repository::ScratchRepository;
+pub(crate) use scratch_repository::{ScratchRepository, UNFINISHED};
 #[cfg(unix)]
 pub(crate) use transfer::transfer;
 #[cfg(unix)]
-pub(crate) use user_git::UserGit;
+pub(crate) use user_git::{GitOutcome, UserGit};

@@ -33,7 +33,7 @@ const MAX_COPY: u64 = 256 << 20;
 /// Directories of the shared git directory that are linked, for reading.
 const LINKED: &[&str] = &["hooks", "lfs", "modules"];
 /// Files of an unfinished merge, rebase, cherry-pick or revert. They are not transferred, so no run starts while one exists.
-const UNFINISHED: &[&str] =
+pub(crate) const UNFINISHED: &[&str] =
     &["CHERRY_PICK_HEAD", "MERGE_HEAD", "REVERT_HEAD", "rebase-apply", "rebase-merge"];
 /// Prefixes of refs that the command does not see: replacement objects, records of earlier runs, and the user's stash.
 const HIDDEN: &[&str] = &["refs/replace/", "refs/repertoire/", "refs/stash"];

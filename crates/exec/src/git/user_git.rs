@@ -1,10 +1,10 @@
 //! Runs git on the host as the user does: with their settings, hooks and credentials.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -13,7 +13,11 @@ use crate::Cancel;
 use crate::scratch::{self, Scratch};
 
 /// The most output of one call that is returned, in bytes.
-const MAX_OUTPUT: u64 = 16 * 1024;
+const MAX_OUTPUT: u64 = 64 * 1024;
+/// The longest that a question about the repository may take.
+const LOOKUP_TIME: Duration = Duration::from_secs(10);
+/// The time between asking git to end and killing it.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Variables of git that are passed on. All others could move the repository, its objects or its settings to another place.
 const GIT_VARIABLES: &[&str] = &[
@@ -47,18 +51,43 @@ pub(crate) struct UserGit<'a> {
     pub(crate) search_path: &'a str,
 }
 
+/// The end of git and the last part of its output.
+#[derive(Debug)]
+pub(crate) struct GitOutcome {
+    /// The exit code, unless a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// The reason why it was ended early.
+    pub(crate) stopped: Option<&'static str>,
+    pub(crate) output: String,
+}
+
 impl UserGit<'_> {
-    /// Runs git until its end, `deadline` or `cancel`. Returns whether it exited with status 0, and the beginning of its output.
+    /// Returns what git prints for `arguments`, or `None` if it prints nothing or exits with 1.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> io::Result<Option<String>> {
+        let mut command = self.command();
+        command.args(arguments);
+        let outcome = finish(command, false, Instant::now() + LOOKUP_TIME, &Cancel::new())?;
+        let value = outcome.output.trim_end_matches(['\n', '\0']).to_owned();
+        match outcome.code {
+            Some(0) => Ok(Some(value).filter(|value| !value.is_empty())),
+            Some(1) => Ok(None),
+            _ => Err(io::Error::other(format!("`git {}` failed", arguments.join(" ")))),
+        }
+    }
+
+    /// Runs git until its end, `deadline` or `cancel`.
     pub(crate) fn run(
         &self,
         arguments: &[String],
         deadline: Instant,
         cancel: &Cancel,
-    ) -> io::Result<(bool, String)> {
-        // A file and no pipe: a process that git leaves behind, such as a cache of credentials, would hold a pipe open.
-        let scratch = Scratch::create(Path::new(scratch::PARENT))?;
-        let output = scratch.path().join("output");
-        let mut output = File::options().read(true).write(true).create_new(true).open(output)?;
+    ) -> io::Result<GitOutcome> {
+        let mut command = self.command();
+        command.args(arguments);
+        finish(command, true, deadline, cancel)
+    }
+
+    fn command(&self) -> Command {
         #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
         let mut command = Command::new(self.program);
         let is_passed_on = |name: &str| {
@@ -69,35 +98,67 @@ impl UserGit<'_> {
         command.env("PATH", self.search_path);
         // The repository of this checkout or none.
         command.env("GIT_CEILING_DIRECTORIES", self.top.parent().unwrap_or(self.top));
-        command.args(["-c", "core.fsmonitor=false"]).args(arguments).current_dir(self.top);
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
-        let is_success = wait(&mut command.spawn()?, deadline, cancel)?;
-        Ok((is_success, beginning(&mut output)?))
+        command.args(["-c", "core.fsmonitor=false"]).current_dir(self.top);
+        command
     }
 }
 
-/// Waits for the end of `child`. Its process group is killed at `deadline` and when `cancel` is set.
-fn wait(child: &mut Child, deadline: Instant, cancel: &Cancel) -> io::Result<bool> {
+/// Runs `command` until its end, `deadline` or `cancel`. The output contains standard error if `with_errors` is `true`.
+fn finish(
+    mut command: Command,
+    with_errors: bool,
+    deadline: Instant,
+    cancel: &Cancel,
+) -> io::Result<GitOutcome> {
+    // A file and no pipe: a process that git leaves behind, such as a cache of credentials, would hold a pipe open.
+    let scratch = Scratch::create(Path::new(scratch::PARENT))?;
+    let output = scratch.path().join("output");
+    let mut output = File::options().read(true).write(true).create_new(true).open(output)?;
+    let errors = if with_errors { output.try_clone()?.into() } else { Stdio::null() };
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors).process_group(0);
+    let mut child = command.spawn()?;
+    let (status, stopped) = wait(&mut child, deadline, cancel)?;
+    Ok(GitOutcome { code: status.code(), stopped, output: end_of(&mut output)? })
+}
+
+/// Waits for the end of `child`. At `deadline` and when `cancel` is set, its process group is asked to end, so that git removes its
+/// locks, and is killed after a while.
+fn wait(
+    child: &mut Child,
+    deadline: Instant,
+    cancel: &Cancel,
+) -> io::Result<(ExitStatus, Option<&'static str>)> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let signal = |signal| group.is_some_and(|group| kill_process_group(group, signal).is_ok());
+    let mut stopped: Option<(&'static str, Instant)> = None;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        let is_late = Instant::now() >= deadline;
-        if is_late || cancel.is_cancelled() {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
+            if stopped.is_some() {
+                signal(Signal::KILL);
             }
-            child.wait()?;
-            let reason = if is_late { "git took too long" } else { "git was cancelled" };
-            return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+            return Ok((status, stopped.map(|(reason, _)| reason)));
+        }
+        let now = Instant::now();
+        match stopped {
+            Some((_, kill_at)) if now >= kill_at => {
+                signal(Signal::KILL);
+            }
+            Some(_) => {}
+            None if cancel.is_cancelled() || now >= deadline => {
+                let reason = if now >= deadline { "git took too long" } else { "git was cancelled" };
+                stopped = Some((reason, now + GRACE));
+                signal(Signal::TERM);
+            }
+            None => {}
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Returns the beginning of what was written to `output`.
-fn beginning(output: &mut File) -> io::Result<String> {
-    output.rewind()?;
+/// Returns the last part of what was written to `output`.
+fn end_of(output: &mut File) -> io::Result<String> {
+    let length = output.seek(SeekFrom::End(0))?;
+    output.seek(SeekFrom::Start(length.saturating_sub(MAX_OUTPUT)))?;
     let mut bytes = Vec::new();
     output.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

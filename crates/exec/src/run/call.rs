@@ -48,12 +48,11 @@ pub(super) async fn run_tool(
     // The approved declaration counts, not the one from when the skill was loaded.
     let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
     expect_arguments(tool, arguments)?;
-    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     if tool.needs.host != host.as_ref().map(|call| call.command) {
         return Err(failed(Error::new(ErrorKind::SkillChanged)));
     }
     if let Some(call) = host {
-        let result = call.run(executor, (caller.address, &tool.name), timeout).await?;
+        let result = call.run(executor, (caller.address, &tool.name)).await?;
         let digest = Some(prepared.bundle.digest());
         return Ok(ToolRun { result, sandbox: None, exit_code: None, digest });
     }
@@ -65,6 +64,7 @@ pub(super) async fn run_tool(
     job.input = Some(format!("{written}\n").into_bytes());
     let (grants, made) = grants(executor, &tool.needs)?;
     job.grants = grants;
+    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     let reading = ResultFormat {
         output: tool.output,
         is_driven: matches!(handler, Handler::Python(_)),
@@ -210,7 +210,8 @@ async fn finish(
     let running = executor.jobs.begin(&cancel).ok_or_else(is_ending)?;
     let _cancel = CancelOnDrop(cancel);
     let writes = !job.grants.write.is_empty() || job.grants.repository.is_some();
-    let lock = writes.then(|| host_command::lock_shared(&executor.options.state)).transpose();
+    let top = executor.options.repository.as_deref().filter(|_| writes);
+    let lock = top.map(|top| host_command::lock_shared(&executor.options.state, top)).transpose();
     let lock = lock.map_err(|reason| FaultKind::Failed { reason })?;
     let program =
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use repertoire_model::answer::{FaultKind, ToolResult};
 use repertoire_model::toolbox::HostCommand;
@@ -22,12 +21,7 @@ impl HostCall {
         Err(FaultKind::Failed { reason })
     }
 
-    pub(super) async fn run(
-        self,
-        _: &Executor,
-        _: (&str, &str),
-        _: Duration,
-    ) -> Result<ToolResult, FaultKind> {
+    pub(super) async fn run(self, _: &Executor, _: (&str, &str)) -> Result<ToolResult, FaultKind> {
         match self.never {}
     }
 }
@@ -38,6 +32,10 @@ impl fmt::Display for HostCall {
     }
 }
 
-pub(super) fn lock_shared(_: &Path) -> Result<(), String> {
-    Ok(())
+/// A checkout that no command of the host touches.
+#[derive(Debug)]
+pub(super) struct SharedLock;
+
+pub(super) fn lock_shared(_: &Path, _: &Path) -> Result<SharedLock, String> {
+    Ok(SharedLock)
 }

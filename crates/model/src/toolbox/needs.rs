@@ -23,9 +23,9 @@ pub struct Needs {
 /// A command of git that runs outside of the sandbox, with the user's settings and credentials and with fixed arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostCommand {
-    /// Pushes the current branch to its upstream, or to a branch of the same name where it has none.
+    /// Pushes the current branch, and nothing else, to the branch of the same name on its remote.
     GitPush,
-    /// Rebases the current branch onto its upstream; a rebase with conflicts is aborted.
+    /// Rebases the current branch onto its upstream on a remote; a rebase with conflicts is aborted.
     GitRebase,
     /// Stashes all changes of the checkout.
     GitStash,

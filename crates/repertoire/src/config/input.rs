@@ -134,7 +134,7 @@ impl ConfigInput {
     }
 }
 
-/// A path that cannot be examined counts as present, so that reading it gives the error.
+/// A path that cannot be examined counts as present, so that reading it gives the error. So does a link that leads nowhere.
 fn is_there(path: &Path) -> bool {
-    path.try_exists().unwrap_or(true)
+    path.symlink_metadata().map_or_else(|error| error.kind() != std::io::ErrorKind::NotFound, |_| true)
 }

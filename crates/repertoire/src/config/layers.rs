@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use repertoire_model::Profile;
+use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
 use super::clash::clash;
@@ -48,7 +49,12 @@ impl Settings {
 
 /// Returns the assignments of the file at `path`.
 fn read(input: &ConfigInput, owner: ConfigFileOwner, path: &Path) -> Result<Vec<Assignment>, ConfigError> {
-    let bytes = regular_file::read(path, MAX_FILE_BYTES).map_err(|error| {
+    // A project comes with a clone: a link in it could lead to any file of the user, and errors quote lines.
+    let read = match owner {
+        ConfigFileOwner::Project => regular_file::read_no_follow,
+        ConfigFileOwner::Named | ConfigFileOwner::User => regular_file::read,
+    };
+    let bytes = read(path, MAX_FILE_BYTES).map_err(|error| {
         ConfigError::new(format!("cannot read the configuration file {}", path.display())).because(error)
     })?;
     let text = String::from_utf8(bytes)
@@ -116,6 +122,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     if position.is_some_and(|position| position < of_project) {
         // A setting that a project may not change by a key it may not change by a profile either.
         settings.session.reload = Reload::default();
+        settings.session.render = Render::default();
     }
     for Assignment { key, value } in assignments {
         (key.set)(&mut settings, value);
@@ -130,14 +137,15 @@ mod tests {
 
     #[test]
     fn a_profile_that_only_the_project_chose_does_not_weaken_a_session() {
-        let check = |text: &str, of_project: usize, expect: Reload| {
+        let check = |text: &str, of_project: usize, expect: Reload, render: Render| {
             let (assignments, faults) = parse(text, Path::new(""), &FileTrust::Whole);
             assert_eq!(faults, []);
             let settings = settle(&assignments, of_project);
             assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
+            assert_eq!(settings.session.render, render);
         };
-        check("profile = \"harness\"", 0, Reload::ShortAck);
-        check("profile = \"harness\"", 1, Reload::Auto);
-        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck);
+        check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
+        check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);
+        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck, Render::Xml);
     }
 }

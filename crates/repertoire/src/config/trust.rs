@@ -25,10 +25,11 @@ const GUARDED_RULES: [RuleId; 5] = [
 /// tools, the access to the HTTP server, and the execution of tools and scripts.
 const USERS_TABLES: [&str; 6] = ["events.", "scope.", "tools.names.", "tools.args.", "http.", "exec."];
 
-/// The single keys that only the user may set: the acknowledgement of instructions that may be lost, and the
-/// server that gets the texts of the user's skills and the user's key.
-const USERS_KEYS: [&str; 5] =
-    ["load.reload", "search.embeddings", "search.url", "search.model", "search.key_env"];
+/// The single keys that only the user may set: the acknowledgement of instructions that may be lost, the form
+/// of answers, some of which have no wrapper around untrusted text, and the server that gets the texts of the
+/// user's skills and the user's key.
+const USERS_KEYS: [&str; 6] =
+    ["load.reload", "render.load", "search.embeddings", "search.url", "search.model", "search.key_env"];
 
 /// Returns `true` if only the user's configuration may have the key `name`.
 pub(super) fn is_users_alone(name: &str) -> bool {
@@ -137,6 +138,7 @@ mod tests {
             ("tools.names.load", true),
             ("tools.args.path", true),
             ("load.reload", true),
+            ("render.load", true),
             ("search.embeddings", true),
             ("search.url", true),
             ("search.model", true),

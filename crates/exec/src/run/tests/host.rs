@@ -1,6 +1,6 @@
 //! Commands of git that run outside of the sandbox.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::*;
@@ -52,7 +52,6 @@ fn world() -> (World, tempfile::TempDir) {
     world.write(
         "git/schema.json",
         r#"[{"name": "push", "description": "Pushes.", "host": "git push"},
-            {"name": "slow_push", "description": "Pushes.", "host": "git push", "timeout": 1},
             {"name": "rebase", "description": "Rebases.", "host": "git rebase"},
             {"name": "stash", "description": "Stashes.", "host": "git stash"},
             {"name": "pop", "description": "Applies the stash.", "host": "git stash pop"}]"#,
@@ -60,17 +59,27 @@ fn world() -> (World, tempfile::TempDir) {
     (world, remote)
 }
 
-fn session(world: &World, approver: Option<Arc<RecordingApprover>>) -> Session {
+fn options(world: &World) -> ExecutorOptions {
     let work = world.work.path().canonicalize().unwrap();
     let mut options = world.options();
     (options.directory, options.repository) = (Some(work.clone()), Some(work));
-    options.approver = approver.map(|approver| approver as Arc<dyn Approver>);
     let names = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
     options.variables.extend(names.map(|name| (name.to_owned(), "a@example.org".to_owned())));
     options.variables.push(("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()));
     // Neither of these leads git away from the checkout.
     options.variables.push(("GIT_DIR".to_owned(), "/nonexistent".to_owned()));
     options.variables.push(("GIT_CONFIG_COUNT".to_owned(), "1".to_owned()));
+    options
+}
+
+fn session(world: &World, approver: Option<Arc<RecordingApprover>>) -> Session {
+    session_within(world, approver, Duration::from_secs(60))
+}
+
+fn session_within(world: &World, approver: Option<Arc<RecordingApprover>>, timeout: Duration) -> Session {
+    let mut options = options(world);
+    options.approver = approver.map(|approver| approver as Arc<dyn Approver>);
+    options.limits.timeout = timeout;
     let session = world.session_of(options, SessionOptions::default());
     load(&session, "git");
     session
@@ -94,8 +103,15 @@ fn git_push_runs_on_the_host_and_every_call_is_approved() {
         let reply = call(&session, "git", "push", json!({}));
         assert!(!reply.contains("error"), "{reply}");
     }
-    let shown = "git push --no-follow-tags --recurse-submodules=no --set-upstream origin refs/heads/main:refs/heads/main";
-    assert_eq!(*always.1.lock().unwrap(), [shown, shown], "an approval is never kept");
+    let head = git(world.work.path(), &["rev-parse", "HEAD"]);
+    let shown = |flag: &str| {
+        let top = world.work.path().canonicalize().unwrap();
+        let (top, head) = (top.display(), &head[..12]);
+        format!(
+            "git push --no-follow-tags --recurse-submodules=no{flag} origin refs/heads/main:refs/heads/main (in {top}, main at {head})"
+        )
+    };
+    assert_eq!(*always.1.lock().unwrap(), [shown(" --set-upstream"), shown("")], "an approval is never kept");
     let refs = git(remote.path(), &["for-each-ref", "--format=%(refname) %(objectname)"]);
     assert_eq!(refs, format!("refs/heads/main {}", git(world.work.path(), &["rev-parse", "HEAD"])));
     assert_eq!(world.sandbox.jobs.lock().unwrap().len(), 0, "nothing ran in the sandbox");
@@ -133,11 +149,11 @@ fn a_rebase_with_conflicts_is_aborted_and_a_stash_comes_back() {
     git(work, &["commit", "--quiet", "--all", "--message", "three"]);
     let head = git(work, &["rev-parse", "HEAD"]);
     let reply = call(&session, "git", "rebase", json!({}));
-    assert!(reply.contains("@{upstream}` failed") && reply.contains("The rebase was aborted"), "{reply}");
+    assert!(reply.contains("`git rebase` failed") && reply.contains("The rebase was aborted"), "{reply}");
     assert_eq!(git(work, &["rev-parse", "HEAD"]), head);
     assert!(!work.join(".git/rebase-merge").exists());
     let reply = call(&session, "git", "push", json!({}));
-    assert!(reply.contains("` failed"), "a push is never forced: {reply}");
+    assert!(reply.contains("`git push` failed"), "a push is never forced: {reply}");
 
     fs::write(work.join("new"), "x").unwrap();
     call(&session, "git", "stash", json!({}));
@@ -149,9 +165,74 @@ fn a_rebase_with_conflicts_is_aborted_and_a_stash_comes_back() {
     fs::create_dir(work.join(".git/rebase-merge")).unwrap();
     for tool in ["rebase", "stash", "push"] {
         let reply = call(&session, "git", tool, json!({}));
-        assert!(reply.contains("a rebase is in progress"), "{reply}");
+        assert!(reply.contains("is unfinished (rebase-merge)"), "{reply}");
     }
     assert!(work.join(".git/rebase-merge").exists() && work.join("new").exists());
+}
+
+/// Commits a file without a checkout, as a command in the sandbox could.
+fn commit_unseen(work: &Path, path: &str, text: &str) {
+    fs::write(work.join("blob"), text).unwrap();
+    let blob = git(work, &["hash-object", "-w", "blob"]);
+    fs::remove_file(work.join("blob")).unwrap();
+    git(work, &["update-index", "--add", "--cacheinfo", &format!("100755,{blob},{path}")]);
+    git(work, &["commit", "--quiet", "--message", path]);
+}
+
+#[test]
+fn neither_stash_nor_rebase_checks_out_files_that_are_obeyed() {
+    let (world, _remote) = world();
+    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let work = world.work.path();
+    call(&session, "git", "push", json!({}));
+    git(work, &["config", "core.hooksPath", "tools/hooks"]);
+    for path in ["AGENTS.md", ".husky/post-commit", "tools/hooks/post-commit", "bare/HEAD"] {
+        commit_unseen(work, path, "#!/bin/sh\ntouch ran\n");
+        for tool in ["stash", "rebase"] {
+            let reply = call(&session, "git", tool, json!({}));
+            assert!(reply.contains(&format!("it would write `{path}`")), "{tool}: {reply}");
+        }
+        assert!(!work.join(path).exists() && !work.join("ran").exists(), "{path}");
+        git(work, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    }
+}
+
+#[test]
+fn git_push_needs_a_remote_by_name() {
+    let (world, _remote) = world();
+    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let work = world.work.path();
+    git(work, &["remote", "remove", "origin"]);
+    for remote in [None, Some("."), Some("https://ada:s3cr3t@host.invalid/x.git")] {
+        if let Some(remote) = remote {
+            git(work, &["config", "branch.main.remote", remote]);
+        }
+        let reply = call(&session, "git", "push", json!({}));
+        assert!(reply.contains("no remote that is configured by name"), "{reply}");
+    }
+}
+
+/// Commits while the question is open, and says yes.
+#[derive(Debug)]
+struct SlowApprover(PathBuf);
+
+impl Approver for SlowApprover {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        commit_unseen(&self.0, "b", "later\n");
+        Box::pin(async { Verdict::Once })
+    }
+}
+
+#[test]
+fn a_repository_that_changed_after_the_approval_is_not_pushed() {
+    let (world, remote) = world();
+    let mut options = options(&world);
+    options.approver = Some(Arc::new(SlowApprover(world.work.path().to_owned())));
+    let session = world.session_of(options, SessionOptions::default());
+    load(&session, "git");
+    let reply = call(&session, "git", "push", json!({}));
+    assert!(reply.contains("the repository changed since the call was approved"), "{reply}");
+    assert_eq!(git(remote.path(), &["for-each-ref"]), "");
 }
 
 #[test]
@@ -162,8 +243,9 @@ fn a_hook_that_hangs_is_killed_with_git_at_the_timeout() {
     let mark = world.work.path().join("mark");
     fs::write(&hook, format!("#!/bin/sh\necho $$ > {}\nsleep 600\n", mark.display())).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
-    let reply = call(&session, "git", "slow_push", json!({}));
+    let approver = RecordingApprover::new(Verdict::Once);
+    let session = session_within(&world, Some(approver), Duration::from_secs(1));
+    let reply = call(&session, "git", "push", json!({}));
     assert!(reply.contains("git took too long"), "{reply}");
     let process = fs::read_to_string(&mark).unwrap();
     let state = || fs::read_to_string(format!("/proc/{}/stat", process.trim()));
@@ -173,14 +255,16 @@ fn a_hook_that_hangs_is_killed_with_git_at_the_timeout() {
 }
 
 #[test]
-fn a_command_of_the_host_waits_for_no_tool_that_writes_and_runs_beside_none() {
+fn a_command_of_the_host_does_not_run_beside_a_tool_that_writes() {
     let (world, _remote) = world();
     let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
     call(&session, "git", "push", json!({}));
-    let lock = fs::File::options().append(true).open(world.options().state.join("checkout.lock")).unwrap();
+    let mut files = fs::read_dir(world.options().state).unwrap().map(|entry| entry.unwrap().path());
+    let lock = files.find(|path| path.extension().is_some_and(|ending| ending == "lock")).unwrap();
+    let lock = fs::File::options().append(true).open(lock).unwrap();
     lock.lock_shared().unwrap();
     let reply = call(&session, "git", "push", json!({}));
-    assert!(reply.contains("another call works in a checkout"), "{reply}");
+    assert!(reply.contains("another call works in the checkout"), "{reply}");
     lock.unlock().unwrap();
     assert!(!call(&session, "git", "push", json!({})).contains("error"));
 }

@@ -10,6 +10,7 @@ macro_rules! options {
 }
 
 mod ending;
+#[cfg(unix)]
 mod host;
 mod trust;
 
