@@ -29,13 +29,39 @@ pub const FIELDS: &[&str] = &[
     "user-invocable",
 ];
 
+/// Fields that some clients read, beyond those of the open standard. They are kept and not reported.
+pub const CLIENT_FIELDS: &[&str] = &[
+    // Claude Code; some of them also Cursor, goose, Qwen Code and VS Code.
+    "agent",
+    "argument-hint",
+    "arguments",
+    "context",
+    "disallowed-tools",
+    "effort",
+    "hooks",
+    "model",
+    "shell",
+    "when_to_use",
+    // Qwen Code.
+    "priority",
+    // OpenClaw.
+    "command-arg-mode",
+    "command-dispatch",
+    "command-tool",
+    "emoji",
+    "homepage",
+    // OpenHands.
+    "triggers",
+];
+
 /// Misspellings of known fields, with the field that is meant.
 const SYNONYMS: &[(&str, &str)] = &[
     ("keywords", "trigger_keywords"),
-    ("triggers", "trigger_keywords"),
     ("trigger", "trigger_keywords"),
     ("trigger-keywords", "trigger_keywords"),
     ("tools", "allowed-tools"),
+    ("argument_hint", "argument-hint"),
+    ("when-to-use", "when_to_use"),
     ("allowedTools", "allowed-tools"),
     ("allowed_tools", "allowed-tools"),
     ("disable_model_invocation", "disable-model-invocation"),
@@ -169,6 +195,7 @@ impl Manifest {
                     manifest.disable_model_invocation = field.flag().unwrap_or(false)
                 }
                 "user-invocable" => manifest.user_invocable = field.flag(),
+                _ if CLIENT_FIELDS.contains(&key) => manifest.unknown.push(key.to_owned()),
                 _ => {
                     field.unknown(place.span(&entry.key.range));
                     manifest.unknown.push(key.to_owned());
@@ -317,17 +344,20 @@ impl Field<'_, '_, '_> {
             return Vec::new();
         };
         let is_string = |value: &Node| matches!(value, Node::Scalar(scalar) if scalar.to_json().is_string());
-        let odd: Vec<&str> = entries
-            .iter()
-            .filter(|entry| !is_string(&entry.value))
-            .map(|entry| entry.key.text.as_str())
-            .collect();
+        let odd: Vec<&Entry> = entries.iter().filter(|entry| !is_string(&entry.value)).collect();
         if let Some(first) = odd.first() {
             let others = if odd.len() > 1 { format!(" (and {} more)", odd.len() - 1) } else { String::new() };
-            let span = self.place.span(&self.value.range());
+            let span = self.place.span(&first.key.range);
+            let help = match first.value {
+                Node::Scalar(_) => "quote the value; strict clients refuse a whole listing because of it",
+                _ => {
+                    "strict clients refuse a whole listing because of it; write one string, unless the client that reads it needs it so"
+                }
+            };
+            let key = shown(&first.key.text);
             self.reporter
-                .report(RuleId::MetadataValues, format!("`metadata.{first}`{others} is not a string"))
-                .help("quote the value; strict clients refuse a whole listing because of it")
+                .report(RuleId::MetadataValues, format!("`metadata.{key}`{others} is not a string"))
+                .help(help)
                 .at(span);
         }
         for Entry { key, .. } in entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX)) {
@@ -478,13 +508,13 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_kept_and_reported() {
-        let (manifest, found) = read("name: x\nkeywords: [a]\nhomepage: y\n");
-        assert_eq!(manifest.unknown, ["keywords", "homepage"]);
+        let (manifest, found) = read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\n");
+        assert_eq!(manifest.unknown, ["keywords", "risk", "argument-hint", "model"]);
         assert_eq!(
             found,
             [
                 "2 field-unknown: unknown key `keywords`; did you mean `trigger_keywords`?",
-                "3 field-unknown: unknown key `homepage`"
+                "3 field-unknown: unknown key `risk`"
             ]
         );
     }
@@ -504,7 +534,7 @@ mod tests {
         let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
-        assert_eq!(found, ["2 metadata-values: `metadata.n` (and 1 more) is not a string"]);
+        assert_eq!(found, ["3 metadata-values: `metadata.n` (and 1 more) is not a string"]);
     }
 
     #[test]

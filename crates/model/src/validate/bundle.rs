@@ -36,6 +36,8 @@ pub fn bundle(facts: BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
 pub struct BundleCheck<'a> {
     facts: BundleFacts<'a>,
     index: Index<'a>,
+    /// The files that the body links to.
+    linked: BTreeSet<String>,
     reporter: Reporter<'a>,
 }
 
@@ -47,13 +49,13 @@ impl<'a> BundleCheck<'a> {
         check_declared(&facts, &index, &mut reporter);
         check_collisions(facts.files, &mut reporter);
         check_limits(facts.files, &mut reporter);
-        check_links(&facts, &index, &mut reporter);
-        Self { facts, index, reporter }
+        let linked = check_links(&facts, &index, &mut reporter);
+        Self { facts, index, linked, reporter }
     }
 
     /// Checks the Markdown reference `path`, whose text is `content`.
     pub fn reference(&mut self, path: &SkillPath, content: &str) {
-        check_reference(&self.facts, &self.index, path, content, &mut self.reporter);
+        check_reference(&self.facts, &self.index, &self.linked, path, content, &mut self.reporter);
     }
 
     /// Returns the diagnostics.
@@ -82,6 +84,17 @@ impl<'a> Index<'a> {
     fn holds(&self, path: &str) -> bool {
         self.files.contains(path) || self.directories.contains(path.trim_end_matches('/'))
     }
+
+    /// Returns the file that the list `directory` of a frontmatter means by `path`: there, at the top of the skill, or with an
+    /// extension.
+    fn declared(&self, directory: &str, path: &str) -> Option<&'a str> {
+        let bare = path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+        let exact = [Some(path), bare].into_iter().flatten().find_map(|path| self.files.get(path).copied());
+        let is_meant = |file: &&&str| {
+            file.strip_prefix(path).is_some_and(|end| end.starts_with('.') && !end.contains('/'))
+        };
+        exact.or_else(|| self.files.iter().filter(is_meant).min().copied())
+    }
 }
 
 /// Returns the span in which the frontmatter names the file at `path`.
@@ -97,7 +110,8 @@ fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Rep
     for kind in [FileKind::Reference, FileKind::Script, FileKind::Asset] {
         let Some(directory) = kind.directory() else { continue };
         let declared = manifest.declared(kind);
-        for path in declared.iter().filter(|path| !index.holds(path)) {
+        let is_missing = |path: &&String| index.declared(directory, path).is_none() && !index.holds(path);
+        for path in declared.iter().filter(is_missing) {
             reporter
                 .report(
                     RuleId::FileDeclared,
@@ -106,7 +120,8 @@ fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Rep
                 .help("add the file, or remove it from the list")
                 .at(declaration(facts, path));
         }
-        let paths: HashSet<&str> = declared.iter().map(String::as_str).collect();
+        let paths: HashSet<&str> =
+            declared.iter().filter_map(|path| index.declared(directory, path)).collect();
         let compares =
             !declared.is_empty() || reporter.policy().resource_listing == ResourceListing::Declared;
         if compares {
@@ -150,10 +165,11 @@ fn check_limits(files: &[FileEntry], reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Reports links of the body that lead nowhere, or out of the skill.
-fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
+/// Reports links of the body that lead nowhere, or out of the skill. Returns the files that links lead to.
+fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) -> BTreeSet<String> {
     let offset = facts.document.body.offset;
-    let Some(body) = facts.text.get(offset..) else { return };
+    let Some(body) = facts.text.get(offset..) else { return BTreeSet::new() };
+    let mut linked = BTreeSet::new();
     let place = Place::new(facts.text, offset);
     let mut seen = BTreeSet::new();
     for Link { target, range } in links::file_links(body) {
@@ -165,7 +181,7 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
             None => {
                 reporter
                     .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
-                    .help("an agent reads only the skill's own files; bring the file in")
+                    .help(escape_help(&target))
                     .at(place.span(&range));
             }
             Some(path) if !index.holds(&path) => {
@@ -174,19 +190,46 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
                     .help("add the file, or correct the link; paths are relative to the skill directory")
                     .at(place.span(&range));
             }
-            Some(_) => {}
+            Some(path) => {
+                linked.insert(path);
+            }
         }
     }
+    linked
+}
+
+/// Returns the help for a link out of the skill.
+fn escape_help(target: &str) -> String {
+    let skill = target.strip_suffix("/SKILL.md").and_then(|path| path.rsplit('/').next());
+    match skill.filter(|skill| !matches!(*skill, "" | "." | "..")) {
+        Some(skill) => format!(
+            "an agent loads another skill by its name: write the name `{}` without a link",
+            text::shorten(skill, 64)
+        ),
+        None => "an agent reads only the skill's own files; bring the file in, or name the skill that has it"
+            .to_owned(),
+    }
+}
+
+/// Returns whether the links of the file at `path` belong to documents that are made from it.
+fn is_template(path: &SkillPath) -> bool {
+    let stem = path.file_name().rsplit_once('.').map_or("", |(stem, _)| stem).to_ascii_lowercase();
+    path.as_str().split('/').any(|part| matches!(part, "template" | "templates"))
+        || stem.ends_with("template")
 }
 
 /// Reports a reference that leads on to further files: an agent follows one step, seldom two.
 fn check_reference(
     facts: &BundleFacts<'_>,
     index: &Index<'_>,
+    linked: &BTreeSet<String>,
     path: &SkillPath,
     content: &str,
     reporter: &mut Reporter<'_>,
 ) {
+    if is_template(path) {
+        return;
+    }
     let directory = path.as_str().rsplit_once('/').map_or("", |(directory, _)| directory);
     let links = links::file_links(content);
     let place = Place::new(content, 0);
@@ -195,19 +238,20 @@ fn check_reference(
         [directory, ""].iter().filter_map(|from| resolve(from, target)).any(|to| index.holds(&to))
     };
     for Link { target, range } in links.iter().filter(|link| !leads(&link.target)) {
-        reporter
-            .report(
-                RuleId::LinkBroken,
-                format!("the link to {} leads to no file of the skill", text::shorten(target, 120)),
-            )
-            .help("add the file, or correct the link")
-            .in_file(path.as_str())
-            .at(place.span(range));
+        let shown = text::shorten(target, 120);
+        let is_outside = resolve(directory, target).is_none() || target.starts_with('/');
+        let (rule, message, help) = if is_outside {
+            (RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"), escape_help(target))
+        } else {
+            let message = format!("the link to {shown} leads to no file of the skill");
+            (RuleId::LinkBroken, message, "add the file, or correct the link".to_owned())
+        };
+        reporter.report(rule, message).help(help).in_file(path.as_str()).at(place.span(range));
     }
     let further = links.into_iter().find_map(|link| {
         let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
-        (found != path.as_str() && found != facts.manifest_file && index.files.contains(found.as_str()))
-            .then_some((found, link.range))
+        let is_file = found != path.as_str() && index.files.contains(found.as_str());
+        (is_file && found != facts.manifest_file && !linked.contains(&found)).then_some((found, link.range))
     });
     if let Some((found, range)) = further {
         reporter
@@ -291,7 +335,35 @@ mod tests {
             check("body", &files, &[("references/a.md", "see [b](b.md) and [up](../SKILL.md)")]),
             ["link-depth: references/a.md leads on to references/b.md"]
         );
+        let linked = "[a](references/a.md) [b](references/b.md)";
+        assert_eq!(check(linked, &files, &[("references/a.md", "see [b](b.md)")]), [""; 0]);
         assert_eq!(check("body", &files, &[("references/a.md", "see [up](../SKILL.md)")]), [""; 0]);
+    }
+
+    #[test]
+    fn declared_files_may_lack_the_extension_or_lie_at_the_top() {
+        let skill = "---\nname: x\nreferences: [astro, guide.md, gone]\n---\nbody";
+        assert_eq!(
+            check(skill, &["SKILL.md", "references/astro.md", "guide.md"], &[]),
+            ["file-declared: `references` declares references/gone, but there is no such file"]
+        );
+    }
+
+    #[test]
+    fn links_of_references_out_of_the_skill_are_not_called_broken() {
+        let files = ["SKILL.md", "references/a.md", "references/templates/b.md"];
+        let text =
+            "[s](../../shared/SKILL.md) [x](../../quota/quota.md) [gone](gone.md) [page](/api/docs/guide)";
+        assert_eq!(
+            check("body", &files, &[("references/a.md", text), ("references/templates/b.md", text)]),
+            [
+                "link-escape: the link to ../../shared/SKILL.md leads out of the skill",
+                "link-escape: the link to ../../quota/quota.md leads out of the skill",
+                "link-broken: the link to gone.md leads to no file of the skill",
+            ]
+        );
+        assert!(escape_help("../../shared/SKILL.md").contains("the name `shared`"));
+        assert!(escape_help("../SKILL.md").contains("bring the file in"));
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
                 RuleId::DescriptionVerbose,
                 format!("the description has {length} characters; every agent carries them in every prompt"),
             )
+            .help("keep what the skill does and when to use it; the rest belongs in the body")
             .at(span);
     }
     if length < policy.description_min {
@@ -95,14 +96,13 @@ fn says_when(folded: &str) -> bool {
     ascii * 2 < all
 }
 
+/// Numbered lists do not count: most of them tell when to use the skill.
 fn tells_workflow(folded: &str) -> bool {
     let has = |word: &str| folded.split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
-    let steps = folded.contains("step 1")
-        || (folded.contains("1.") && folded.contains("2.") && folded.contains("3."));
-    let numbered = folded.contains("1)") && folded.contains("2)");
-    let narrated = folded.contains("then") && has("then") && (has("first") || has("finally"));
+    let narrated =
+        has("then") && (has("finally") || folded.contains("first, ") || folded.starts_with("first "));
     let arrows = folded.matches("->").count() + folded.matches('→').count();
-    steps || numbered || narrated || arrows >= 2
+    folded.contains("step 1") || narrated || arrows >= 2
 }
 
 fn holds_tag(description: &str) -> bool {
@@ -164,7 +164,9 @@ mod tests {
     #[test]
     fn workflows_are_distinguished_from_purposes() {
         assert!(tells_workflow("first reads the file, then writes a report"));
-        assert!(tells_workflow("1. read 2. think 3. write"));
+        assert!(tells_workflow("step 1: read. step 2: write"));
+        assert!(!tells_workflow("use when: (1) a form is filled, (2) a table is read"));
+        assert!(!tells_workflow("queries first's scores, then ranks them"));
         assert!(tells_workflow("plan -> build -> ship"));
         assert!(!tells_workflow("reviews a diff. use when the user asks for a review."));
         assert!(!tells_workflow("builds then-clauses"));
