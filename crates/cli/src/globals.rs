@@ -22,7 +22,8 @@ pub(crate) struct Globals {
     /// Check skills against this profile
     ///
     /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
-    /// lenient complains less; harness takes the directory for the name and the first heading for the description.
+    /// lenient complains less; harness takes the directory for the name and the first heading for the description;
+    /// bernstein, yodoca and helix have the keys, tools and answers of these systems.
     #[arg(long, global = true, value_name = "PROFILE", value_parser = Profile::ALL.map(Profile::as_str))]
     pub profile: Option<String>,
     /// Use this configuration file instead of looking for one

@@ -29,6 +29,10 @@ pub const FIELDS: &[&str] = &[
     "user-invocable",
 ];
 
+/// The fields of the open standard.
+const STANDARD_FIELDS: &[&str] =
+    &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
 /// Fields that some clients read, beyond those of the open standard. They are kept and not reported.
 pub const CLIENT_FIELDS: &[&str] = &[
     // Claude Code; some of them also Cursor, goose, Qwen Code and VS Code.
@@ -175,6 +179,9 @@ impl Manifest {
             }
             let mut field = Field { key, value: &entry.value, place, reporter };
             field.numbers(&entry.value);
+            if !STANDARD_FIELDS.contains(&key) && (FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key)) {
+                field.extension(place.span(&entry.key.range));
+            }
             match key {
                 "name" => manifest.name = field.text().map(Into::into),
                 "description" => manifest.description = field.text().map(Into::into),
@@ -208,8 +215,24 @@ impl Manifest {
             value.filter(|value| !value.is_empty())
         };
         let (version, author) = (from_metadata("version"), from_metadata("author"));
+        let words = |text: String| -> Vec<String> {
+            let words = text.split(',').map(|word| word.trim().to_owned());
+            words.filter(|word| !word.is_empty()).collect()
+        };
+        let tags = from_metadata("tags").map(words).unwrap_or_default();
+        let keywords = from_metadata("trigger_keywords").map(words).unwrap_or_default();
+        let requires = from_metadata("requires").map(words).unwrap_or_default();
         manifest.version = manifest.version.or(version);
         manifest.author = manifest.author.or(author);
+        if manifest.tags.is_empty() {
+            manifest.tags = tags;
+        }
+        if manifest.trigger_keywords.is_empty() {
+            manifest.trigger_keywords = keywords;
+        }
+        if manifest.requires.is_empty() {
+            manifest.requires = requires;
+        }
         manifest
     }
 }
@@ -391,6 +414,13 @@ impl Field<'_, '_, '_> {
         flag
     }
 
+    fn extension(&mut self, span: Span) {
+        self.reporter
+            .report(RuleId::FieldExtension, format!("`{}` is no key of the open standard", self.key))
+            .help(format!("write it as a string under `metadata`: `{}: \"...\"`", self.key))
+            .at(span);
+    }
+
     fn unknown(&mut self, span: Span) {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
         let key = shown(self.key);
@@ -517,6 +547,19 @@ mod tests {
                 "3 field-unknown: unknown key `risk`"
             ]
         );
+    }
+
+    #[test]
+    fn metadata_may_hold_version_author_tags_and_keywords() {
+        let (manifest, found) = read(
+            "metadata:\n  version: \"2.0\"\n  author: Ada\n  tags: a, b c\n  trigger_keywords: \"x,y\"\n",
+        );
+        assert_eq!((manifest.version.as_deref(), manifest.author.as_deref()), (Some("2.0"), Some("Ada")));
+        assert_eq!(
+            (manifest.tags, manifest.trigger_keywords.len()),
+            (vec!["a".to_owned(), "b c".to_owned()], 2)
+        );
+        assert_eq!(found, [""; 0]);
     }
 
     #[test]

