@@ -170,6 +170,9 @@ fn a_server_whose_client_disconnects_ends_tools_and_cleans_up() {
     }
 }
 
+/// The token of the server.
+const TOKEN: &str = "token-0123456789abcdef";
+
 /// A conversation over HTTP.
 struct Conversation<'a> {
     address: &'a str,
@@ -183,7 +186,7 @@ impl Conversation<'_> {
         let body = message.to_string();
         write!(
             stream,
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\n{}Content-Length: {}\r\n\r\n{body}",
             self.address,
             self.session,
@@ -206,6 +209,7 @@ fn a_terminated_http_server_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        sandbox.set("REPERTOIRE_HTTP_TOKEN", TOKEN);
         let mut serving = Serving::start(&sandbox, &["--exec"]);
         let address = serving.address.clone();
         let mut conversation = Conversation { address: &address, session: String::new() };

@@ -32,7 +32,8 @@ fn a_plan_writes_nothing() {
     +---
     +name: backend
     +description: "Acts as the backend specialist of a team. Use when a task calls for the backend role."
-    +version: "1.0.0"
+    +metadata:
+    +  version: "1.0.0"
     +---
     +# Backend
     +
@@ -44,7 +45,8 @@ fn a_plan_writes_nothing() {
     +---
     +name: qa
     +description: "Tests releases. Use when one is near."
-    +version: "1.0.0"
+    +metadata:
+    +  version: "1.0.0"
     +---
     +# QA
     +

@@ -280,7 +280,7 @@ fn json_output_is_structured_content() {
         for tool in ["list", "broken", "plain"] {
             let other = call(tool);
             assert_eq!(other.get("structuredContent"), None, "{name} {tool}: {other}");
-            let says = other["content"][0]["text"].as_str().unwrap().contains("and it is not");
+            let says = other["content"][0]["text"].as_str().unwrap().contains("but it is not");
             assert_eq!(says, tool == "broken", "{name} {tool}: {other}");
         }
         client.end();

@@ -30,7 +30,7 @@ pub const FIELDS: &[&str] = &[
 ];
 
 /// The fields of the open standard.
-const STANDARD_FIELDS: &[&str] =
+pub const STANDARD_FIELDS: &[&str] =
     &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /// Fields that some clients read, beyond those of the open standard. They are kept and not reported.

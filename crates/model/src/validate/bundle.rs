@@ -360,6 +360,7 @@ mod tests {
                 "link-escape: the link to ../../shared/SKILL.md leads out of the skill",
                 "link-escape: the link to ../../quota/quota.md leads out of the skill",
                 "link-broken: the link to gone.md leads to no file of the skill",
+                "link-escape: the link to /api/docs/guide leads out of the skill",
             ]
         );
         assert!(escape_help("../../shared/SKILL.md").contains("the name `shared`"));

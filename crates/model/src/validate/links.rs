@@ -39,11 +39,8 @@ fn file_target(url: &str) -> Option<String> {
     if path.is_empty() || has_scheme || is_placeholder || path.starts_with(['~', '#', '@', '%']) {
         return None;
     }
-    // A word without a dot or a slash is a name in an example far more often than a file, and so is an absolute path without an
-    // extension the path of a web page.
-    let last = path.rsplit('/').next().unwrap_or_default();
-    let is_page = path.starts_with('/') && !last.contains('.');
-    if !path.contains(['.', '/']) || path.ends_with("...") || is_page {
+    // A word without a dot or a slash is a name in an example far more often than a file.
+    if !path.contains(['.', '/']) || path.ends_with("...") {
         return None;
     }
     Some(percent_decoded(path))
@@ -76,7 +73,7 @@ mod tests {
     #[test]
     fn only_links_to_files_count() {
         let text = "[a](references/a.md) ![b](assets/b%20c.png#x) [c](https://x.y/z.md) [d](#top) [e]({path}.md)\n\
-            [f][r] `[g](no/code.md)` [h](mailto:x@y.z) [i](/abs.md) [k](/docs/guide)\n\n```\n[j](no/fence.md)\n```\n\n[r]: ../up.md\n";
+            [f][r] `[g](no/code.md)` [h](mailto:x@y.z) [i](/abs.md)\n\n```\n[j](no/fence.md)\n```\n\n[r]: ../up.md\n";
         let targets: Vec<String> = file_links(text).into_iter().map(|link| link.target).collect();
         assert_eq!(targets, ["references/a.md", "assets/b c.png", "../up.md", "/abs.md"]);
     }

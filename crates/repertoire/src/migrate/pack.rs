@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::frontmatter::{Division, divide};
+use repertoire_model::manifest::STANDARD_FIELDS;
 use repertoire_model::outline::headings;
 use repertoire_model::{Document, Policy, Profile, Severity, SkillName, Source, repair, text, yaml};
 use serde_json::Value;
@@ -90,9 +91,10 @@ impl Pack {
         }
         let version = own.version.or(config.version).unwrap_or_else(|| FIRST_VERSION.to_owned());
         let (quoted, version) = (repair::quote(&description), repair::quote(&version));
-        let fields = own.fields;
-        let text =
-            format!("---\nname: {name}\ndescription: {quoted}\nversion: {version}\n{fields}---\n{body}");
+        let (fields, metadata) = (own.fields, own.metadata);
+        let text = format!(
+            "---\nname: {name}\ndescription: {quoted}\n{fields}metadata:\n  version: {version}\n{metadata}---\n{body}"
+        );
         notes.extend(findings(&name, &text));
         files.insert(0, PackFile { path: "SKILL.md", text });
         Some(Self { name, files, notes })
@@ -104,8 +106,10 @@ impl Pack {
 struct Own<'a> {
     description: Option<String>,
     version: Option<String>,
-    /// Everything else, a line each.
+    /// The other fields of the open standard, a line each.
     fields: String,
+    /// Everything else, which belongs under `metadata`, a line each.
+    metadata: String,
     /// The prompt without it.
     body: &'a str,
     note: Option<String>,
@@ -134,9 +138,32 @@ impl<'a> Own<'a> {
                 text::visible_line(&other)
             )
         });
+        let mut others = match fields.remove("metadata") {
+            Some(Value::Object(metadata)) => metadata,
+            _ => serde_json::Map::new(),
+        };
+        let (standard, own): (Vec<_>, Vec<_>) =
+            fields.into_iter().partition(|(key, _)| STANDARD_FIELDS.contains(&key.as_str()));
+        others.extend(own);
+        others.remove("version");
         // JSON is YAML too, so that every parsed value is written in a form that parses to the same value.
-        let fields = fields.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
-        Self { description, version, fields, body, note }
+        let fields = standard.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
+        let metadata = others
+            .iter()
+            .map(|(key, value)| format!("  {}: {}\n", written_key(key), Value::from(metadata_text(value))));
+        Self { description, version, fields, metadata: metadata.collect(), body, note }
+    }
+}
+
+/// Returns `value` as the string that `metadata` has for it: words of a list with commas between them, or JSON.
+fn metadata_text(value: &Value) -> String {
+    let words = |items: &Vec<Value>| -> Option<Vec<String>> {
+        items.iter().map(|item| item.as_str().filter(|word| !word.contains(',')).map(str::to_owned)).collect()
+    };
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => words(items).map_or_else(|| value.to_string(), |words| words.join(", ")),
+        other => other.to_string(),
     }
 }
 
@@ -243,7 +270,7 @@ mod tests {
         assert_eq!(paths, ["SKILL.md", "references/task-prompt.md", "assets/config.yaml"]);
         assert_eq!(
             pack.files[0].text,
-            "---\nname: qa\ndescription: \"Tests releases. Use when one is near.\"\nversion: \"2.1\"\n---\n\
+            "---\nname: qa\ndescription: \"Tests releases. Use when one is near.\"\nmetadata:\n  version: \"2.1\"\n---\n\
              # QA\n\nYou are a tester for {{ team }}. Test {{TEAM}}.\n\n## Files\n\n\
              - [The template of a task](references/task-prompt.md), for whoever hands one out.\n\
              - [The settings of the role](assets/config.yaml), for whoever starts it.\n"
@@ -273,8 +300,8 @@ mod tests {
         let pack = pack(role(prompt));
         assert_eq!(
             pack.files[0].text,
-            "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nversion: \"2\"\ntags: [\"a\",\"b: c\"]\n\
-             \"odd key\": {\"x\":1}\n---\n# QA\n"
+            "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nmetadata:\n  version: \"2\"\n  \
+             \"odd key\": \"{\\\"x\\\":1}\"\n  tags: \"a, b: c\"\n---\n# QA\n"
         );
         let source =
             Source { bytes: pack.files[0].text.as_bytes(), directory: Some("qa"), file_name: "SKILL.md" };
