@@ -119,6 +119,14 @@ pub fn visible_line(text: &str) -> String {
     one_line(&kept)
 }
 
+/// Returns `text` without `mark` at its end, which only the engine may set.
+pub(crate) fn unmarked<'a>(mut text: &'a str, mark: &str) -> &'a str {
+    while let Some(rest) = text.strip_suffix(mark.trim_start()) {
+        text = rest.trim_end();
+    }
+    text
+}
+
 /// Returns `text` as the content of an XML element.
 pub fn escape_xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

@@ -2,6 +2,7 @@
 
 use super::layout::{Frame, Layout, push_after_colon, push_note};
 use crate::catalog::entry::Item;
+use crate::text::unmarked;
 
 const LOADED: &str = " [loaded]";
 
@@ -20,7 +21,10 @@ impl Layout for Menu {
         if item.primary {
             out.push_str(" (primary)");
         }
-        push_after_colon(out, description.map(unmarked).filter(|description| !description.is_empty()));
+        push_after_colon(
+            out,
+            description.map(|text| unmarked(text, LOADED)).filter(|description| !description.is_empty()),
+        );
         if item.loaded {
             out.push_str(LOADED);
         }
@@ -29,12 +33,4 @@ impl Layout for Menu {
     fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
         push_note(out, note);
     }
-}
-
-/// Returns `description` without a mark at its end that only the engine may set.
-fn unmarked(mut description: &str) -> &str {
-    while let Some(rest) = description.strip_suffix(LOADED.trim_start()) {
-        description = rest.trim_end();
-    }
-    description
 }

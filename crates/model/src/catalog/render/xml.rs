@@ -6,6 +6,7 @@
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
 use crate::escape::{push_code, push_xml};
+use crate::text::escape_xml;
 
 const HEADING: &str = "## Skills\n\nSkills are instructions for particular kinds of task.";
 
@@ -58,7 +59,5 @@ impl Layout for Xml {
 }
 
 fn push_escaped_code(out: &mut String, name: &str) {
-    let mut escaped = String::with_capacity(name.len());
-    push_xml(&mut escaped, name);
-    push_code(out, &escaped);
+    push_code(out, &escape_xml(name));
 }
