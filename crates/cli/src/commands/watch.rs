@@ -125,8 +125,8 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
     let shown = if ui.is_json() { 0 } else { MAX_LINES };
     for problem in snapshot.problems().iter().take(shown) {
         let found = &problem.diagnostic;
-        let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
-        writeln!(ui.err(), "{word} {} ({})", escape(&found.message), escape(&problem.path))?;
+        let (style, word) = (found.severity.into(), format!("{}:", found.severity));
+        ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
     let mode = context.settings.reload_mode;
     let others = match mode {
@@ -134,12 +134,10 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
         ReloadMode::Lazy => "look when they are used",
         ReloadMode::Off => "do not",
     };
-    let word = ui.paint_err(Style::Hint, "hint:");
     let mode = mode.as_str();
-    writeln!(
-        ui.err(),
-        "{word} `reload.mode` is \"{mode}\": this command watches all the same; sessions and servers {others}"
-    )?;
+    ui.hint(&format!(
+        "`reload.mode` is \"{mode}\": this command watches all the same; sessions and servers {others}"
+    ))?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
 
-use super::escape::escape_lines;
+use super::escape::{escape, escape_lines};
 use super::style::Style;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
@@ -107,6 +107,23 @@ impl Ui {
     /// Returns `text` in `style`, for messages.
     pub(crate) fn paint_err(&self, style: Style, text: &str) -> String {
         style.paint(text, self.colour_err)
+    }
+
+    /// Writes a warning, which is not part of the result.
+    pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
+        self.message(Style::Warning, "warning:", text)
+    }
+
+    /// Writes a hint, which is not part of the result.
+    pub(crate) fn hint(&mut self, text: &str) -> io::Result<()> {
+        self.message(Style::Hint, "hint:", text)
+    }
+
+    /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
+    pub(crate) fn message(&mut self, style: Style, word: &str, text: &str) -> io::Result<()> {
+        self.flush()?;
+        let word = self.paint_err(style, word);
+        writeln!(self.err, "{word} {}", escape(text))
     }
 
     /// Writes `value` as one JSON document.

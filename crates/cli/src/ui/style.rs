@@ -26,6 +26,16 @@ pub(crate) enum Style {
 }
 
 impl Style {
+    /// Returns the style of a line of a unified diff.
+    pub(crate) fn of_diff_line(line: &str) -> Option<Self> {
+        match line.as_bytes().first() {
+            Some(b'+') => Some(Self::Added),
+            Some(b'-') => Some(Self::Removed),
+            Some(b'@') => Some(Self::Faint),
+            _ => None,
+        }
+    }
+
     /// Returns `text` in this style if `is_coloured`.
     pub(crate) fn paint(self, text: &str, is_coloured: bool) -> String {
         if !is_coloured || text.is_empty() {

@@ -32,8 +32,7 @@ pub(super) fn run(
         }
     }
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
-        let word = ui.paint_err(Style::Warning, "warning:");
-        writeln!(ui.err(), "{word} {}", escape(warning))?;
+        ui.warn(warning)?;
     }
     let files = match files {
         0 => None,

@@ -10,8 +10,7 @@ use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
 use repertoire::{Entry, Registry, State};
 use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
-use super::evaluation::{Evaluation, Threshold};
-use super::report;
+use super::report::{self, Evaluation, Threshold};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
@@ -92,22 +91,16 @@ fn rate(text: &str) -> Result<f64, String> {
 /// Returns the requested rates. If not all evals were understood, the rates of the others do not count as
 /// met.
 fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Vec<Threshold> {
-    let least = |option, asked: Option<f64>, found: Share| {
+    let threshold = |option, asked: Option<f64>, found: Share, is_good: fn(&f64, &f64) -> bool| {
         asked.map(|asked| {
-            let is_met = is_whole && found.value().is_some_and(|value| value >= asked);
-            Threshold { option, asked, found, is_met }
-        })
-    };
-    let most = |option, asked: Option<f64>, found: Share| {
-        asked.map(|asked| {
-            let is_met = is_whole && found.value().is_some_and(|value| value <= asked);
+            let is_met = is_whole && found.value().is_some_and(|value| is_good(&value, &asked));
             Threshold { option, asked, found, is_met }
         })
     };
     let thresholds = [
-        least("--min-hit", args.min_hit, report.total(|skill| skill.hits)),
-        least("--min-shown", args.min_shown, report.total(|skill| skill.shown)),
-        most("--max-false", args.max_false, report.total(|skill| skill.false_triggers)),
+        threshold("--min-hit", args.min_hit, report.total(|skill| skill.hits), f64::ge),
+        threshold("--min-shown", args.min_shown, report.total(|skill| skill.shown), f64::ge),
+        threshold("--max-false", args.max_false, report.total(|skill| skill.false_triggers), f64::le),
     ];
     thresholds.into_iter().flatten().collect()
 }
