@@ -56,7 +56,8 @@ pub(super) fn run(
             }
         };
         let Plan { client, path, entry, warnings, .. } = plan;
-        outcomes.push(Outcome { client, path, entry, state, error, warnings });
+        let (client, title, path) = (client.id, client.title, path.display().to_string());
+        outcomes.push(Outcome { client, title, path, state, entry, error, warnings });
     }
     report::write(ui, server, args, &outcomes)?;
     match files.filter(|_| consent != Consent::Given) {
