@@ -8,13 +8,10 @@ mod report;
 mod tools;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::{Entry, Registry};
+use repertoire::Entry;
 use repertoire_model::{Policy, Severity};
 
 use self::checked_skill::CheckedSkill;
@@ -137,11 +134,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
 
 /// Returns the number of levels below `directory` at which its uppermost skills are.
 fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
-    let mut options = FsOptions::new("deeper", directory);
-    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
-    let provider = Arc::new(FsProvider::new(options));
-    let registry = Registry::open_for_inspection(vec![provider], policy.clone());
-    let snapshot = pollster::block_on(registry).snapshot();
+    let snapshot = context.inspect_deeply(directory, policy.clone()).snapshot();
     let depth =
         |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());
     snapshot.entries().iter().filter_map(depth).min()

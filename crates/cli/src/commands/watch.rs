@@ -239,10 +239,10 @@ fn effects(
 ) -> Result<(), CliError> {
     for (word, findings) in [("new", &account.new), ("resolved", &account.resolved)] {
         for finding in findings.iter().take(MAX_LINES) {
-            let found = finding.diagnostic();
+            let found = finding.diagnostic;
             let style = if word == "new" { found.severity.into() } else { Style::Good };
             let word = ui.paint(style, &format!("{word} {}[{}]", found.severity.as_str(), found.rule));
-            let path = context.shown(&finding.path());
+            let path = context.shown(&finding.path);
             writeln!(ui.out(), "  {word} {} ({})", escape(&found.message), escape(&path))?;
         }
         if let Some(more @ 1..) = findings.len().checked_sub(MAX_LINES) {
@@ -271,7 +271,12 @@ fn json_of(change: &Change, before: usize, after: usize, account: &Account<'_>) 
     let more: usize = lists.iter().map(|length| length.saturating_sub(MAX_NAMES)).sum();
     let findings = |findings: &[Finding<'_>], state: &'static str| {
         let findings = findings.iter().take(MAX_NAMES);
-        findings.map(|finding| FindingJson { state, finding: finding.json() }).collect::<Vec<_>>()
+        findings
+            .map(|Finding { path, diagnostic }| FindingJson {
+                state,
+                finding: DiagnosticJson::new(diagnostic, path.clone()),
+            })
+            .collect::<Vec<_>>()
     };
     let mut diagnostics = findings(&account.new, "new");
     diagnostics.extend(findings(&account.resolved, "resolved"));

@@ -6,8 +6,8 @@ use std::path::Path;
 use repertoire::Entry;
 use repertoire::discovery::Presence;
 use repertoire_model::{Severity, State};
+use serde::Serialize;
 
-use super::check::{Check, Status};
 use repertoire::config::Settings;
 
 use crate::config;
@@ -18,6 +18,24 @@ use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
+
+/// The result of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    Ok,
+    Warn,
+    Error,
+}
+
+/// One line of `rep doctor`.
+#[derive(Debug, Serialize)]
+pub(super) struct Check {
+    pub(super) status: Status,
+    pub(super) topic: &'static str,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
 
 /// Runs all checks.
 pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {

@@ -1,12 +1,9 @@
 //! `rep eval triggers`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
 use repertoire::{Entry, Registry, State};
 use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
@@ -166,9 +163,5 @@ fn skill_of(context: &Context, path: &Path) -> Option<String> {
 
 /// Opens the skills below `directory`, however deep they lie.
 fn open(context: &Context, directory: &Path) -> Registry {
-    let policy = context.settings.policy.clone();
-    let mut options = FsOptions::new("path", directory);
-    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
-    let provider = Arc::new(FsProvider::new(options));
-    pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
+    context.inspect_deeply(directory, context.settings.policy.clone())
 }

@@ -10,24 +10,18 @@ pub(super) struct Menu;
 
 impl Layout for Menu {
     fn open(&self, out: &mut String, frame: &Frame<'_>) {
-        out.push_str("Available skills (use ");
-        out.push_str(&frame.options.tool_name);
-        out.push_str(" to activate):\n\n");
+        out.push_str(&format!("Available skills (use {} to activate):\n\n", frame.options.tool_name));
     }
 
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
         out.push_str("- ");
         out.push_str(&item.name);
-        if item.primary {
-            out.push_str(" (primary)");
-        }
+        out.push_str(if item.primary { " (primary)" } else { "" });
         push_after_colon(
             out,
             description.map(|text| unmarked(text, LOADED)).filter(|description| !description.is_empty()),
         );
-        if item.loaded {
-            out.push_str(LOADED);
-        }
+        out.push_str(if item.loaded { LOADED } else { "" });
     }
 
     fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
