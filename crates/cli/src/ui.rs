@@ -14,5 +14,5 @@ pub(crate) use escape::{escape, escape_lines};
 pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
-pub(crate) use style::Style;
+pub(crate) use style::{Style, count};
 pub(crate) use table::{Align, Column, Table};

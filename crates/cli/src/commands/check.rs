@@ -1,21 +1,20 @@
 //! `rep check`.
 
-mod checked_skill;
 mod compat;
 mod confusable;
 mod fix;
 mod report;
-mod tools;
 
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 use clap::Args;
 use rayon::prelude::*;
 use repertoire::Entry;
-use repertoire_model::{Policy, Severity};
+use repertoire_model::{Policy, Severity, State};
 
-use self::checked_skill::CheckedSkill;
 use self::compat::CompatTool;
+use self::report::CheckedSkill;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -82,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         for library in &libraries {
             checked.extend(check_all(library));
         }
-        tools::find(&libraries, &mut checked, &policy);
+        add_shared_tools(&libraries, &mut checked, &policy);
     }
     drop(progress);
     let worst = if ui.is_json() {
@@ -153,4 +152,19 @@ fn check_all(library: &Library) -> Vec<CheckedSkill<'_>> {
         CheckedSkill { library, entry, diagnostics }
     };
     library.snapshot.entries().par_iter().map(check).collect()
+}
+
+/// Adds a finding to every active skill of each library that shares the name of a tool with another.
+fn add_shared_tools<'a>(libraries: &'a [Library], checked: &mut [CheckedSkill<'a>], policy: &Policy) {
+    for library in libraries {
+        let shared = pollster::block_on(library.registry.shared_tools());
+        for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {
+            let name = checked.entry.name();
+            if checked.entry.state != State::Active {
+                continue;
+            }
+            let of_skill = shared.iter().filter(|shared| shared.skills.contains(name));
+            checked.diagnostics.extend(of_skill.filter_map(|shared| shared.diagnostic(name, policy)));
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::json::DiagnosticJson;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui, count, escape};
 use crate::wire::Context;
 
 /// The most skills of one kind that one change names to a person.
@@ -166,7 +166,7 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         return Ok(ui.flush()?);
     }
     let skills = snapshot.active().count();
-    let heading = format!("following {skills} {}, {tokens} tokens in the catalog", plural(skills, "skill"));
+    let heading = format!("following {}, {tokens} tokens in the catalog", count(skills, "skill"));
     let heading = ui.paint(Style::Heading, &heading);
     writeln!(ui.out(), "{heading}")?;
     let is_silent = |state: &SourceState| {
@@ -176,9 +176,9 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
     let (silent, shown): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
     for SourceState { source, following } in shown {
         let how = match following {
-            FollowMethod::Watching(count) => {
-                let directories = if count == 1 { "directory" } else { "directories" };
-                format!("{count} {directories} watched")
+            FollowMethod::Watching(number) => {
+                let directories = if number == 1 { "directory" } else { "directories" };
+                format!("{number} {directories} watched")
             }
             FollowMethod::Polling(reason) => {
                 format!("polled every {} s or less often: {reason}", watcher.options().poll.as_secs_f64())
@@ -190,9 +190,8 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         writeln!(ui.out(), "{line}")?;
     }
     if !silent.is_empty() {
-        let sources = plural(silent.len(), "source");
-        let line =
-            ui.paint(Style::Faint, &format!("  {} {sources} without skills so far, watched", silent.len()));
+        let sources = count(silent.len(), "source");
+        let line = ui.paint(Style::Faint, &format!("  {sources} without skills so far, watched"));
         writeln!(ui.out(), "{line}")?;
     }
     for problem in watcher.problems() {
@@ -311,10 +310,6 @@ fn milliseconds(change: &Change) -> f64 {
 
 fn time() -> String {
     rfc3339(SystemTime::now())
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Asks for consent before something is written.
 
-use std::io;
+use std::io::{self, BufRead as _};
 
 use super::output::Ui;
 
@@ -16,7 +16,7 @@ pub(crate) enum Consent {
 }
 
 impl Ui {
-    /// Asks `question`, unless the answer was given beforehand with `yes`.
+    /// Asks `question`, unless the answer was given beforehand with `yes`; anything but yes is no.
     pub(crate) fn consent(&mut self, question: &str, yes: bool) -> io::Result<Consent> {
         if yes {
             return Ok(Consent::Given);
@@ -24,6 +24,12 @@ impl Ui {
         if !self.is_interactive() {
             return Ok(Consent::Unasked);
         }
-        Ok(if self.confirm(question)? { Consent::Given } else { Consent::Refused })
+        self.flush()?;
+        write!(self.err(), "{question} [y/N] ")?;
+        self.err().flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        let is_given = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+        Ok(if is_given { Consent::Given } else { Consent::Refused })
     }
 }

@@ -1,6 +1,6 @@
 //! The one way to write to the person or program on the other side.
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use super::escape::{escape, escape_lines};
 use super::style::Style;
@@ -141,15 +141,5 @@ impl Ui {
         self.out.write_all(escape_lines(&text).as_bytes())?;
         // A prompt should not end up behind the last line.
         if text.ends_with('\n') || text.is_empty() { Ok(()) } else { self.out.write_all(b"\n") }
-    }
-
-    /// Asks a yes-or-no question; anything but yes is no.
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
-        self.flush()?;
-        write!(self.err, "{question} [y/N] ")?;
-        self.err.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 }

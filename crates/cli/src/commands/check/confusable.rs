@@ -6,7 +6,7 @@ use repertoire_model::Policy;
 use repertoire_search::confusable::{ConfusablePair, confusable_pairs, findings};
 use serde_json::{Value, json};
 
-use super::checked_skill::CheckedSkill;
+use super::report::CheckedSkill;
 use crate::wire::Library;
 
 /// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns all pairs

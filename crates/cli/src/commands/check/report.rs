@@ -2,18 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use repertoire::Entry;
 use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::checked_skill::CheckedSkill;
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
-use crate::ui::{Note, Style, Ui, escape, render_note};
+use crate::ui::{Note, Style, Ui, count, escape, render_note};
 use crate::wire::{Context, Library};
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
+
+/// A skill with its findings.
+pub(super) struct CheckedSkill<'a> {
+    pub(super) library: &'a Library,
+    pub(super) entry: &'a Entry,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
 
 /// A finding as JSON: what other commands tell of it, with its column and help.
 #[derive(Serialize)]
@@ -138,10 +145,6 @@ pub(crate) fn write(
     let verdict = ui.paint(style, &verdict);
     writeln!(ui.out(), "{verdict}")?;
     Ok(summary.worst())
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 fn parts(summary: Summary) -> String {

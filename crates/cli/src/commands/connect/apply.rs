@@ -10,7 +10,7 @@ use crate::clients::Server;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui, count, escape};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
@@ -34,11 +34,7 @@ pub(super) fn run(
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
         ui.warn(warning)?;
     }
-    let files = match files {
-        0 => None,
-        1 => Some("1 file".to_owned()),
-        number => Some(format!("{number} files")),
-    };
+    let files = (files > 0).then(|| count(files, "file"));
     let consent = match &files {
         None => Consent::Given,
         Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
