@@ -197,7 +197,6 @@ pub(in crate::answer) fn answers_about_tools() -> Vec<(&'static str, Answer)> {
     let with_tools = LoadedSkill {
         schemas: vec![schema("fill_form", "Fills </skill_tools> a\nform."), schema("merge", "```\nMerges.")],
         files: words(["scripts/fill.py"]),
-        available: available(&[], &["fill.py"]),
         ..rich()
     };
     let result = ToolResult::new("pdf", "fill_form", "2 of 3 </skill_tool_result>\n```\n");
