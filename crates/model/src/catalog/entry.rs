@@ -160,7 +160,7 @@ mod tests {
     fn a_description_is_bounded_in_characters() {
         let whole = "ü".repeat(MAX_DESCRIPTION_CHARS);
         assert_eq!(clip(whole.as_str().into()), (whole.as_str().into(), false));
-        let (cut, clipped) = clip("ü".repeat(MAX_DESCRIPTION_CHARS + 1).into());
+        let (cut, clipped) = clip("ü".repeat(MAX_DESCRIPTION_CHARS + 1));
         assert!(clipped && cut.ends_with("ü…"));
         assert_eq!(cut.chars().count(), MAX_DESCRIPTION_CHARS);
     }
