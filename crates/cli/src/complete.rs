@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
+use crate::config;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::wire::Context;
@@ -16,9 +17,9 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
         let words = env.arguments().iter().skip_while(|word| *word != "--");
         let root = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
         let root: Vec<PathBuf> = root.map(|(_, root)| PathBuf::from(root)).collect();
-        let Ok(context) = Context::for_completion(env, Globals { root, ..Globals::default() }) else {
-            return Vec::new();
-        };
+        let globals = Globals { root, ..Globals::default() };
+        let Ok(settings) = config::load(&env, &globals, false) else { return Vec::new() };
+        let context = Context { env, globals, settings };
         let library = context.inspect(context.settings.policy.clone());
         let candidate = |entry: &repertoire::Entry| {
             let description = entry.document.description.to_string();
@@ -31,9 +32,8 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
 /// Returns the completer of the names of configured agents.
 pub(crate) fn agent_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let Ok(context) = Context::for_completion(Env::capture(), Globals::default()) else {
-            return Vec::new();
-        };
-        context.settings.agents.into_keys().map(CompletionCandidate::new).collect()
+        let settings = config::load(&Env::capture(), &Globals::default(), false);
+        let agents = settings.map(|settings| settings.agents).unwrap_or_default();
+        agents.into_keys().map(CompletionCandidate::new).collect()
     })
 }

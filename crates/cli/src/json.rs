@@ -26,7 +26,8 @@ impl DiagnosticJson {
         Self::new(&problem.diagnostic, problem.path.clone())
     }
 
-    fn new(diagnostic: &Diagnostic, path: String) -> Self {
+    /// Returns a finding about the file at `path`.
+    pub(crate) fn new(diagnostic: &Diagnostic, path: String) -> Self {
         Self {
             rule: diagnostic.rule.as_str(),
             severity: diagnostic.severity.as_str(),

@@ -9,10 +9,10 @@ mod snippet;
 mod style;
 mod table;
 
-pub(crate) use consent::Consent;
+pub(crate) use consent::{Consent, confirm};
 pub(crate) use escape::{escape, escape_lines};
-pub(crate) use output::{Ui, confirm};
+pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
-pub(crate) use style::Style;
+pub(crate) use style::{Style, count};
 pub(crate) use table::{Align, Column, Table};

@@ -15,8 +15,8 @@ fn a_commented_file_is_written_once() {
     # Configuration of Repertoire for this project. Every key that a project may set is here with its
     # default; take the mark away to change it. Paths are relative to this file. `rep doctor` tells what is in force.
 
-    # The set of choices that all others start from. Takes: standard, strict, lenient, harness. Flag:
-    # --profile.
+    # The set of choices that all others start from. Takes: standard, strict, lenient, harness, bernstein,
+    # yodoca, helix. Flag: --profile.
     # profile = "standard"
 
     # Directories of skills beside those that are discovered; earlier ones win, and the project's come
@@ -93,11 +93,6 @@ fn a_commented_file_is_written_once() {
     # When the catalog of a session follows the library: at a compaction, only when asked, or at once,
     # which defeats prompt caching. Takes: on_compaction, session, immediate.
     # refresh = "on_compaction"
-
-    [render]
-    # How answers of tools are written. Takes: xml, json, text, markdown. Flag: call --render, session
-    # --render.
-    # load = "xml"
 
     [load]
     # Whether a skill's frontmatter is shown with its instructions. Takes: true, false. Flag: show --raw.

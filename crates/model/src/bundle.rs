@@ -47,9 +47,7 @@ impl Digest {
 
     /// Returns the 64 hexadecimal digits alone.
     pub fn to_hex(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

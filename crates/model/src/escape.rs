@@ -22,14 +22,7 @@ pub(crate) fn push_html(out: &mut String, text: &str) {
 ///
 /// `<` is escaped too, so that the JSON cannot close a tag that a host puts around it.
 pub(crate) fn push_json(out: &mut String, text: &str) {
-    out.push('"');
-    let places = memchr3_iter(b'"', b'\\', b'<', text.as_bytes());
-    push_replaced(out, text, places, String::push_str, |byte| match byte {
-        b'"' => "\\\"",
-        b'\\' => "\\\\",
-        _ => "\\u003c",
-    });
-    out.push('"');
+    out.push_str(&serde_json::Value::from(text).to_string().replace('<', "\\u003c"));
 }
 
 /// Writes `name` between backticks.

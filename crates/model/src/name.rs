@@ -4,7 +4,6 @@
 //! hyphens. A quarter of the public skills break that, so a [`SkillName`] is anything that can safely stand in a
 //! prompt, a command line and a URI segment; [`grammar_faults`] lists its deviations from the standard.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,11 +34,6 @@ impl SkillName {
     /// ```
     pub fn new(text: &str) -> Option<Self> {
         usable(text).map(|name| Self(name.into()))
-    }
-
-    /// Returns the name if `text` is usable to the letter; both are one text then.
-    pub fn exact(text: &Arc<str>) -> Option<Self> {
-        (usable(text)? == **text).then(|| Self(Arc::clone(text)))
     }
 
     /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen, and nothing
@@ -88,19 +82,17 @@ impl SkillName {
 }
 
 /// Returns `text`, trimmed and NFKC-normalised, if a skill can be addressed by that.
-fn usable(text: &str) -> Option<Cow<'_, str>> {
+fn usable(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    if is_plain_ascii(trimmed) && trimmed.len() <= USABLE_MAX_CHARS {
-        return Some(trimmed.into());
-    }
-    let normalised: String = trimmed.nfkc().collect();
+    // In ASCII there is nothing to normalise.
+    let normalised = if trimmed.is_ascii() { trimmed.to_owned() } else { trimmed.nfkc().collect() };
     let mut chars = normalised.chars();
     let starts_well = chars.next().is_some_and(|c| c.is_alphanumeric() && !is_unseen(c));
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c);
     let is_usable = starts_well
         && chars.all(|c| allowed(c) && !is_unseen(c))
         && normalised.chars().count() <= USABLE_MAX_CHARS;
-    is_usable.then(|| normalised.into())
+    is_usable.then_some(normalised)
 }
 
 impl fmt::Display for SkillName {
@@ -196,12 +188,6 @@ pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
         faults.push(GrammarFault::StartsWithoutLetter);
     }
     faults
-}
-
-fn is_plain_ascii(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 fn is_combining_mark(c: char) -> bool {

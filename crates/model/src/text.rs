@@ -69,29 +69,6 @@ pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Returns `true` if `c` may be among the characters that [`hiding`] returns, or is a control: texts without
-/// such characters hide nothing.
-pub(crate) fn may_hide(c: char) -> bool {
-    is_control_or_invisible(c) || is_variation_selector(c)
-}
-
-/// Returns the characters of `text` beyond ASCII.
-pub(crate) fn beyond_ascii(text: &str) -> impl Iterator<Item = char> {
-    /// The number of bytes that are skipped at once if all of them are ASCII.
-    const BLOCK: usize = 32;
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (blocks, _) = rest.as_bytes().as_chunks::<BLOCK>();
-        let ascii = blocks.iter().take_while(|block| block.is_ascii()).count() * BLOCK;
-        rest = &rest[ascii..];
-        let start = rest.bytes().position(|byte| !byte.is_ascii())?;
-        let mut chars = rest[start..].chars();
-        let found = chars.next()?;
-        rest = chars.as_str();
-        Some(found)
-    })
-}
-
 fn is_visible_beyond_ascii(c: char) -> bool {
     !(c.is_ascii()
         || c.is_whitespace()
@@ -117,6 +94,14 @@ pub fn visible_line(text: &str) -> String {
     let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
     let kept: String = text.chars().filter(|c| !is_dropped(*c)).collect();
     one_line(&kept)
+}
+
+/// Returns `text` without `mark` at its end, which only the engine may set.
+pub(crate) fn unmarked<'a>(mut text: &'a str, mark: &str) -> &'a str {
+    while let Some(rest) = text.strip_suffix(mark.trim_start()) {
+        text = rest.trim_end();
+    }
+    text
 }
 
 /// Returns `text` as the content of an XML element.
@@ -251,15 +236,6 @@ mod tests {
             ("a\u{feff}", 1),
         ] {
             assert_eq!(count(text), expect, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn characters_beyond_ascii_are_found_in_blocks_and_between_them() {
-        for length in [0, 1, 31, 32, 33, 63, 64, 100] {
-            let text = format!("{}é{}🙂", "x".repeat(length), "y".repeat(length));
-            assert_eq!(beyond_ascii(&text).collect::<String>(), "é🙂", "{length}");
-            assert_eq!(beyond_ascii(&"x".repeat(length)).count(), 0);
         }
     }
 

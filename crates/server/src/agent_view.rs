@@ -7,7 +7,7 @@ use repertoire::{Agent, Entry, Session, Snapshot};
 use repertoire_model::catalog::CatalogOptions;
 use tokio::sync::{Semaphore, watch};
 
-use crate::instructions::{Instructions, InstructionsLimit};
+use crate::instructions::{self, InstructionsLimit};
 use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
 use crate::server_state::ServerState;
 use crate::{Error, ServerOptions};
@@ -39,7 +39,6 @@ pub(crate) struct AgentView {
     agent: Option<Agent>,
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
-    instructions: Instructions,
     list_versions: watch::Sender<ListVersions>,
     pub(crate) calls: Semaphore,
     pub(crate) runs: Semaphore,
@@ -60,7 +59,6 @@ impl AgentView {
             session: Arc::new(session),
             agent,
             opened,
-            instructions: Instructions::default(),
             list_versions: watch::Sender::default(),
             calls: Semaphore::new(CALLS_PER_PROCESSOR * processors),
             runs: Semaphore::new(RUNS_PER_PROCESSOR * processors),
@@ -122,10 +120,7 @@ impl AgentView {
     ) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
         let mut published = Vec::with_capacity(entries.len());
         for chunk in entries.chunks(PUBLISHED_AT_ONCE) {
-            let mut pending = Vec::with_capacity(chunk.len());
-            for entry in chunk {
-                pending.push(self.publish(entry));
-            }
+            let pending = chunk.iter().map(|entry| self.publish(entry));
             for (entry, result) in chunk.iter().zip(join_all(pending).await) {
                 if let PublishResult::Published(skill) = result {
                     published.push((*entry, skill));
@@ -154,11 +149,11 @@ impl AgentView {
     }
 
     /// Returns the catalog for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
-    pub(crate) fn instructions(&self, client: Option<&str>) -> Arc<str> {
+    pub(crate) fn instructions(&self, client: Option<&str>) -> String {
         let snapshot = self.shared.registry.snapshot();
         let options = self.session.library().catalog_options();
         let limit = InstructionsLimit::of(client, self.options());
-        self.instructions.of(&snapshot, limit, &options, |options: &CatalogOptions| match &self.agent {
+        instructions::render(limit, &options, |options: &CatalogOptions| match &self.agent {
             Some(agent) => snapshot.catalog_for(agent, options).ok(),
             None => snapshot.catalog(options).ok(),
         })

@@ -1,8 +1,6 @@
 //! The catalog in the server's `instructions`.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use repertoire::{Catalog, Snapshot};
+use repertoire::Catalog;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
 use repertoire_model::tokens::approximate;
 
@@ -24,7 +22,7 @@ const TRUNCATING_CLIENTS: &[(&str, usize)] = &[("claude-code", 4_000)];
 const PREAMBLE: &str = "The tools named here are those of this MCP server; your client may show them with a prefix before their names.\n\n";
 
 /// The maximum length of instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct InstructionsLimit {
     tokens: usize,
     characters: usize,
@@ -49,39 +47,8 @@ impl InstructionsLimit {
     }
 }
 
-/// A cache of the instructions for the newest snapshot.
-#[derive(Default)]
-pub(crate) struct Instructions(Mutex<CachedInstructions>);
-
-#[derive(Default)]
-struct CachedInstructions {
-    snapshot: u64,
-    texts: Vec<(InstructionsLimit, Arc<str>)>,
-}
-
-impl Instructions {
-    /// Returns the instructions for `snapshot` with the catalog that `write` returns; empty if there is none or the limit is 0.
-    pub(crate) fn of(
-        &self,
-        snapshot: &Snapshot,
-        limit: InstructionsLimit,
-        options: &CatalogOptions,
-        write: impl Fn(&CatalogOptions) -> Option<Catalog>,
-    ) -> Arc<str> {
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.snapshot != snapshot.number() {
-            *cached = CachedInstructions { snapshot: snapshot.number(), texts: Vec::new() };
-        }
-        if let Some((_, text)) = cached.texts.iter().find(|(other, _)| *other == limit) {
-            return Arc::clone(text);
-        }
-        let text: Arc<str> = render(limit, options, write).into();
-        cached.texts.push((limit, Arc::clone(&text)));
-        text
-    }
-}
-
-fn render(
+/// Returns the instructions with the catalog that `write` returns; empty if there is none or the limit is 0.
+pub(crate) fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,
     write: impl Fn(&CatalogOptions) -> Option<Catalog>,

@@ -3,7 +3,7 @@
 use clap::Args;
 use repertoire_exec::Approval;
 use repertoire_model::Capabilities;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -14,64 +14,44 @@ use crate::wire::{Context, Library};
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {}
 
-#[derive(Serialize)]
-struct ApprovalsJson {
-    file: String,
-    approvals: Vec<ApprovalJson>,
-}
-
-#[derive(Serialize)]
-struct ApprovalJson {
-    name: String,
-    source: String,
-    directory: String,
-    digest: String,
-    capabilities: Vec<String>,
-    tools: Vec<String>,
-    seconds: u64,
-    state: &'static str,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ApprovalsArgs) -> Result<Exit, CliError> {
     let approvals = context.approvals()?;
     let all = approvals.list()?;
     let library = context.inspect(context.settings.policy.clone());
-    let rows: Vec<ApprovalJson> = all.into_iter().map(|approval| row(approval, &library)).collect();
     if ui.is_json() {
-        ui.write_json(&ApprovalsJson { file: approvals.path().display().to_string(), approvals: rows })?;
+        let rows: Value = all.iter().map(|approval| json(approval, &library)).collect();
+        ui.write_json(&json!({"file": approvals.path().display().to_string(), "approvals": rows}))?;
         return Ok(Exit::Success);
     }
-    if rows.is_empty() {
+    if all.is_empty() {
         writeln!(ui.err(), "no skill is approved")?;
     }
-    for row in rows {
-        let state = match row.state {
+    for approval in &all {
+        let state = match state(approval, &library) {
             "approved" => ui.paint(Style::Good, "approved"),
             state => ui.paint(Style::Warning, state),
         };
-        let line = escape(&format!("{} ({})", row.name, row.directory)).into_owned();
-        writeln!(ui.out(), "{line}: {state}")?;
-        for capability in &row.capabilities {
-            let line = escape(capability).into_owned();
-            writeln!(ui.out(), "  {line}")?;
+        let line = format!("{} ({})", approval.name, approval.directory);
+        writeln!(ui.out(), "{}: {state}", escape(&line))?;
+        for capability in approval.capabilities.lines() {
+            writeln!(ui.out(), "  {}", escape(&capability))?;
         }
     }
     Ok(Exit::Success)
 }
 
-fn row(approval: Approval, library: &Library) -> ApprovalJson {
-    let state = state(&approval, library);
-    ApprovalJson {
-        name: approval.name,
-        source: approval.source,
-        directory: approval.directory,
-        digest: approval.digest.to_string(),
-        capabilities: approval.capabilities.lines(),
-        tools: approval.tools,
-        seconds: approval.seconds,
-        state,
-    }
+fn json(approval: &Approval, library: &Library) -> Value {
+    json!({
+        "name": approval.name,
+        "source": approval.source,
+        "directory": approval.directory,
+        "digest": approval.digest.to_string(),
+        "capabilities": approval.capabilities.lines(),
+        "tools": approval.tools,
+        "seconds": approval.seconds,
+        "state": state(approval, library),
+    })
 }
 
 /// Returns whether the skill is as it was approved; skills of other projects are not looked up.

@@ -8,7 +8,7 @@ use repertoire_exec::Approval;
 use repertoire_exec::approval::Difference;
 use repertoire_model::toolbox::{Interpreter, Needs};
 use repertoire_model::{Bundle, Capabilities};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -31,30 +31,6 @@ pub(crate) struct ApproveArgs {
     /// Approve without asking
     #[arg(long)]
     yes: bool,
-}
-
-#[derive(Serialize)]
-struct ApproveJson<'a> {
-    name: &'a str,
-    source: &'a str,
-    directory: &'a str,
-    digest: String,
-    capabilities: Vec<String>,
-    scripts: Vec<String>,
-    tools: &'a [String],
-    difference: Option<DifferenceJson>,
-    approved: bool,
-}
-
-#[derive(Serialize)]
-struct DifferenceJson {
-    added: Vec<String>,
-    removed: Vec<String>,
-    new_files: Vec<String>,
-    changed_files: Vec<String>,
-    gone_files: Vec<String>,
-    changed_modes: Vec<String>,
-    diff: String,
 }
 
 /// Runs the command.
@@ -103,18 +79,17 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
         }
     }
     if ui.is_json() {
-        let json = ApproveJson {
-            name: &approval.name,
-            source: &approval.source,
-            directory: &approval.directory,
-            digest: approval.digest.to_string(),
-            capabilities: approval.capabilities.lines(),
-            scripts,
-            tools: &approval.tools,
-            difference: difference.map(|difference| DifferenceJson::new(difference, &lines)),
-            approved: true,
-        };
-        ui.write_json(&json)?;
+        ui.write_json(&json!({
+            "name": approval.name,
+            "source": approval.source,
+            "directory": approval.directory,
+            "digest": approval.digest.to_string(),
+            "capabilities": approval.capabilities.lines(),
+            "scripts": scripts,
+            "tools": approval.tools,
+            "difference": difference.map(|difference| difference_json(&difference, &lines)),
+            "approved": true,
+        }))?;
     } else {
         let word = if is_news { "approved" } else { "approved already" };
         let line = format!("{}: {word}", approval.name);
@@ -202,9 +177,14 @@ fn show(
     Ok(())
 }
 
-impl DifferenceJson {
-    fn new(difference: Difference, lines: &[String]) -> Self {
-        let Difference { added, removed, new_files, changed_files, gone_files, changed_modes } = difference;
-        Self { added, removed, new_files, changed_files, gone_files, changed_modes, diff: lines.join("\n") }
-    }
+fn difference_json(difference: &Difference, lines: &[String]) -> Value {
+    json!({
+        "added": difference.added,
+        "removed": difference.removed,
+        "new_files": difference.new_files,
+        "changed_files": difference.changed_files,
+        "gone_files": difference.gone_files,
+        "changed_modes": difference.changed_modes,
+        "diff": lines.join("\n"),
+    })
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     let mut options = context.session_options(args.render.as_deref());
     // There is no transcript, so nothing can be known to be in it.
     options.reload = Reload::AlwaysBody;
-    let session = context.session(options, args.agent.as_deref())?;
+    let session = context.session_with(options, args.agent.as_deref(), None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());

@@ -346,7 +346,5 @@ fn tier_words(tier: Tier) -> &'static str {
 }
 
 fn warn_over_budget(ui: &mut Ui) -> Result<(), CliError> {
-    let word = ui.paint_err(Style::Warning, "warning:");
-    writeln!(ui.err(), "{word} the catalog is over its budget even so")?;
-    Ok(())
+    Ok(ui.warn("the catalog is over its budget even so")?)
 }

@@ -1,24 +1,20 @@
 //! `rep check`.
 
-mod checked_skill;
 mod compat;
 mod confusable;
 mod fix;
 mod report;
-mod tools;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::ptr;
 
 use clap::Args;
 use rayon::prelude::*;
-use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::{Entry, Registry};
-use repertoire_model::{Policy, Severity};
+use repertoire::Entry;
+use repertoire_model::{Policy, Severity, State};
 
-use self::checked_skill::CheckedSkill;
 use self::compat::CompatTool;
+use self::report::CheckedSkill;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -85,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         for library in &libraries {
             checked.extend(check_all(library));
         }
-        tools::find(&libraries, &mut checked, &policy);
+        add_shared_tools(&libraries, &mut checked, &policy);
     }
     drop(progress);
     let worst = if ui.is_json() {
@@ -137,11 +133,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
 
 /// Returns the number of levels below `directory` at which its uppermost skills are.
 fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
-    let mut options = FsOptions::new("deeper", directory);
-    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
-    let provider = Arc::new(FsProvider::new(options));
-    let registry = Registry::open_for_inspection(vec![provider], policy.clone());
-    let snapshot = pollster::block_on(registry).snapshot();
+    let snapshot = context.inspect_deeply(directory, policy.clone()).snapshot();
     let depth =
         |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());
     snapshot.entries().iter().filter_map(depth).min()
@@ -160,4 +152,19 @@ fn check_all(library: &Library) -> Vec<CheckedSkill<'_>> {
         CheckedSkill { library, entry, diagnostics }
     };
     library.snapshot.entries().par_iter().map(check).collect()
+}
+
+/// Adds a finding to every active skill of each library that shares the name of a tool with another.
+fn add_shared_tools<'a>(libraries: &'a [Library], checked: &mut [CheckedSkill<'a>], policy: &Policy) {
+    for library in libraries {
+        let shared = pollster::block_on(library.registry.shared_tools());
+        for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {
+            let name = checked.entry.name();
+            if checked.entry.state != State::Active {
+                continue;
+            }
+            let of_skill = shared.iter().filter(|shared| shared.skills.contains(name));
+            checked.diagnostics.extend(of_skill.filter_map(|shared| shared.diagnostic(name, policy)));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `rep completions`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::env::{self, Env};
@@ -18,27 +19,6 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
-}
-
-impl Shell {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Elvish => "elvish",
-            Self::Fish => "fish",
-            Self::Powershell => "powershell",
-            Self::Zsh => "zsh",
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit, CliError> {
     let program = env.arguments().first().map(|program| program.to_string_lossy().into_owned());
@@ -49,8 +29,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit
         }
         _ => "rep".to_owned(),
     };
-    let shell = Shells::builtins();
-    if let Some(completer) = shell.completer(args.shell.as_str()) {
+    if let Some(completer) = Shells::builtins().completer(&args.shell.to_string()) {
         completer.write_registration(env::COMPLETE, "rep", "rep", &program, ui.out())?;
     }
     Ok(Exit::Success)

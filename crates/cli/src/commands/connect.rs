@@ -36,16 +36,12 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
         context.expect_agent(agent)?;
     }
-    if args.print {
-        let plans = plan::to_print(&places, &chosen, &server, args);
-        return apply::run(ui, &server, args, plans);
-    }
     let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
-    if !args.undo {
+    if !args.undo && !args.print {
         overlap::warn_of_second(&ours, &places, &args.name, &mut plans);
-    }
-    if let Some(context) = context.filter(|_| !args.undo && server.is_stdio()) {
-        overlap::warn(&context, &places, &mut plans);
+        if let Some(context) = context.filter(|_| server.is_stdio()) {
+            overlap::warn(&context, &places, &mut plans);
+        }
     }
     apply::run(ui, &server, args, plans)
 }

@@ -1,6 +1,5 @@
 //! `rep doctor`.
 
-mod check;
 mod checks;
 mod clients;
 mod events;
@@ -10,7 +9,7 @@ mod sandboxes;
 use clap::Args;
 use serde::Serialize;
 
-use self::check::{Check, Status};
+use self::checks::{Check, Status};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;

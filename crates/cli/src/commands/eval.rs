@@ -1,6 +1,5 @@
 //! `rep eval`.
 
-mod evaluation;
 mod report;
 mod triggers;
 

@@ -26,8 +26,8 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Serialize)]
-struct ExplainJson {
-    name: String,
+struct ExplainJson<'a> {
+    name: &'a str,
     found: bool,
     skills: Vec<ExplainedJson>,
     #[serde(flatten)]
@@ -64,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
         });
     }
     if ui.is_json() {
-        ui.write_json(&ExplainJson { name: args.name.clone(), found: true, skills, absence: None })?;
+        ui.write_json(&ExplainJson { name: &args.name, found: true, skills, absence: None })?;
         return Ok(Exit::Success);
     }
     for (index, skill) in skills.iter().enumerate() {
@@ -72,8 +72,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
             writeln!(ui.out())?;
         }
         let name = ui.paint(Style::Name, &skill.name);
-        let source = escape(&skill.source).into_owned();
-        writeln!(ui.out(), "{name} from {source} is {}", skill.state)?;
+        writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
         for decision in &skill.decisions {
             let topic = ui.paint(Style::Faint, &format!("{:>12}", decision.topic));
             writeln!(ui.out(), "{topic}  {}", escape(&decision.text))?;
@@ -101,7 +100,6 @@ fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
 fn explain_absence(ui: &mut Ui, context: &Context, library: &Library, name: &str) -> Result<Exit, CliError> {
     let absence = absence::Absence::of(library, name);
     if ui.is_json() {
-        let name = name.to_owned();
         ui.write_json(&ExplainJson { name, found: false, skills: Vec::new(), absence: Some(absence) })?;
     } else {
         absence.write(ui, context, name)?;

@@ -1,13 +1,13 @@
 //! `rep files`.
 
 use clap::Args;
-use repertoire_model::{FileEntry, SkillPath};
-use serde::Serialize;
+use repertoire_model::{Diagnostic, FileEntry, SkillPath};
+use serde_json::{Value, json};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::Context;
 
 /// Lists the files of a skill
@@ -22,30 +22,6 @@ pub(crate) struct FilesArgs {
     directory: Option<String>,
 }
 
-#[derive(Serialize)]
-struct FilesJson {
-    name: String,
-    source: String,
-    path: String,
-    files: Vec<FileJson>,
-    problems: Vec<ProblemJson>,
-}
-
-#[derive(Serialize)]
-struct FileJson {
-    path: String,
-    size: u64,
-    kind: &'static str,
-    executable: bool,
-}
-
-#[derive(Serialize)]
-struct ProblemJson {
-    rule: &'static str,
-    message: String,
-    file: Option<String>,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
     let library = context.open()?;
@@ -53,21 +29,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
     let listing = pollster::block_on(library.registry.files(entry))?;
     let files = below(&listing.files, args.directory.as_deref())?;
     if ui.is_json() {
-        ui.write_json(&FilesJson {
-            name: entry.name().to_string(),
-            source: entry.source.to_string(),
-            path: entry.path.to_string(),
-            files: files.into_iter().map(file_json).collect(),
-            problems: listing
-                .problems
-                .iter()
-                .map(|found| ProblemJson {
-                    rule: found.rule.as_str(),
-                    message: found.message.clone(),
-                    file: found.file.clone(),
-                })
-                .collect(),
-        })?;
+        let problem = |found: &Diagnostic| json!({"rule": found.rule.as_str(), "message": found.message, "file": found.file});
+        ui.write_json(&json!({
+            "name": entry.name().as_str(),
+            "source": &*entry.source,
+            "path": &*entry.path,
+            "files": files.into_iter().map(file_json).collect::<Value>(),
+            "problems": listing.problems.iter().map(problem).collect::<Value>(),
+        }))?;
         return Ok(Exit::Success);
     }
     let column = |heading, align, style| Column { heading, align, style };
@@ -82,22 +51,17 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         table.cell(file.kind.as_str());
     }
     table.write(ui)?;
-    ui.flush()?;
     for problem in &listing.problems {
-        let word = ui.paint_err(problem.severity.into(), &format!("{}:", problem.severity));
-        let file = problem.file.as_deref().map(|file| format!("{}: ", escape(file))).unwrap_or_default();
-        writeln!(ui.err(), "{word} {file}{}", escape(&problem.message))?;
+        let file = problem.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
+        let (style, word) = (problem.severity.into(), format!("{}:", problem.severity));
+        ui.message(style, &word, &format!("{file}{}", problem.message))?;
     }
     Ok(Exit::Success)
 }
 
-fn file_json(file: &FileEntry) -> FileJson {
-    FileJson {
-        path: file.path.to_string(),
-        size: file.size,
-        kind: file.kind.as_str(),
-        executable: file.executable,
-    }
+fn file_json(file: &FileEntry) -> Value {
+    let FileEntry { path, size, kind, executable } = file;
+    json!({"path": path.as_str(), "size": size, "kind": kind.as_str(), "executable": executable})
 }
 
 /// Returns the files below `directory`, which has to be one.

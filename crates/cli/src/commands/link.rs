@@ -3,7 +3,6 @@
 mod apply;
 mod args;
 mod copy;
-mod notes;
 mod paths;
 mod plan;
 mod record;
@@ -14,9 +13,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) use args::LinkArgs;
-use notes::{Notes, SkippedClient, Warning};
-use plan::{Occupancy, Step};
+use plan::{Occupancy, SkippedClient, Step};
 use repertoire::Entry;
+use report::{Notes, Warning};
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
 use crate::commands::connect::{self, Connection, Files, OwnEntries, connections};

@@ -103,16 +103,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
         };
         ui.write_json(&document)?;
-        ui.flush()?;
-        // The process ends here; freeing a large library piece by piece would only take time.
-        std::mem::forget(library);
-        return Ok(Exit::Success);
-    }
-    if !rows.is_empty() {
-        table(&rows, args).write(ui)?;
+    } else {
+        if !rows.is_empty() {
+            table(&rows, args).write(ui)?;
+        }
+        summary(ui, &library, args)?;
     }
     ui.flush()?;
-    summary(ui, &library, args)?;
     // The process ends here; freeing a large library piece by piece would only take time.
     std::mem::forget(library);
     Ok(Exit::Success)
@@ -245,9 +242,8 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     let problems = &library.problems;
     for problem in problems {
         let found = &problem.diagnostic;
-        let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
-        let (message, path) = (crate::ui::escape(&found.message), crate::ui::escape(&problem.path));
-        writeln!(ui.err(), "{word} {message} ({path})")?;
+        let (style, word) = (found.severity.into(), format!("{}:", found.severity));
+        ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
     let mut warnings: Vec<String> = library
         .places
@@ -259,14 +255,12 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
         warnings.push(format!("the policy in force refuses this library because of {}", entry.path));
     }
     for warning in warnings {
-        let word = ui.paint_err(Style::Warning, "warning:");
-        writeln!(ui.err(), "{word} {}", crate::ui::escape(&warning))?;
+        ui.warn(&warning)?;
     }
     let counts = ui.paint_err(Style::Heading, &parts.join(", "));
     writeln!(ui.err(), "{counts}")?;
     for hint in hints {
-        let word = ui.paint_err(Style::Hint, "hint:");
-        writeln!(ui.err(), "{word} {hint}")?;
+        ui.hint(hint)?;
     }
     Ok(())
 }

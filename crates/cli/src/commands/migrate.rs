@@ -15,7 +15,7 @@ use super::new::default_place;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui};
 
 /// Converts other layouts to skills
 #[derive(Debug, Args)]
@@ -222,16 +222,12 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     let summary = format!("{done} {verb}, {left} left alone");
     let summary = ui.paint(Style::Heading, &summary);
     writeln!(ui.out(), "{summary}")?;
-    ui.flush()?;
-    let word = ui.paint_err(Style::Hint, "hint:");
     if migration.roles.is_empty() {
-        let directory = escape(&migration.directory).into_owned();
-        writeln!(ui.err(), "{word} no directory in {directory} has a system_prompt.md")?;
+        ui.hint(&format!("no directory in {} has a system_prompt.md", migration.directory))?;
     } else if !write && done > 0 {
-        writeln!(ui.err(), "{word} nothing was written; `--write` does it")?;
+        ui.hint("nothing was written; `--write` does it")?;
     } else if done > 0 {
-        let to = escape(&migration.to).into_owned();
-        writeln!(ui.err(), "{word} look at the notes, then run `rep check {to} --profile strict`")?;
+        ui.hint(&format!("look at the notes, then run `rep check {} --profile strict`", migration.to))?;
     }
     Ok(())
 }

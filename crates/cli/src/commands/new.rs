@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Ui, escape};
 use repertoire::config::ConfigInput;
 
 /// The place for skills that every client reads.
@@ -48,11 +48,9 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
         ui.write_json(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?;
         return Ok(Exit::Success);
     }
-    let shown = escape(&directory.display().to_string()).into_owned();
-    writeln!(ui.out(), "made {shown}")?;
-    ui.flush()?;
-    let word = ui.paint_err(Style::Hint, "hint:");
-    writeln!(ui.err(), "{word} write its description and instructions, then run `rep check {shown}`")?;
+    let shown = directory.display().to_string();
+    writeln!(ui.out(), "made {}", escape(&shown))?;
+    ui.hint(&format!("write its description and instructions, then run `rep check {shown}`"))?;
     Ok(Exit::Success)
 }
 

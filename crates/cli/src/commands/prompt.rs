@@ -9,7 +9,7 @@ use repertoire::{
 };
 use repertoire_model::prompt::{self, compose, ordered};
 use repertoire_model::{CatalogOptions, Fragment};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::catalog;
 use crate::complete::{agent_names, skill_names};
@@ -36,24 +36,6 @@ pub(crate) struct PromptArgs {
     variables: Vec<(String, String)>,
 }
 
-#[derive(Serialize)]
-struct PromptJson<'a> {
-    text: &'a str,
-    tokens: usize,
-    tokenizer: &'static str,
-    fragments: Vec<FragmentJson<'a>>,
-    bound: Vec<&'a str>,
-    origin: &'static str,
-    path: Option<String>,
-}
-
-#[derive(Serialize)]
-struct FragmentJson<'a> {
-    name: &'a str,
-    priority: i32,
-    tokens: usize,
-}
-
 /// The prompt that is printed, of an agent or a role.
 struct Prompt {
     fragments: Vec<Fragment>,
@@ -78,20 +60,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         return Ok(Exit::Success);
     }
     let tokenizer = context.settings.estimator;
-    let fragments = ordered(&prompt.fragments).into_iter().map(|fragment| FragmentJson {
-        name: &fragment.name,
-        priority: fragment.priority,
-        tokens: tokenizer.count(&fragment.text),
+    let fragments = ordered(&prompt.fragments).into_iter().map(|Fragment { name, priority, text }| {
+        json!({"name": name, "priority": priority, "tokens": tokenizer.count(text)})
     });
-    ui.write_json(&PromptJson {
-        text: &text,
-        tokens: tokenizer.count(&text),
-        tokenizer: tokenizer.name(),
-        fragments: fragments.collect(),
-        bound: prompt.bound.iter().map(String::as_str).collect(),
-        origin: prompt.origin,
-        path: prompt.path,
-    })?;
+    ui.write_json(&json!({
+        "text": text,
+        "tokens": tokenizer.count(&text),
+        "tokenizer": tokenizer.name(),
+        "fragments": fragments.collect::<Value>(),
+        "bound": prompt.bound,
+        "origin": prompt.origin,
+        "path": prompt.path,
+    }))?;
     Ok(Exit::Success)
 }
 

@@ -91,7 +91,7 @@ impl Approver for TerminalApprover {
                 format!("{tool} of {skill} asks before every call. Run it with {given}?")
             };
             IS_ASKING.store(true, Ordering::Relaxed);
-            let answer = confirm(&mut io::stderr(), &question);
+            let answer = confirm(io::stderr(), &question);
             IS_ASKING.store(false, Ordering::Relaxed);
             match answer {
                 Ok(true) => Verdict::Once,

@@ -5,7 +5,7 @@ use repertoire::{Agent, Entry, SearchRequest, Visibility};
 use repertoire_model::answer::SearchResult;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::tokens::approximate;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::complete::agent_names;
 use crate::error::CliError;
@@ -40,38 +40,6 @@ pub(crate) struct SearchArgs {
     agent: Option<String>,
 }
 
-#[derive(Serialize)]
-struct SearchJson<'a> {
-    query: &'a str,
-    results: Vec<ResultJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ResultJson<'a> {
-    name: &'a str,
-    source: &'a str,
-    path: &'a str,
-    description: &'a str,
-    score: f64,
-    why: Vec<WordJson<'a>>,
-    section: Option<SectionJson<'a>>,
-    /// No command has a session that anything could be loaded in.
-    loaded: bool,
-}
-
-#[derive(Serialize)]
-struct WordJson<'a> {
-    word: &'a str,
-    fields: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct SectionJson<'a> {
-    title: &'a str,
-    lines: [usize; 2],
-    tokens: usize,
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let mut request = SearchRequest::new(query(args)?, usize::from(args.limit));
@@ -86,8 +54,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     }
     let results = search(context, &searchable, &request, agent.as_ref());
     if ui.is_json() {
-        let results = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
-        ui.write_json(&SearchJson { query: &request.query, results })?;
+        let results: Value = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
+        ui.write_json(&json!({"query": request.query, "results": results}))?;
     } else {
         for (index, (_, result)) in results.iter().enumerate() {
             if index > 0 {
@@ -96,17 +64,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
             write(ui, context, result)?;
         }
         if results.is_empty() {
-            ui.flush()?;
             writeln!(ui.err(), "no skill was found")?;
-            let word = ui.paint_err(Style::Hint, "hint:");
             match request.tag.as_deref().filter(|tag| !is_tagged(library, agent.as_ref(), tag)) {
-                Some(tag) => writeln!(ui.err(), "{word} no skill has the tag `{}`", escape(tag))?,
-                None => {
-                    writeln!(
-                        ui.err(),
-                        "{word} say it in other words, or run `rep list` to see what there is"
-                    )?;
-                }
+                Some(tag) => ui.hint(&format!("no skill has the tag `{tag}`"))?,
+                None => ui.hint("say it in other words, or run `rep list` to see what there is")?,
             }
         }
     }
@@ -176,25 +137,26 @@ fn search<'l>(
     results
 }
 
-fn result_json<'a>(entry: &'a Entry, result: &'a SearchResult) -> ResultJson<'a> {
-    let why = result.why.iter().map(|reason| WordJson {
-        word: &reason.word,
-        fields: reason.fields.iter().map(|field| field.as_str()).collect(),
+fn result_json(entry: &Entry, result: &SearchResult) -> Value {
+    let why = result.why.iter().map(|reason| {
+        let fields: Vec<&str> = reason.fields.iter().map(|field| field.as_str()).collect();
+        json!({"word": reason.word, "fields": fields})
     });
-    ResultJson {
-        name: result.name.as_str(),
-        source: &entry.source,
-        path: &result.path,
-        description: &result.description,
-        score: result.score.value(),
-        why: why.collect(),
-        section: result.section.as_ref().map(|section| SectionJson {
-            title: &section.title,
-            lines: [section.first_line, section.last_line],
-            tokens: section.tokens,
-        }),
-        loaded: result.loaded,
-    }
+    let section = result.section.as_ref().map(|section| {
+        let lines = [section.first_line, section.last_line];
+        json!({"title": section.title, "lines": lines, "tokens": section.tokens})
+    });
+    json!({
+        "name": result.name.as_str(),
+        "source": &*entry.source,
+        "path": result.path,
+        "description": result.description,
+        "score": result.score.value(),
+        "why": why.collect::<Value>(),
+        "section": section,
+        // No command has a session that anything could be loaded in.
+        "loaded": result.loaded,
+    })
 }
 
 /// Writes a result for people: a line with its name, and below it its path, the reasons and the section to

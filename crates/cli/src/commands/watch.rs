@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::json::DiagnosticJson;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui, count, escape};
 use crate::wire::Context;
 
 /// The most skills of one kind that one change names to a person.
@@ -125,8 +125,8 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
     let shown = if ui.is_json() { 0 } else { MAX_LINES };
     for problem in snapshot.problems().iter().take(shown) {
         let found = &problem.diagnostic;
-        let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
-        writeln!(ui.err(), "{word} {} ({})", escape(&found.message), escape(&problem.path))?;
+        let (style, word) = (found.severity.into(), format!("{}:", found.severity));
+        ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
     let mode = context.settings.reload_mode;
     let others = match mode {
@@ -134,12 +134,10 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
         ReloadMode::Lazy => "look when they are used",
         ReloadMode::Off => "do not",
     };
-    let word = ui.paint_err(Style::Hint, "hint:");
     let mode = mode.as_str();
-    writeln!(
-        ui.err(),
-        "{word} `reload.mode` is \"{mode}\": this command watches all the same; sessions and servers {others}"
-    )?;
+    ui.hint(&format!(
+        "`reload.mode` is \"{mode}\": this command watches all the same; sessions and servers {others}"
+    ))?;
     Ok(())
 }
 
@@ -168,7 +166,7 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         return Ok(ui.flush()?);
     }
     let skills = snapshot.active().count();
-    let heading = format!("following {skills} {}, {tokens} tokens in the catalog", plural(skills, "skill"));
+    let heading = format!("following {}, {tokens} tokens in the catalog", count(skills, "skill"));
     let heading = ui.paint(Style::Heading, &heading);
     writeln!(ui.out(), "{heading}")?;
     let is_silent = |state: &SourceState| {
@@ -178,9 +176,9 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
     let (silent, shown): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
     for SourceState { source, following } in shown {
         let how = match following {
-            FollowMethod::Watching(count) => {
-                let directories = if count == 1 { "directory" } else { "directories" };
-                format!("{count} {directories} watched")
+            FollowMethod::Watching(number) => {
+                let directories = if number == 1 { "directory" } else { "directories" };
+                format!("{number} {directories} watched")
             }
             FollowMethod::Polling(reason) => {
                 format!("polled every {} s or less often: {reason}", watcher.options().poll.as_secs_f64())
@@ -192,9 +190,8 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         writeln!(ui.out(), "{line}")?;
     }
     if !silent.is_empty() {
-        let sources = plural(silent.len(), "source");
-        let line =
-            ui.paint(Style::Faint, &format!("  {} {sources} without skills so far, watched", silent.len()));
+        let sources = count(silent.len(), "source");
+        let line = ui.paint(Style::Faint, &format!("  {sources} without skills so far, watched"));
         writeln!(ui.out(), "{line}")?;
     }
     for problem in watcher.problems() {
@@ -241,10 +238,10 @@ fn effects(
 ) -> Result<(), CliError> {
     for (word, findings) in [("new", &account.new), ("resolved", &account.resolved)] {
         for finding in findings.iter().take(MAX_LINES) {
-            let found = finding.diagnostic();
+            let found = finding.diagnostic;
             let style = if word == "new" { found.severity.into() } else { Style::Good };
             let word = ui.paint(style, &format!("{word} {}[{}]", found.severity.as_str(), found.rule));
-            let path = context.shown(&finding.path());
+            let path = context.shown(&finding.path);
             writeln!(ui.out(), "  {word} {} ({})", escape(&found.message), escape(&path))?;
         }
         if let Some(more @ 1..) = findings.len().checked_sub(MAX_LINES) {
@@ -273,7 +270,12 @@ fn json_of(change: &Change, before: usize, after: usize, account: &Account<'_>) 
     let more: usize = lists.iter().map(|length| length.saturating_sub(MAX_NAMES)).sum();
     let findings = |findings: &[Finding<'_>], state: &'static str| {
         let findings = findings.iter().take(MAX_NAMES);
-        findings.map(|finding| FindingJson { state, finding: finding.json() }).collect::<Vec<_>>()
+        findings
+            .map(|Finding { path, diagnostic }| FindingJson {
+                state,
+                finding: DiagnosticJson::new(diagnostic, path.clone()),
+            })
+            .collect::<Vec<_>>()
     };
     let mut diagnostics = findings(&account.new, "new");
     diagnostics.extend(findings(&account.resolved, "resolved"));
@@ -308,10 +310,6 @@ fn milliseconds(change: &Change) -> f64 {
 
 fn time() -> String {
     rfc3339(SystemTime::now())
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]

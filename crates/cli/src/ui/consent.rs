@@ -1,6 +1,6 @@
 //! Asks for consent before something is written.
 
-use std::io;
+use std::io::{self, BufRead as _, Write};
 
 use super::output::Ui;
 
@@ -16,7 +16,7 @@ pub(crate) enum Consent {
 }
 
 impl Ui {
-    /// Asks `question`, unless the answer was given beforehand with `yes`.
+    /// Asks `question`, unless the answer was given beforehand with `yes`; anything but yes is no.
     pub(crate) fn consent(&mut self, question: &str, yes: bool) -> io::Result<Consent> {
         if yes {
             return Ok(Consent::Given);
@@ -24,6 +24,16 @@ impl Ui {
         if !self.is_interactive() {
             return Ok(Consent::Unasked);
         }
-        Ok(if self.confirm(question)? { Consent::Given } else { Consent::Refused })
+        self.flush()?;
+        Ok(if confirm(self.err(), question)? { Consent::Given } else { Consent::Refused })
     }
+}
+
+/// Asks a yes-or-no question on `terminal`; anything but yes is no.
+pub(crate) fn confirm(mut terminal: impl Write, question: &str) -> io::Result<bool> {
+    write!(terminal, "{question} [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

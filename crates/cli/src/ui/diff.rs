@@ -19,13 +19,7 @@ impl Ui {
         let diff = TextDiff::from_lines(before.unwrap_or_default(), after);
         let diff = diff.unified_diff().header(&from, &side("b")).to_string();
         for line in diff.lines() {
-            let style = match line.as_bytes().first() {
-                Some(b'+') => Some(Style::Added),
-                Some(b'-') => Some(Style::Removed),
-                Some(b'@') => Some(Style::Faint),
-                _ => None,
-            };
-            self.write_planned(style, line)?;
+            self.write_planned(Style::of_diff_line(line), line)?;
         }
         self.flush()
     }

@@ -7,9 +7,6 @@ use std::borrow::Cow;
 
 use repertoire_model::text::is_control_or_invisible;
 
-/// The number of bytes that are checked together.
-const PLAIN_CHUNK: usize = 64;
-
 /// Returns `text` on one line, with every control and invisible character shown as an escape.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_except(text, |_| false)
@@ -21,8 +18,8 @@ pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Most text is plain, which is checked faster by bytes than by characters.
-    if text.as_bytes().chunks(PLAIN_CHUNK).all(is_plain) {
+    // Most text is plain.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return Cow::Borrowed(text);
     }
     let is_harmful = |c: char| is_control_or_invisible(c) && !is_kept(c);
@@ -38,11 +35,6 @@ fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(escaped)
-}
-
-/// Returns `true` if `bytes` are printable ASCII. It has no early exit, so that it is vectorised.
-fn is_plain(bytes: &[u8]) -> bool {
-    bytes.iter().fold(true, |plain, byte| plain & (b' '..=b'~').contains(byte))
 }
 
 fn shown(c: char) -> String {

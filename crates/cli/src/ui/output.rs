@@ -1,8 +1,8 @@
 //! The one way to write to the person or program on the other side.
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use super::escape::escape_lines;
+use super::escape::{escape, escape_lines};
 use super::style::Style;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
@@ -109,6 +109,23 @@ impl Ui {
         style.paint(text, self.colour_err)
     }
 
+    /// Writes a warning, which is not part of the result.
+    pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
+        self.message(Style::Warning, "warning:", text)
+    }
+
+    /// Writes a hint, which is not part of the result.
+    pub(crate) fn hint(&mut self, text: &str) -> io::Result<()> {
+        self.message(Style::Hint, "hint:", text)
+    }
+
+    /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
+    pub(crate) fn message(&mut self, style: Style, word: &str, text: &str) -> io::Result<()> {
+        self.flush()?;
+        let word = self.paint_err(style, word);
+        writeln!(self.err, "{word} {}", escape(text))
+    }
+
     /// Writes `value` as one JSON document.
     pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, value)?;
@@ -125,19 +142,4 @@ impl Ui {
         // A prompt should not end up behind the last line.
         if text.ends_with('\n') || text.is_empty() { Ok(()) } else { self.out.write_all(b"\n") }
     }
-
-    /// Asks a yes-or-no question; anything but yes is no.
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
-        self.flush()?;
-        confirm(&mut self.err, question)
-    }
-}
-
-/// Asks a yes-or-no question on `terminal`; anything but yes is no.
-pub(crate) fn confirm(terminal: &mut impl Write, question: &str) -> io::Result<bool> {
-    write!(terminal, "{question} [y/N] ")?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -1,4 +1,9 @@
-//! The few colours there are.
+//! The few colours there are, and numbers with their nouns.
+
+/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
 
 /// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +31,16 @@ pub(crate) enum Style {
 }
 
 impl Style {
+    /// Returns the style of a line of a unified diff.
+    pub(crate) fn of_diff_line(line: &str) -> Option<Self> {
+        match line.as_bytes().first() {
+            Some(b'+') => Some(Self::Added),
+            Some(b'-') => Some(Self::Removed),
+            Some(b'@') => Some(Self::Faint),
+            _ => None,
+        }
+    }
+
     /// Returns `text` in this style if `is_coloured`.
     pub(crate) fn paint(self, text: &str, is_coloured: bool) -> String {
         if !is_coloured || text.is_empty() {

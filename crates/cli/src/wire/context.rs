@@ -27,12 +27,6 @@ impl Context {
         Ok(Self { env, globals, settings })
     }
 
-    /// Reads the configuration without reporting its errors, for shell completion.
-    pub(crate) fn for_completion(env: Env, globals: Globals) -> Result<Self, CliError> {
-        let settings = config::load(&env, &globals, false)?;
-        Ok(Self { env, globals, settings })
-    }
-
     /// Returns the input that the configuration was loaded from.
     pub(super) fn config_input(&self) -> ConfigInput {
         config::input(&self.env, &self.globals)

@@ -13,7 +13,7 @@ use super::context::Context;
 use super::user::with_user;
 use crate::env::Env;
 use crate::error::CliError;
-use crate::ui::{Style, Ui};
+use crate::ui::Ui;
 
 /// The options of an executor that a command sets; the configuration sets the rest.
 #[derive(Default)]
@@ -31,9 +31,7 @@ impl Context {
     pub(crate) fn executor(&self, ui: &mut Ui, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
         let sandbox = self.sandbox(request.sandbox.unwrap_or(self.settings.exec.sandbox))?;
         if sandbox.name() == "none" {
-            let word = ui.paint_err(Style::Warning, "warning:");
-            writeln!(ui.err(), "{word} no sandbox: tools and scripts can do whatever you can")?;
-            ui.flush()?;
+            ui.warn("no sandbox: tools and scripts can do whatever you can")?;
         }
         let scripts = ScriptGrants {
             directory: request.scripts.directory || self.settings.exec.scripts_read,

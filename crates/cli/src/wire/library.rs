@@ -6,7 +6,8 @@ use std::sync::Arc;
 use repertoire::config::ConfiguredPlace;
 use repertoire::discovery::Presence;
 use repertoire::provider::Problem;
-use repertoire::provider::fs::{FsProvider, LinkScope};
+use repertoire::provider::fs::limits::MAX_DEPTH;
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::{Policy, Severity};
 use repertoire_search::SkillSearch;
@@ -59,6 +60,14 @@ impl Context {
         let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
+    }
+
+    /// Reads the skills below `directory`, however deep they lie.
+    pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
+        let mut options = FsOptions::new("path", directory);
+        options.limits = ScanLimits { max_depth: MAX_DEPTH, ..self.settings.scan };
+        let provider = Arc::new(FsProvider::new(options));
+        pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }
 
     /// Returns the providers of those of `places` that are there.

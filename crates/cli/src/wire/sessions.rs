@@ -21,12 +21,8 @@ impl Context {
         options
     }
 
-    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
-    pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
-        self.session_with(options, agent, None)
-    }
-
-    /// Opens a session as [`Context::session`] does, in which `executor` runs what skills bring along.
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything; `executor` runs what skills
+    /// bring along.
     pub(crate) fn session_with(
         &self,
         options: SessionOptions,

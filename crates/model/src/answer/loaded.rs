@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::FileText;
+use super::{AvailableFiles, FileText};
 use crate::document::MANIFEST_FILE;
 use crate::outline::Section;
 use crate::{Digest, FileKind, SkillName};
@@ -62,12 +62,8 @@ pub struct LoadedSkill {
     pub files: Vec<String>,
     /// The number of files that are not listed.
     pub more_files: usize,
-    /// Files below `references/`, relative to it.
-    pub references: Vec<String>,
-    /// Files below `scripts/`, relative to it.
-    pub scripts: Vec<String>,
-    /// Files below `assets/`, relative to it.
-    pub assets: Vec<String>,
+    /// The files it is reported to have, by kind.
+    pub available: AvailableFiles,
     /// The tools that it brings along and that can be called.
     pub tools: Vec<String>,
     /// The schemas of these, if the model gets them here.
@@ -96,9 +92,7 @@ impl LoadedSkill {
             allowed_tools: Vec::new(),
             files: Vec::new(),
             more_files: 0,
-            references: Vec::new(),
-            scripts: Vec::new(),
-            assets: Vec::new(),
+            available: AvailableFiles::default(),
             tools: Vec::new(),
             schemas: Vec::new(),
             outline: Vec::new(),
@@ -134,12 +128,8 @@ pub struct Acknowledgement {
     pub notes: Vec<String>,
     /// Its version, where it states one.
     pub version: Option<String>,
-    /// Files below `references/`, relative to it.
-    pub references: Vec<String>,
-    /// Files below `scripts/`, relative to it.
-    pub scripts: Vec<String>,
-    /// Files below `assets/`, relative to it.
-    pub assets: Vec<String>,
+    /// The files it is reported to have, by kind.
+    pub available: AvailableFiles,
 }
 
 impl Acknowledgement {
@@ -151,9 +141,7 @@ impl Acknowledgement {
             is_bound: false,
             notes: Vec::new(),
             version: None,
-            references: Vec::new(),
-            scripts: Vec::new(),
-            assets: Vec::new(),
+            available: AvailableFiles::default(),
         }
     }
 }
@@ -165,10 +153,6 @@ pub struct BucketText {
     pub kind: FileKind,
     /// The file.
     pub file: FileText,
-    /// Files below `references/`, relative to it.
-    pub references: Vec<String>,
-    /// Files below `scripts/`, relative to it.
-    pub scripts: Vec<String>,
-    /// Files below `assets/`, relative to it.
-    pub assets: Vec<String>,
+    /// The files it is reported to have, by kind.
+    pub available: AvailableFiles,
 }

@@ -13,33 +13,6 @@ const MAX_NAMES_CHARS: usize = 4_000;
 const MIN_RANKED_CHARS: usize = 4;
 
 impl FaultKind {
-    /// Every word of [`as_str`](Self::as_str).
-    pub(super) const WORDS: [&str; 23] = [
-        "unknown_skill",
-        "not_permitted",
-        "gone",
-        "broken",
-        "unknown_tool",
-        "skill_as_tool",
-        "missing_argument",
-        "bad_argument",
-        "unknown_argument",
-        "bad_path",
-        "no_file",
-        "no_directory",
-        "is_directory",
-        "not_directory",
-        "forbidden",
-        "binary",
-        "too_large",
-        "not_loaded",
-        "no_skill_tool",
-        "bad_arguments",
-        "not_approved",
-        "no_handler",
-        "failed",
-    ];
-
     /// Returns the word used on every surface; it never changes.
     pub fn as_str(&self) -> &'static str {
         match self {

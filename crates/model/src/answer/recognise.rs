@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
+use super::Injection;
 use super::render::guard::unguard;
 use super::render::sentence::ALREADY_ACTIVE;
-use super::{FaultKind, Injection};
 use crate::{Digest, SkillName};
 
 /// The most bytes that a host may have written before an answer.
@@ -164,10 +164,8 @@ fn acknowledged(text: &str) -> Option<SkillName> {
 fn json(answer: &Value) -> Examination {
     let error = answer.get("error");
     if answer.get("body").is_none() {
-        let is_fault = error.is_some_and(Value::is_string)
-            && answer
-                .get("kind")
-                .is_some_and(|kind| FaultKind::WORDS.iter().chain([&"error"]).any(|word| kind == word));
+        let is_fault =
+            error.is_some_and(Value::is_string) && answer.get("kind").is_some_and(Value::is_string);
         if is_fault {
             return Examination::Whole(RecognisedAnswer::Failed);
         }

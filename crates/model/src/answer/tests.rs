@@ -61,9 +61,6 @@ fn messages() {
         .map(|fault| format!("{}: {}", fault.kind.as_str(), fault.message(&wording)))
         .collect();
     insta::assert_snapshot!("messages", messages.join("\n"));
-    let mut kinds: Vec<&str> = faults().iter().map(|fault| fault.kind.as_str()).collect();
-    kinds.dedup();
-    assert_eq!(kinds, FaultKind::WORDS);
     assert!(
         messages.iter().all(|message| !message.contains("`` ")),
         "nothing is quoted where there is nothing"
@@ -104,7 +101,9 @@ fn messages_are_bounded() {
         FaultKind::NoHandler { tool: text.clone() },
         FaultKind::Failed { reason: text.clone() },
     ];
-    assert_eq!(kinds.each_ref().map(FaultKind::as_str), FaultKind::WORDS);
+    let mut known: Vec<&str> = faults().iter().map(|fault| fault.kind.as_str()).collect();
+    known.dedup();
+    assert_eq!(kinds.each_ref().map(FaultKind::as_str), known.as_slice());
     for kind in kinds {
         let word = kind.as_str();
         let message = Fault::new(text.clone(), Some(text.clone()), kind).message(&Wording::default());

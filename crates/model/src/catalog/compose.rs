@@ -40,16 +40,12 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
         return Ok(tiered(&page, budget));
     }
     let every = |tier| vec![tier; items.len()];
-    let full = |most_bytes| if items.is_empty() { Some(String::new()) } else { page.full(most_bytes) };
+    let full = if items.is_empty() { String::new() } else { page.full() };
     let Some(budget) = options.budget_tokens else {
-        let text = full(usize::MAX).unwrap_or_default();
-        return Ok(catalog(&items, options, text, None, &every(Tier::Full)));
+        return Ok(catalog(&items, options, full, None, &every(Tier::Full)));
     };
-    // A text that is too long for the budget in any case is not written to its end.
-    if let Some(text) = full(options.tokenizer.most_bytes(budget))
-        && let Some(tokens) = options.tokenizer.count_up_to(&text, budget)
-    {
-        return Ok(catalog(&items, options, text, Some(tokens), &every(Tier::Full)));
+    if let Some(tokens) = options.tokenizer.count_up_to(&full, budget) {
+        return Ok(catalog(&items, options, full, Some(tokens), &every(Tier::Full)));
     }
     Ok(match options.over_budget {
         OverBudget::Tiers => tiered(&page, budget),
@@ -59,9 +55,8 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
             catalog(&items, options, text, Some(tokens), &every(Tier::Omitted))
         }
         OverBudget::Verbatim => {
-            let text = full(usize::MAX).unwrap_or_default();
-            let tokens = options.tokenizer.count(&text);
-            catalog(&items, options, text, Some(tokens), &every(Tier::Full))
+            let tokens = options.tokenizer.count(&full);
+            catalog(&items, options, full, Some(tokens), &every(Tier::Full))
         }
     })
 }

@@ -25,7 +25,7 @@ pub struct CatalogEntry<'a> {
 /// An entry that is ready to be written.
 pub(super) struct Item<'a> {
     pub(super) name: Cow<'a, str>,
-    pub(super) description: Cow<'a, str>,
+    pub(super) description: String,
     pub(super) location: Option<&'a str>,
     pub(super) primary: bool,
     pub(super) loaded: bool,
@@ -67,47 +67,15 @@ pub(super) fn prepare<'a>(
 }
 
 /// Returns `text` on one line: white space as single blanks, and nothing that cannot be seen.
-pub(crate) fn flatten(text: &str) -> Cow<'_, str> {
-    let text = text.trim();
-    if is_flat(text) {
-        return Cow::Borrowed(text);
-    }
+pub(crate) fn flatten(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for piece in text.split('\n').map(str::trim) {
-        if is_flat(piece) {
-            push_spaced(&mut line, piece);
-            continue;
+    for word in text.split_whitespace() {
+        if !line.is_empty() && word.contains(is_kept) {
+            line.push(' ');
         }
-        for word in piece.split_whitespace() {
-            let kept: String = word.chars().filter(|c| is_kept(*c)).collect();
-            push_spaced(&mut line, &kept);
-        }
+        line.extend(word.chars().filter(|c| is_kept(*c)));
     }
-    Cow::Owned(line)
-}
-
-fn push_spaced(line: &mut String, text: &str) {
-    if !line.is_empty() && !text.is_empty() {
-        line.push(' ');
-    }
-    line.push_str(text);
-}
-
-/// Returns whether `text` is one line with single blanks and visible characters already.
-///
-/// Nearly every description is, so the loop looks at all bytes without branching, several at a time.
-fn is_flat(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
-        return true;
-    };
-    let mut unfit = (*first == b' ') | (*last <= b' ') | (*last == 0x7F);
-    let mut union = *last;
-    for (byte, next) in bytes.iter().zip(&bytes[1..]) {
-        unfit |= (*byte < b' ') | (*byte == 0x7F) | ((*byte == b' ') & (*next == b' '));
-        union |= *byte;
-    }
-    !unfit && (union.is_ascii() || text.chars().all(is_kept))
+    line
 }
 
 /// Returns whether `c` is a blank, or neither white space nor dropped.
@@ -142,11 +110,10 @@ pub(crate) fn shown_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns `text` cut to [`MAX_DESCRIPTION_CHARS`], and whether it was cut.
-fn clip(text: Cow<'_, str>) -> (Cow<'_, str>, bool) {
-    if text.len() <= MAX_DESCRIPTION_CHARS || text.chars().count() <= MAX_DESCRIPTION_CHARS {
-        return (text, false);
-    }
-    (Cow::Owned(crate::text::shorten(&text, MAX_DESCRIPTION_CHARS)), true)
+fn clip(text: String) -> (String, bool) {
+    let clipped = crate::text::shorten(&text, MAX_DESCRIPTION_CHARS);
+    let is_clipped = clipped != text;
+    (clipped, is_clipped)
 }
 
 #[cfg(test)]
@@ -156,7 +123,7 @@ mod tests {
     #[test]
     fn flat_text_is_borrowed() {
         for text in ["", "a", "a b.", "naïve 技能 — ok"] {
-            assert!(matches!(flatten(text), Cow::Borrowed(same) if same == text), "{text:?}");
+            assert_eq!(flatten(text), text);
         }
     }
 
@@ -193,7 +160,7 @@ mod tests {
     fn a_description_is_bounded_in_characters() {
         let whole = "ü".repeat(MAX_DESCRIPTION_CHARS);
         assert_eq!(clip(whole.as_str().into()), (whole.as_str().into(), false));
-        let (cut, clipped) = clip("ü".repeat(MAX_DESCRIPTION_CHARS + 1).into());
+        let (cut, clipped) = clip("ü".repeat(MAX_DESCRIPTION_CHARS + 1));
         assert!(clipped && cut.ends_with("ü…"));
         assert_eq!(cut.chars().count(), MAX_DESCRIPTION_CHARS);
     }

@@ -41,7 +41,7 @@ fn entries(skills: &Skills) -> Vec<CatalogEntry<'_>> {
 }
 
 fn flat(skills: &Skills) -> Vec<(String, String)> {
-    skills.iter().map(|(name, description)| (name.clone(), flatten(description).into_owned())).collect()
+    skills.iter().map(|(name, description)| (name.clone(), flatten(description))).collect()
 }
 
 fn formats() -> impl Strategy<Value = Format> {

@@ -21,16 +21,7 @@ impl Ledger {
             is_certain: true,
         };
         let sequence = self.next_sequence();
-        let entry = Entry {
-            record,
-            prompt,
-            is_of_prompt: false,
-            has_other,
-            sequence,
-            seen_turn: None,
-            is_dismissed: false,
-        };
-        self.skills.insert(name.clone(), entry);
+        self.skills.insert(name.clone(), Entry { has_other, sequence, ..Entry::new(record, prompt) });
     }
 
     /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
@@ -51,16 +42,7 @@ impl Ledger {
             is_bound: true,
             is_certain: true,
         };
-        let entry = Entry {
-            record,
-            prompt: Some(digest),
-            is_of_prompt: true,
-            has_other: false,
-            sequence: 0,
-            seen_turn: None,
-            is_dismissed: false,
-        };
-        self.skills.insert(name.clone(), entry);
+        self.skills.insert(name.clone(), Entry { is_of_prompt: true, ..Entry::new(record, Some(digest)) });
     }
 
     /// Notes that the model is done with `name`, and returns whether the skill was active.
@@ -179,16 +161,7 @@ impl Ledger {
         let sequence = sequence.unwrap_or_else(|| self.next_sequence());
         let record =
             Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some(), is_certain };
-        let seen_turn = Some(seen.turn);
-        let entry = Entry {
-            record,
-            prompt,
-            is_of_prompt: false,
-            has_other,
-            sequence,
-            seen_turn,
-            is_dismissed: false,
-        };
+        let entry = Entry { has_other, sequence, seen_turn: Some(seen.turn), ..Entry::new(record, prompt) };
         self.skills.insert(seen.name.clone(), entry);
         sequence
     }

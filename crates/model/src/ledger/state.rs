@@ -34,6 +34,21 @@ pub(super) struct Entry {
     pub(super) is_dismissed: bool,
 }
 
+impl Entry {
+    /// Returns the entry of a copy in the transcript, where the prompt holds the instructions with the digest `prompt`, if any.
+    pub(super) fn new(record: Record, prompt: Option<Digest>) -> Self {
+        Self {
+            record,
+            prompt,
+            is_of_prompt: false,
+            has_other: false,
+            sequence: 0,
+            seen_turn: None,
+            is_dismissed: false,
+        }
+    }
+}
+
 impl Ledger {
     /// Returns the ledger of a conversation that has not begun.
     pub fn new() -> Self {
@@ -98,16 +113,7 @@ impl Ledger {
     pub fn inherited(&self) -> Self {
         let inherit = |(name, entry): (&SkillName, &Entry)| {
             let record = Record { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
-            let entry = Entry {
-                record,
-                prompt: None,
-                is_of_prompt: false,
-                has_other: false,
-                seen_turn: None,
-                is_dismissed: false,
-                ..entry.clone()
-            };
-            (name.clone(), entry)
+            (name.clone(), Entry { sequence: entry.sequence, ..Entry::new(record, None) })
         };
         let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
         Self { skills, turn: 0, sequence: self.sequence }

@@ -1,7 +1,7 @@
 //! Wraps the skills that are put back, and recognises the wrapped text in a transcript.
 
-use super::candidate::Candidate;
 use crate::answer::{self, Injection, RecognisedAnswer, Wording, guard::guard};
+use crate::{Digest, SkillName};
 
 /// The element that stands around everything that is put back; a message that starts with it is recognised.
 pub const ELEMENT: &str = "skills_reattached";
@@ -11,6 +11,19 @@ const MAX_ELEMENTS: usize = 16;
 
 /// Stands before the pieces. One line, because what follows is read from the next one on.
 const GUIDANCE: &str = "The conversation was shortened. Skills given whole below still apply; load others again before relying on them.";
+
+/// A skill whose instructions could be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Its name.
+    pub name: &'a SkillName,
+    /// Its instructions.
+    pub body: &'a str,
+    /// The digest of `body`.
+    pub digest: Digest,
+    /// Their hard rules, as [`essence`](crate::essence::essence) finds them or a host wrote them; may be empty.
+    pub essence: &'a str,
+}
 
 /// Returns the whole text of `pieces`.
 pub(super) fn text(pieces: &[&str]) -> String {

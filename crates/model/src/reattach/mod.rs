@@ -24,12 +24,10 @@
 //! assert!(reattachment.text.contains("Commit often."));
 //! ```
 
-mod candidate;
 mod frame;
 mod plan;
 
-pub use candidate::Candidate;
-pub use frame::{ELEMENT, recognise};
+pub use frame::{Candidate, ELEMENT, recognise};
 pub use plan::{Level, Piece, Reattachment, plan};
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::candidate::Candidate;
-use super::frame;
+use super::frame::{self, Candidate};
 use crate::SkillName;
 use crate::answer::Wording;
 

@@ -5,6 +5,8 @@
 //! costs its tokens again; one that is wrongly taken for instructions passes for those of a skill, though
 //! only as one whose instructions could not be recognised.
 
+use crate::text;
+
 /// The longest text that is taken for a placeholder or a message of an error, in bytes.
 const MAX_PLACEHOLDER_BYTES: usize = 512;
 
@@ -113,8 +115,7 @@ fn is_short(texts: &[&str]) -> bool {
 
 /// Returns the part of `text` that is examined.
 fn start(text: &str) -> &str {
-    let end = (0..=MAX_PLACEHOLDER_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-    &text[..end]
+    text::start(text, MAX_PLACEHOLDER_BYTES)
 }
 
 fn is_placeholder(text: &str) -> bool {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::foreign::{is_error, may_be_instructions};
 use super::shape::{Event, events};
-use super::tools::{CallEffect, CallTarget, ToolNames};
+use super::tools::{CallEffect, ToolNames};
 use crate::answer::{Examination, Injection, RecognisedAnswer, examine};
 use crate::ledger::SeenSkill;
 use crate::reattach;
@@ -44,7 +44,7 @@ pub struct Reading {
     speaker: Speaker,
     /// Calls that have no result yet.
     calls: HashMap<String, Call>,
-    seen: BTreeMap<SkillName, Sighting>,
+    seen: BTreeMap<SkillName, SeenSkill>,
     /// The number of sightings.
     sightings: u64,
 }
@@ -65,15 +65,6 @@ struct Call {
     turn: u64,
 }
 
-#[derive(Debug, Clone)]
-struct Sighting {
-    digest: Option<Digest>,
-    is_certain: bool,
-    turn: u64,
-    order: u64,
-    unloaded: bool,
-}
-
 impl Reading {
     /// Returns the reading of an empty transcript whose tools go by these names.
     pub fn new(tools: ToolNames) -> Self {
@@ -90,11 +81,7 @@ impl Reading {
 
     /// Returns the skills found so far.
     pub fn derived(&self) -> TranscriptSkills {
-        let seen = self.seen.iter().map(|(name, sighting)| {
-            let Sighting { digest, is_certain, turn, order, unloaded } = *sighting;
-            SeenSkill { name: name.clone(), digest, is_certain, turn, order, unloaded }
-        });
-        TranscriptSkills { seen: seen.collect(), turns: self.turns }
+        TranscriptSkills { seen: self.seen.values().cloned().collect(), turns: self.turns }
     }
 
     fn note(&mut self, event: Event<'_>) {
@@ -134,7 +121,7 @@ impl Reading {
         self.calls.remove(id);
         if let Some(effect) = self.tools.effect(tool)
             && id.len() <= MAX_ID_BYTES
-            && let CallTarget::Skill(names) = self.tools.target(arguments)
+            && let Some(names) = self.tools.skill(arguments)
         {
             let call = Call { effect, names, turn: self.turns };
             self.calls.insert(id.to_owned(), call);
@@ -182,15 +169,15 @@ impl Reading {
     }
 
     /// Returns the sighting of the first of `names` that was seen.
-    fn first_seen(&mut self, names: &[SkillName]) -> Option<&mut Sighting> {
+    fn first_seen(&mut self, names: &[SkillName]) -> Option<&mut SeenSkill> {
         let name = names.iter().find(|name| self.seen.contains_key(*name))?;
         self.seen.get_mut(name)
     }
 
     fn sight(&mut self, name: SkillName, digest: Option<Digest>, stamp: Stamp, turn: u64) {
         self.sightings += 1;
-        let is_certain = stamp == Stamp::Stamped;
-        let sighting = Sighting { digest, is_certain, turn, order: self.sightings, unloaded: false };
+        let (is_certain, order) = (stamp == Stamp::Stamped, self.sightings);
+        let sighting = SeenSkill { name: name.clone(), digest, is_certain, turn, order, unloaded: false };
         self.seen.insert(name, sighting);
     }
 }

@@ -58,9 +58,9 @@ impl ToolNames {
         }
     }
 
-    /// Returns the skill or file that a call with these arguments requests, given as an object or as JSON in
-    /// a string.
-    pub(super) fn target(&self, arguments: &Value) -> CallTarget {
+    /// Returns the names of the skill that a call with these arguments requests, the likeliest first; empty if it has no name,
+    /// and `None` if the call requests a file. The arguments are an object, or JSON in a string.
+    pub(super) fn skill(&self, arguments: &Value) -> Option<Vec<SkillName>> {
         let parsed: Value;
         let object = match arguments {
             Value::String(text) if text.len() <= MAX_ARGUMENT_BYTES => {
@@ -69,27 +69,18 @@ impl ToolNames {
             }
             other => other.as_object(),
         };
-        let Some(object) = object else { return CallTarget::Skill(Vec::new()) };
+        let Some(object) = object else { return Some(Vec::new()) };
         if self
             .file_arguments
             .iter()
             .any(|argument| object.get(argument).is_some_and(|value| !value.is_null()))
         {
-            return CallTarget::File;
+            return None;
         }
         let named = self.name_arguments.iter().filter_map(|argument| object.get(argument)?.as_str());
         let mut named = named.filter(|name| name.len() <= MAX_NAME_BYTES).map(spellings);
-        CallTarget::Skill(named.find(|names| !names.is_empty()).unwrap_or_default())
+        Some(named.find(|names| !names.is_empty()).unwrap_or_default())
     }
-}
-
-/// The skill or file that a call requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CallTarget {
-    /// The skill with one of these names, the likeliest first; empty if it has no name.
-    Skill(Vec<SkillName>),
-    /// A file of a skill.
-    File,
 }
 
 /// Returns the names that `written` may mean: itself, the part after the source in `source:name`, and

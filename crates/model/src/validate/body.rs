@@ -52,7 +52,7 @@ pub(crate) fn check_tokens(body: &str, count: impl FnOnce(&str) -> usize, report
 
 /// Reports characters that hide text, turn it round, or control a terminal.
 pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
-    if is_plain(file) {
+    if file.is_ascii() && !has_ascii_control(file) {
         return;
     }
     let mut invisible = Tally::default();
@@ -100,11 +100,6 @@ fn check_escaped_scalar(scalar: &Scalar, place: &Place<'_>, reporter: &mut Repor
             .help("remove it: a person who reviews the skill does not see what a model reads")
             .at(place.span(&scalar.range));
     }
-}
-
-/// Returns whether no character of `file` can be reported, which is so for almost every file.
-fn is_plain(file: &str) -> bool {
-    !has_ascii_control(file) && !text::beyond_ascii(file).any(text::may_hide)
 }
 
 /// Returns whether `file` has a control character of ASCII other than tabs and line ends.

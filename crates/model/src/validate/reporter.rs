@@ -70,28 +70,25 @@ pub struct Finding<'a>(Option<&'a mut Diagnostic>);
 
 impl Finding<'_> {
     /// Adds a hint.
-    pub fn help(self, help: impl Into<String>) -> Self {
-        if let Some(diagnostic) = self.0 {
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        if let Some(diagnostic) = &mut self.0 {
             diagnostic.help = Some(help.into());
-            return Self(Some(diagnostic));
         }
         self
     }
 
     /// Adds the span.
-    pub fn at(self, span: impl Into<Option<Span>>) -> Self {
-        if let Some(diagnostic) = self.0 {
+    pub fn at(mut self, span: impl Into<Option<Span>>) -> Self {
+        if let Some(diagnostic) = &mut self.0 {
             diagnostic.span = span.into();
-            return Self(Some(diagnostic));
         }
         self
     }
 
     /// Adds the file of the skill.
-    pub fn in_file(self, file: impl Into<String>) -> Self {
-        if let Some(diagnostic) = self.0 {
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        if let Some(diagnostic) = &mut self.0 {
             diagnostic.file = Some(file.into());
-            return Self(Some(diagnostic));
         }
         self
     }

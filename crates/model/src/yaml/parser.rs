@@ -352,7 +352,7 @@ mod tests {
     fn the_short_way_is_taken_by_ordinary_frontmatter() {
         let ordinary = "name: a\ndescription: Does things, e.g. C#. Use when: no\n";
         assert!(simple::parse(ordinary).is_none(), "a colon and a blank need the parser");
-        let ordinary = "name: a\ndescription: 'Does things'\nlicense: MIT\nmetadata:\n  a: b\n  v: \"1.0\"\ntags:\n  - x y\n  - z\n";
+        let ordinary = "name: a\ndescription: 'Does things'\nlicense: MIT\nmetadata:\n  a: b\n  v: \"1.0\"\n";
         assert!(simple::parse(ordinary).is_some());
         check_short_way(ordinary);
     }

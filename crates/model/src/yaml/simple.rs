@@ -1,6 +1,6 @@
 //! A fast parser for the simple YAML that most frontmatter is written in.
 //!
-//! Nine skills in ten have nothing but lines of `key: text`, perhaps with one more level below `metadata`. Reading these
+//! Most skills have nothing but lines of `key: text`, perhaps with one more level below `metadata`. Reading these
 //! takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else is
 //! left to the full parser; a property test holds both to the same result.
 
@@ -17,50 +17,39 @@ pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
     if !is_harmless(text) {
         return None;
     }
-    let mut lines = Lines { text, offset: 0, read: 0 };
-    let mut entries = Vec::new();
-    while let Some(line) = lines.next()? {
-        if line.indent != 0 {
+    let mut entries: Vec<Entry> = Vec::new();
+    let (mut offset, mut block_indent) = (0, 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let written = line.trim_end_matches(['\n', ' ']);
+        let indent = written.len() - written.trim_start_matches(' ').len();
+        let (start, end) = (offset + indent, offset + written.len());
+        offset += line.len();
+        if number == MAX_LINES {
             return None;
         }
-        let (key, value) = line.pair()?;
-        let value = match value {
-            Some(scalar) => Node::Scalar(scalar),
-            None => nested(&mut lines)?,
-        };
-        entries.push(Entry { key, value });
+        let (key, value) = pair(text, start..end)?;
+        if indent == 0 {
+            // Nothing behind the colon: the lines below it are its value.
+            let value = value.map_or_else(|| Node::Mapping(Vec::new(), end..end), Node::Scalar);
+            entries.push(Entry { key, value });
+            continue;
+        }
+        let Node::Mapping(block, range) = &mut entries.last_mut()?.value else { return None };
+        if block.is_empty() {
+            (block_indent, range.start) = (indent, start);
+        }
+        if indent != block_indent {
+            return None;
+        }
+        range.end = end;
+        block.push(Entry { key, value: Node::Scalar(value?) });
+    }
+    let is_bare = |entry: &Entry| matches!(&entry.value, Node::Mapping(block, _) if block.is_empty());
+    if entries.iter().any(is_bare) {
+        return None;
     }
     let start = entries.first()?.key.range.start;
     Some(ParsedYaml { root: Some(Node::Mapping(entries, start..text.len())), comments: Vec::new() })
-}
-
-/// Reads the lines below a key that has nothing after its colon: all `key: text`, or all `- text`, at one indent.
-fn nested(lines: &mut Lines<'_>) -> Option<Node> {
-    let first = lines.peek()??;
-    if first.indent == 0 {
-        return None;
-    }
-    let is_list = first.text().starts_with("- ");
-    let start = first.start;
-    let mut end = start;
-    let (mut items, mut entries) = (Vec::new(), Vec::new());
-    while let Some(line) = lines.peek()?.filter(|line| line.indent > 0) {
-        if line.indent != first.indent {
-            return None;
-        }
-        end = line.end;
-        if is_list {
-            let item = line.text().strip_prefix("- ")?;
-            let from = line.end - item.trim_start_matches(' ').len();
-            items.push(Node::Scalar(scalar(line.source, from..line.end)?));
-        } else {
-            let (key, value) = line.pair()?;
-            entries.push(Entry { key, value: Node::Scalar(value?) });
-        }
-        lines.next()?;
-    }
-    let range = start..end;
-    Some(if is_list { Node::Sequence(items, range) } else { Node::Mapping(entries, range) })
 }
 
 /// Returns whether `text` holds neither tabs nor other controls, nor characters that some take for line ends.
@@ -75,80 +64,25 @@ fn is_harmless(text: &str) -> bool {
         })
 }
 
-struct Lines<'a> {
-    text: &'a str,
-    offset: usize,
-    read: usize,
-}
-
-/// A line that is not blank, without its indent, line end and trailing blanks.
-#[derive(Clone, Copy)]
-struct Line<'a> {
-    source: &'a str,
-    indent: usize,
-    start: usize,
-    end: usize,
-}
-
-impl<'a> Lines<'a> {
-    /// Returns the next line; `None` within means the end, without means that the parser is needed.
-    fn next(&mut self) -> Option<Option<Line<'a>>> {
-        let line = self.peek()?;
-        if let Some(line) = line {
-            let rest = &self.text[line.end..];
-            self.offset = line.end + memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |end| end + 1);
-            self.read += 1;
-        }
-        Some(line)
+/// Returns the key and the value of the `key: value` at `range`, a line without its ends; a value of nothing is `None`.
+fn pair(source: &str, range: Range) -> Option<(Scalar, Option<Scalar>)> {
+    let text = &source[range.clone()];
+    let is_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    let length = text.bytes().take_while(is_key).count();
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) || text.as_bytes().get(length) != Some(&b':') {
+        return None;
     }
-
-    fn peek(&self) -> Option<Option<Line<'a>>> {
-        let rest = &self.text[self.offset..];
-        if rest.is_empty() {
-            return Some(None);
-        }
-        if self.read == MAX_LINES {
-            return None;
-        }
-        let line = &rest[..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())];
-        let trimmed = line.trim_end_matches(' ');
-        // A blank line may belong to the value before it.
-        if trimmed.is_empty() {
-            return None;
-        }
-        let indent = trimmed.len() - trimmed.trim_start_matches(' ').len();
-        let (start, end) = (self.offset + indent, self.offset + trimmed.len());
-        Some(Some(Line { source: self.text, indent, start, end }))
+    let place = range.start..range.start + length;
+    let key = Scalar { text: text[..length].to_owned(), plain: true, range: place };
+    let rest = &text[length + 1..];
+    if rest.is_empty() {
+        return Some((key, None));
     }
-}
-
-impl<'a> Line<'a> {
-    fn text(&self) -> &'a str {
-        &self.source[self.start..self.end]
+    let value = rest.trim_start_matches(' ');
+    if value.len() == rest.len() {
+        return None;
     }
-
-    /// Returns the key and the value of `key: value`; a value of nothing is `None`.
-    fn pair(&self) -> Option<(Scalar, Option<Scalar>)> {
-        let text = self.text();
-        let is_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        let length = text.bytes().take_while(is_key).count();
-        if !text.starts_with(|c: char| c.is_ascii_alphabetic()) || text.as_bytes().get(length) != Some(&b':')
-        {
-            return None;
-        }
-        let range = self.start..self.start + length;
-        let key = Scalar { text: text[..length].to_owned(), plain: true, range };
-        let rest = &text[length + 1..];
-        if rest.is_empty() {
-            return Some((key, None));
-        }
-        let value = rest.trim_start_matches(' ');
-        if value.len() == rest.len() {
-            return None;
-        }
-        let value = scalar(self.source, self.end - value.len()..self.end)?;
-        Some((key, Some(value)))
-    }
+    Some((key, Some(scalar(source, range.end - value.len()..range.end)?)))
 }
 
 /// Returns the scalar at `range`, a part of one line without blanks at its ends.

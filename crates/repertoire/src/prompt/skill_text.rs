@@ -1,6 +1,6 @@
 //! The text of a skill as models read it, in answers of `load_skill` and in prompts.
 
-use repertoire_model::answer::LoadedSkill;
+use repertoire_model::answer::{AvailableFiles, LoadedSkill};
 use repertoire_model::policy::{Policy, ResourceListing};
 use repertoire_model::{FileKind, State};
 
@@ -32,9 +32,7 @@ pub(crate) fn skill_text(
         allowed_tools: manifest.allowed_tools.clone(),
         files,
         more_files,
-        references,
-        scripts,
-        assets,
+        available: AvailableFiles { references, scripts, assets },
         ..LoadedSkill::new(entry.name().clone(), body)
     }
 }

@@ -12,7 +12,7 @@ use super::required::{self, RequiredSkill};
 use super::state::LoadRecord;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
-use crate::registry::{Entry, Resources};
+use crate::registry::Entry;
 
 /// The result of loading a skill: the answer, and what its event records.
 pub(crate) struct LoadResult {
@@ -170,15 +170,12 @@ impl Session {
             Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
-        let Resources { references, scripts, assets } = record.resources.clone();
-        let version = record.version.clone();
+        let (version, available) = (record.version.clone(), record.available.clone());
         let answer = Answer::Acknowledged(Acknowledgement {
             is_bound,
             notes,
             version,
-            references,
-            scripts,
-            assets,
+            available,
             ..Acknowledgement::new(entry.name().clone(), turn)
         });
         LoadResult { answer, digest: record.digest, tokens: 0 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use repertoire_model::answer::LoadedSkill;
+use repertoire_model::answer::{AvailableFiles, LoadedSkill};
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
 use super::exposed_tools::ExposedTools;
 use crate::provider::{Locator, Mark};
-use crate::registry::{Entry, Resources, Snapshot};
+use crate::registry::{Entry, Snapshot};
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
@@ -138,14 +138,13 @@ pub(crate) struct LoadRecord {
     /// Its version.
     pub(crate) version: Option<String>,
     /// The files it is reported to have.
-    pub(crate) resources: Resources,
+    pub(crate) available: AvailableFiles,
 }
 
 impl LoadRecord {
     /// Returns the record of `skill`, which is `entry` as it was opened with `mark`.
     pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
-        let LoadedSkill { digest, version, references, scripts, assets, .. } = skill;
-        let (references, scripts, assets) = (references.clone(), scripts.clone(), assets.clone());
+        let LoadedSkill { digest, version, available, .. } = skill;
         Self {
             name: entry.name().clone(),
             source: Arc::clone(&entry.source),
@@ -153,7 +152,7 @@ impl LoadRecord {
             mark,
             digest: *digest,
             version: version.clone(),
-            resources: Resources { references, scripts, assets },
+            available: available.clone(),
         }
     }
 }

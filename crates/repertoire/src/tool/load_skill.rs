@@ -166,5 +166,9 @@ async fn bucket(
     details.digest = Some(Digest::of(file.text.as_bytes()));
     let Resources { references, scripts, assets } =
         session.registry().resources(entry).await.unwrap_or_default();
-    Ok(Answer::Bucket(Box::new(BucketText { kind, file, references, scripts, assets })))
+    Ok(Answer::Bucket(Box::new(BucketText {
+        kind,
+        file,
+        available: AvailableFiles { references, scripts, assets },
+    })))
 }

@@ -10,7 +10,6 @@ mod session;
 mod sessions;
 mod endpoint;
 mod app;
-mod health;
 mod router;
 mod serve;
 

@@ -13,9 +13,9 @@ use tower::limit::GlobalConcurrencyLimitLayer;
 
 use super::access::bearer;
 use super::app::App;
+use super::body;
 use super::endpoint::{Endpoint, RequestKind};
 use super::reply::{overloaded, refuse};
-use super::{body, health};
 use crate::well_known;
 
 /// Seconds after which a client may find a free connection.
@@ -46,7 +46,20 @@ pub(super) fn overload_router(app: Arc<App>) -> Router {
 }
 
 fn health_routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(health::alive)).route("/readyz", get(health::ready))
+    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready))
+}
+
+/// Answers that the process is alive.
+async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Answers whether the first snapshot of the library is published.
+async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
+    match app.server.library().snapshot().number() {
+        0 => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
+        _ => (StatusCode::OK, "ready\n"),
+    }
 }
 
 async fn not_found() -> Response {

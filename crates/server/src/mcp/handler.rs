@@ -152,8 +152,7 @@ impl Handler {
 
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        let instructions = self.view.instructions(client);
-        (!instructions.is_empty()).then(|| instructions.to_string())
+        Some(self.view.instructions(client)).filter(|instructions| !instructions.is_empty())
     }
 
     fn has_tools(&self) -> bool {

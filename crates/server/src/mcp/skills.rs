@@ -1,9 +1,10 @@
 //! The methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 does not have.
 
 use repertoire::{Entry, Session, Snapshot};
+use repertoire_model::BundleFile;
 use rmcp::ErrorData;
 use rmcp::model::{ExtensionCapabilities, JsonObject};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
@@ -45,39 +46,17 @@ pub(crate) struct DirectoryParams {
     pub(crate) cursor: Option<String>,
 }
 
-/// A skill.
-#[derive(Debug, Serialize)]
-struct SkillWire<'a> {
-    uri: String,
-    frontmatter: &'a Map<String, Value>,
-    resources: Vec<ResourceWire>,
-}
-
-/// A file of a skill.
-#[derive(Debug, Serialize)]
-struct ResourceWire {
-    uri: String,
-    digest: String,
-    size: u64,
-}
-
-impl<'a> SkillWire<'a> {
-    fn of(skill: &'a PublishedSkill) -> Self {
-        let resource = |file: &repertoire_model::BundleFile| ResourceWire {
-            uri: skill_uri(&skill.name, file.path.as_str()),
-            digest: file.digest.to_string(),
-            size: file.size,
-        };
-        Self {
-            uri: skill_uri(&skill.name, "SKILL.md"),
-            frontmatter: &skill.frontmatter,
-            resources: skill.bundle.files().iter().map(resource).collect(),
-        }
-    }
-
-    fn into_json(self) -> Result<Value, ErrorData> {
-        serde_json::to_value(self).map_err(|error| ErrorData::internal_error(error.to_string(), None))
-    }
+/// Returns a skill as clients read it.
+fn skill_json(skill: &PublishedSkill) -> Value {
+    let resource = |file: &BundleFile| {
+        let uri = skill_uri(&skill.name, file.path.as_str());
+        json!({"uri": uri, "digest": file.digest.to_string(), "size": file.size})
+    };
+    json!({
+        "uri": skill_uri(&skill.name, "SKILL.md"),
+        "frontmatter": skill.frontmatter,
+        "resources": skill.bundle.files().iter().map(resource).collect::<Value>(),
+    })
 }
 
 /// Answers `skills/list`.
@@ -85,9 +64,8 @@ pub(crate) async fn list(view: &AgentView, params: Option<Value>) -> Result<Map<
     let ListParams { cursor } = params_of(params)?;
     let snapshot = view.shared.registry.newest().await;
     let page = published_page(view, &snapshot, cursor.as_deref()).await?;
-    let skills: Vec<Value> =
-        page.skills.iter().map(|skill| SkillWire::of(skill).into_json()).collect::<Result<_, _>>()?;
-    let mut result = Map::from_iter([("skills".to_owned(), Value::Array(skills))]);
+    let skills = page.skills.iter().map(|skill| skill_json(skill)).collect();
+    let mut result = Map::from_iter([("skills".to_owned(), skills)]);
     result.extend(page.next.map(|next| ("nextCursor".to_owned(), json!(next))));
     Ok(result)
 }
@@ -106,10 +84,7 @@ pub(crate) async fn get(
     let snapshot = view.shared.registry.newest().await;
     let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
     match view.publish(entry).await {
-        PublishResult::Published(skill) => {
-            let skill = SkillWire::of(&skill).into_json()?;
-            Ok(Map::from_iter([("skill".to_owned(), skill)]))
-        }
+        PublishResult::Published(skill) => Ok(Map::from_iter([("skill".to_owned(), skill_json(&skill))])),
         PublishResult::Withheld(reasons) => {
             Err(ErrorData::invalid_params(withheld_message(&uri, &reasons), None))
         }

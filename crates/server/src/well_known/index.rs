@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use repertoire::{Entry, Snapshot};
 use repertoire_model::Digest;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::agent_view::{AgentView, PUBLISHED_AT_ONCE};
 use crate::mcp::encode_path;
@@ -14,53 +14,19 @@ use crate::published_skills::PublishedSkill;
 /// The schema by which clients recognize the version.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// The index, version 0.2.0.
-#[derive(Debug, Serialize)]
-pub(super) struct Index {
-    #[serde(rename = "$schema")]
-    schema: &'static str,
-    skills: Vec<Item>,
-}
-
-#[derive(Debug, Serialize)]
-struct Item {
-    name: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    description: String,
-    url: String,
-    digest: String,
-}
-
-/// The index, version 0.1.0.
-#[derive(Debug, Serialize)]
-pub(super) struct OldIndex {
-    skills: Vec<OldItem>,
-}
-
-#[derive(Debug, Serialize)]
-struct OldItem {
-    name: String,
-    description: String,
-    files: Vec<String>,
-}
-
 /// Returns the index, version 0.2.0.
-pub(super) async fn index(view: &AgentView) -> Index {
+pub(super) async fn index(view: &AgentView) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;
     let mut skills = Vec::with_capacity(published.len());
     for chunk in published.chunks(PUBLISHED_AT_ONCE) {
-        let mut items = Vec::with_capacity(chunk.len());
-        for (entry, skill) in chunk {
-            items.push(item(view, entry, skill));
-        }
+        let items = chunk.iter().map(|(entry, skill)| item(view, entry, skill));
         skills.extend(join_all(items).await.into_iter().flatten());
     }
-    Index { schema: SCHEMA, skills }
+    json!({"$schema": SCHEMA, "skills": skills})
 }
 
-async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option<Item> {
+async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option<Value> {
     let shared = &view.shared;
     let (kind, url, digest): (_, _, Digest) = match skill.bundle.files() {
         // A single file needs no archive.
@@ -72,20 +38,20 @@ async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option
             ("archive", format!("{}.tar.gz", skill.name), digest)
         }
     };
-    let (name, description) = (skill.name.clone(), skill.description.clone());
-    Some(Item { name, kind, description, url, digest: digest.to_string() })
+    let PublishedSkill { name, description, .. } = skill;
+    let digest = digest.to_string();
+    Some(json!({"name": name, "type": kind, "description": description, "url": url, "digest": digest}))
 }
 
 /// Returns the index, version 0.1.0.
-pub(super) async fn old_index(view: &AgentView) -> OldIndex {
+pub(super) async fn old_index(view: &AgentView) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;
-    let item = |(_, skill): &(&Entry, Arc<PublishedSkill>)| OldItem {
-        name: skill.name.clone(),
-        description: skill.description.clone(),
-        files: skill.bundle.files().iter().map(|file| file.path.to_string()).collect(),
+    let item = |(_, skill): &(&Entry, Arc<PublishedSkill>)| {
+        let files: Vec<&str> = skill.bundle.files().iter().map(|file| file.path.as_str()).collect();
+        json!({"name": skill.name, "description": skill.description, "files": files})
     };
-    OldIndex { skills: published.iter().map(item).collect() }
+    json!({"skills": published.iter().map(item).collect::<Value>()})
 }
 
 /// Returns all published skills, sorted by name.

@@ -10,7 +10,7 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use repertoire::{LineRange, SkillPath};
 use repertoire_model::Digest;
-use serde::Serialize;
+use serde_json::Value;
 
 use super::{archive, index};
 use crate::agent_view::AgentView;
@@ -102,11 +102,8 @@ async fn skill_file(
     }
 }
 
-fn json(headers: &HeaderMap, value: &impl Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(bytes) => file(headers, "application/json", bytes),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
+fn json(headers: &HeaderMap, value: &Value) -> Response {
+    file(headers, "application/json", value.to_string().into_bytes())
 }
 
 /// Returns `response` as a download.

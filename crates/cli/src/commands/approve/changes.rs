@@ -68,12 +68,7 @@ pub(super) fn unified(
 /// Shows a unified difference, bounded and harmless on a terminal.
 pub(super) fn show(ui: &mut Ui, lines: &[String], omitted: &[String]) -> Result<(), CliError> {
     for line in lines.iter().take(MAX_LINES) {
-        let style = match line.as_bytes().first() {
-            Some(b'+') => Some(Style::Added),
-            Some(b'-') => Some(Style::Removed),
-            Some(b'@') => Some(Style::Faint),
-            _ => None,
-        };
+        let style = Style::of_diff_line(line);
         match line.char_indices().nth(MAX_LINE_CHARS) {
             Some((end, _)) => {
                 let rest = line[end..].chars().count();

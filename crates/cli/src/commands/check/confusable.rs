@@ -4,36 +4,18 @@ use std::ptr;
 
 use repertoire_model::Policy;
 use repertoire_search::confusable::{ConfusablePair, confusable_pairs, findings};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::checked_skill::CheckedSkill;
+use super::report::CheckedSkill;
 use crate::wire::Library;
 
-/// Two skills that an agent could confuse.
-#[derive(Serialize)]
-pub(super) struct PairJson {
-    first: PairedSkillJson,
-    second: PairedSkillJson,
-    kind: &'static str,
-    likeness: f64,
-    shared: Vec<String>,
-}
-
-/// One of them.
-#[derive(Serialize)]
-struct PairedSkillJson {
-    name: String,
-    path: String,
-    only: Vec<String>,
-    missing: Option<String>,
-}
-
-/// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns all pairs.
+/// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns all pairs
+/// as JSON.
 pub(super) fn find<'a>(
     libraries: &'a [Library],
     checked: &mut [CheckedSkill<'a>],
     policy: &Policy,
-) -> Vec<PairJson> {
+) -> Vec<Value> {
     let mut found = Vec::new();
     for library in libraries {
         let first = checked.iter().position(|checked| ptr::eq(checked.library, library)).unwrap_or_default();
@@ -49,17 +31,17 @@ pub(super) fn find<'a>(
     found
 }
 
-fn json(library: &Library, pair: ConfusablePair) -> PairJson {
+fn json(library: &Library, pair: ConfusablePair) -> Value {
     let (of_first, of_second) = pair.sentences(&library.snapshot);
     let skill = |entry: usize, only: Vec<String>, missing: Option<String>| {
         let entry = &library.snapshot.entries()[entry];
-        PairedSkillJson { name: entry.name().to_string(), path: entry.path.to_string(), only, missing }
+        json!({"name": entry.name().as_str(), "path": &*entry.path, "only": only, "missing": missing})
     };
-    PairJson {
-        first: skill(pair.first, pair.only_first, of_first),
-        second: skill(pair.second, pair.only_second, of_second),
-        kind: pair.kind.as_str(),
-        likeness: (f64::from(pair.likeness) * 10_000.0).round() / 10_000.0,
-        shared: pair.shared,
-    }
+    json!({
+        "first": skill(pair.first, pair.only_first, of_first),
+        "second": skill(pair.second, pair.only_second, of_second),
+        "kind": pair.kind.as_str(),
+        "likeness": (f64::from(pair.likeness) * 10_000.0).round() / 10_000.0,
+        "shared": pair.shared,
+    })
 }

@@ -8,7 +8,7 @@ use repertoire_model::{LineRange, SkillPath, repair};
 
 use crate::error::CliError;
 use crate::replace_file;
-use crate::ui::{Consent, Ui, escape};
+use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::{Context, Library};
 
 /// A file with its repaired text.
@@ -42,12 +42,10 @@ pub(crate) fn run(
         return Ok(Outcome { written: Vec::new(), is_refused: false });
     }
     for repair in &repairs {
-        show(ui, context, repair)?;
+        let path = context.shown(&repair.path.display().to_string());
+        ui.write_diff(&path, Some(&repair.before), &repair.after)?;
     }
-    let files = match repairs.len() {
-        1 => "1 file".to_owned(),
-        number => format!("{number} files"),
-    };
+    let files = count(repairs.len(), "file");
     let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
     if consent != Consent::Given {
         let what = format!("{files} can be repaired");
@@ -88,12 +86,6 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
     let before = String::from_utf8(content.bytes).ok()?;
     let after = repair::fix(&before)?;
     Some(Repair { path: Path::new(&*entry.path).join(&*entry.manifest_file), before, after })
-}
-
-fn show(ui: &mut Ui, context: &Context, repair: &Repair) -> Result<(), CliError> {
-    let path = context.shown(&repair.path.display().to_string());
-    ui.write_diff(&path, Some(&repair.before), &repair.after)?;
-    Ok(())
 }
 
 /// Writes `repair` to its file.

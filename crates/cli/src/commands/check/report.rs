@@ -2,37 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use repertoire::Entry;
 use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::checked_skill::CheckedSkill;
-use super::confusable::PairJson;
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
-use crate::ui::{Note, Style, Ui, escape, render_note};
+use crate::ui::{Note, Style, Ui, count, escape, render_note};
 use crate::wire::{Context, Library};
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
 
-#[derive(Serialize)]
-struct CheckJson {
-    skills: Vec<SkillJson>,
-    problems: Vec<DiagnosticJson>,
-    fixed: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confusable: Option<Vec<PairJson>>,
-    summary: Summary,
+/// A skill with its findings.
+pub(super) struct CheckedSkill<'a> {
+    pub(super) library: &'a Library,
+    pub(super) entry: &'a Entry,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-#[derive(Serialize)]
-struct SkillJson {
-    name: String,
-    path: String,
-    state: &'static str,
-    diagnostics: Vec<FindingJson>,
-}
-
+/// A finding as JSON: what other commands tell of it, with its column and help.
 #[derive(Serialize)]
 struct FindingJson {
     #[serde(flatten)]
@@ -79,29 +69,34 @@ pub(crate) fn write_json(
     libraries: &[Library],
     checked: &[CheckedSkill<'_>],
     fixed: &[String],
-    confusable: Option<Vec<PairJson>>,
+    confusable: Option<Vec<Value>>,
 ) -> Result<Option<Severity>, CliError> {
     let summary = Summary::of(libraries, checked);
-    let skills = checked
-        .iter()
-        .map(|checked| {
-            let mut texts = Texts::new(checked);
-            let finding = |found: &Diagnostic| FindingJson {
-                diagnostic: DiagnosticJson::of_skill(checked.entry, found),
-                column: found.span.and_then(|span| column(texts.get(found)?, span.start as usize)),
-                help: found.help.clone(),
-            };
-            SkillJson {
-                name: checked.entry.name().to_string(),
-                path: checked.entry.path.to_string(),
-                state: checked.entry.state.as_str(),
-                diagnostics: checked.diagnostics.iter().map(finding).collect(),
-            }
+    let skill = |checked: &CheckedSkill<'_>| {
+        let mut texts = Texts::new(checked);
+        let finding = |found: &Diagnostic| FindingJson {
+            diagnostic: DiagnosticJson::of_skill(checked.entry, found),
+            column: found.span.and_then(|span| column(texts.get(found)?, span.start as usize)),
+            help: found.help.clone(),
+        };
+        json!({
+            "name": checked.entry.name().as_str(),
+            "path": &*checked.entry.path,
+            "state": checked.entry.state.as_str(),
+            "diagnostics": checked.diagnostics.iter().map(finding).collect::<Vec<_>>(),
         })
-        .collect();
+    };
     let problems = libraries.iter().flat_map(|library| &library.problems);
-    let problems = problems.map(DiagnosticJson::of_source).collect();
-    ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), confusable, summary })?;
+    let mut json = json!({
+        "skills": checked.iter().map(skill).collect::<Value>(),
+        "problems": problems.map(DiagnosticJson::of_source).collect::<Vec<_>>(),
+        "fixed": fixed,
+    });
+    if let Some(pairs) = confusable {
+        json["confusable"] = pairs.into();
+    }
+    json["summary"] = serde_json::to_value(summary)?;
+    ui.write_json(&json)?;
     Ok(summary.worst())
 }
 
@@ -150,10 +145,6 @@ pub(crate) fn write(
     let verdict = ui.paint(style, &verdict);
     writeln!(ui.out(), "{verdict}")?;
     Ok(summary.worst())
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 fn parts(summary: Summary) -> String {

@@ -10,7 +10,7 @@ use crate::clients::Server;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui, count, escape};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
@@ -32,14 +32,9 @@ pub(super) fn run(
         }
     }
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
-        let word = ui.paint_err(Style::Warning, "warning:");
-        writeln!(ui.err(), "{word} {}", escape(warning))?;
+        ui.warn(warning)?;
     }
-    let files = match files {
-        0 => None,
-        1 => Some("1 file".to_owned()),
-        number => Some(format!("{number} files")),
-    };
+    let files = (files > 0).then(|| count(files, "file"));
     let consent = match &files {
         None => Consent::Given,
         Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
@@ -57,7 +52,8 @@ pub(super) fn run(
             }
         };
         let Plan { client, path, entry, warnings, .. } = plan;
-        outcomes.push(Outcome { client, path, entry, state, error, warnings });
+        let (client, title, path) = (client.id, client.title, path.display().to_string());
+        outcomes.push(Outcome { client, title, path, state, entry, error, warnings });
     }
     report::write(ui, server, args, &outcomes)?;
     match files.filter(|_| consent != Consent::Given) {

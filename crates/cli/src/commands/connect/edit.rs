@@ -30,13 +30,10 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, Fa
     }
 }
 
-fn find<'d>(document: &'d Map<String, Value>, spot: Spot<'_>) -> Option<&'d Value> {
-    document.get(spot.table)?.get(spot.name)
-}
-
 /// Returns the entry at `spot`, if `text` has one.
 pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, Fault> {
-    Ok(find(&parse(format, text)?, spot).cloned())
+    let document = parse(format, text)?;
+    Ok(document.get(spot.table).and_then(|table| table.get(spot.name)).cloned())
 }
 
 /// Returns `text` with the keys of `entry` at `spot`, and without those of `obsolete`; other keys stay.
@@ -48,9 +45,7 @@ pub(crate) fn write(
     obsolete: &[&str],
 ) -> Result<String, Fault> {
     let (bom, body) = split_bom(text);
-    let before = parse(format, body)?;
-    let mut expect = before.clone();
-    let mut after = body.to_owned();
+    let mut expect = parse(format, body)?;
     let table = expect.entry(spot.table).or_insert_with(|| Value::Object(Map::new()));
     if table.is_null() {
         *table = Value::Object(Map::new());
@@ -58,32 +53,22 @@ pub(crate) fn write(
     let Some(table) = table.as_object_mut() else {
         return Err(Fault::of(format!("`{}` is not a table of servers", spot.table)));
     };
-    match find(&before, spot) {
-        None => {
-            table.insert(spot.name.to_owned(), Value::Object(entry.clone()));
-            after = match format {
-                Format::Json => json::insert(&after, spot, entry)?,
-                Format::Toml => toml::insert(&after, spot, entry)?,
-                Format::Yaml => yaml::insert(&after, spot, entry)?,
-            };
-        }
-        Some(Value::Object(existing)) => {
-            let mut wanted = existing.clone();
-            wanted.retain(|key, _| entry.contains_key(key) || !obsolete.contains(&key.as_str()));
-            wanted.extend(entry.clone());
-            if wanted != *existing {
-                after = match format {
-                    Format::Json => json::change(&after, spot, &wanted)?,
-                    Format::Toml => toml::change(&after, spot, &wanted)?,
-                    Format::Yaml => yaml::replace(&after, spot, &wanted)?,
-                };
-            }
-            table.insert(spot.name.to_owned(), Value::Object(wanted));
-        }
+    let existing = match table.remove(spot.name) {
+        None => None,
+        Some(Value::Object(existing)) => Some(existing),
         Some(_) => {
             return Err(Fault::of(format!("`{}.{}` is not a table of settings", spot.table, spot.name)));
         }
-    }
+    };
+    let mut wanted = existing.clone().unwrap_or_default();
+    wanted.retain(|key, _| entry.contains_key(key) || !obsolete.contains(&key.as_str()));
+    wanted.extend(entry.clone());
+    let after = if existing.as_ref() == Some(&wanted) {
+        body.to_owned()
+    } else {
+        set(format, body, spot, existing.as_ref(), Some(&wanted))?
+    };
+    table.insert(spot.name.to_owned(), Value::Object(wanted));
     verified(format, bom, after, &expect, spot)
 }
 
@@ -94,12 +79,24 @@ pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<Strin
     if let Some(table) = expect.get_mut(spot.table).and_then(Value::as_object_mut) {
         table.remove(spot.name);
     }
-    let after = match format {
-        Format::Json => json::remove(body, spot)?,
-        Format::Toml => toml::remove(body, spot)?,
-        Format::Yaml => yaml::remove(body, spot)?,
-    };
+    let after = set(format, body, spot, None, None)?;
     verified(format, bom, after, &expect, spot)
+}
+
+/// Returns `text` with just the keys of `wanted` in the entry at `spot`, which has those of `existing` if it is there; without the
+/// entry if nothing is wanted. Keys that are right already stay as they are written, except in YAML.
+fn set(
+    format: Format,
+    text: &str,
+    spot: Spot<'_>,
+    existing: Option<&Map<String, Value>>,
+    wanted: Option<&Map<String, Value>>,
+) -> Result<String, Fault> {
+    match format {
+        Format::Json => json::set(text, spot, existing, wanted),
+        Format::Toml => toml::set(text, spot, existing, wanted),
+        Format::Yaml => yaml::set(text, spot, existing, wanted),
+    }
 }
 
 fn split_bom(text: &str) -> (&str, &str) {

@@ -8,7 +8,7 @@ use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{Plan, Step};
 use crate::clients::{Client, Owner, Places};
-use crate::ui::escape;
+use crate::ui::{count, escape};
 use crate::wire::{Context, Library};
 
 /// The skills that a client reads from files.
@@ -23,13 +23,9 @@ struct Overlap {
 impl Overlap {
     /// Returns how many there are and where, in words.
     fn in_words(&self) -> String {
-        let skills = match self.names.len() {
-            1 => "1 skill".to_owned(),
-            number => format!("{number} skills"),
-        };
         let directories: Vec<String> =
             self.directories.iter().map(|directory| directory.display().to_string()).collect();
-        format!("{skills} from {}", directories.join(" and "))
+        format!("{} from {}", count(self.names.len(), "skill"), directories.join(" and "))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Plans the change of each client's configuration file.
 
-use std::collections::BTreeMap;
 use std::fs::{canonicalize, symlink_metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,7 +50,7 @@ pub(super) fn plan(
     server: &Server,
     args: &ConnectArgs,
 ) -> Vec<Plan> {
-    let mut planner = Planner { places, ours, server, args, texts: BTreeMap::new() };
+    let planner = Planner { places, ours, server, args };
     clients.iter().flat_map(|client| planner.client(client)).collect()
 }
 
@@ -60,8 +59,6 @@ struct Planner<'a> {
     ours: &'a OwnEntries,
     server: &'a Server,
     args: &'a ConnectArgs,
-    /// The planned texts of files. Two clients may share a file: the second edits the plan of the first.
-    texts: BTreeMap<PathBuf, String>,
 }
 
 /// A file that a client may keep its configuration in, links resolved, with its text, if it is there.
@@ -69,7 +66,7 @@ type Candidate = (PathBuf, Option<String>);
 
 impl Planner<'_> {
     /// Plans for `client`: one file is written, but an entry is removed from all that have it.
-    fn client(&mut self, client: &'static Client) -> Vec<Plan> {
+    fn client(&self, client: &'static Client) -> Vec<Plan> {
         let entry = client.entry(&self.args.name, self.server);
         let candidates = self.places.configuration(client, self.args.owner());
         let plan = |path: PathBuf, step| {
@@ -79,6 +76,15 @@ impl Planner<'_> {
         let likeliest = candidates.last().cloned().unwrap_or_default();
         if entry.is_none() {
             return vec![plan(likeliest, Err(unknown_shape(client)))];
+        }
+        if self.args.print {
+            // Nothing but the entry is printed, so no file is read.
+            let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
+            let step = match there {
+                Some(path) => self.connect(client, path, None),
+                None => Err(no_file(client, self.args.owner())),
+            };
+            return vec![plan(there.cloned().unwrap_or_default(), step)];
         }
         if !self.args.undo {
             return vec![match self.file(client, &candidates) {
@@ -115,7 +121,7 @@ impl Planner<'_> {
     }
 
     /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
-    fn connect(&mut self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
@@ -131,11 +137,11 @@ impl Planner<'_> {
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
         let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
-        Ok(if after == source { Step::Already } else { self.write(path, text, after) })
+        Ok(if after == source { Step::Already } else { Step::Write { before: text, after } })
     }
 
     /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
-    fn disconnect(&mut self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+    fn disconnect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
@@ -144,14 +150,9 @@ impl Planner<'_> {
             Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
             Some(_) => {
                 let after = edit::remove(client.format, source, spot).map_err(broken)?;
-                Ok(self.write(path, text, after))
+                Ok(Step::Write { before: text, after })
             }
         }
-    }
-
-    fn write(&mut self, path: &Path, before: Option<String>, after: String) -> Step {
-        self.texts.insert(path.to_owned(), after.clone());
-        Step::Write { before, after }
     }
 
     fn spot(&self, client: &Client) -> Spot<'_> {
@@ -160,10 +161,7 @@ impl Planner<'_> {
 
     fn candidate(&self, path: &Path) -> Result<Candidate, CliError> {
         let path = resolved(self.places, self.args.owner(), path)?;
-        let text = match self.texts.get(&path) {
-            Some(text) => Some(text.clone()),
-            None => read(&path)?,
-        };
+        let text = read(&path)?;
         Ok((path, text))
     }
 
@@ -186,33 +184,6 @@ fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
         .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
-}
-
-/// Returns plans to print, without a look at the files: each writes nothing but the entry.
-pub(super) fn to_print(
-    places: &Places,
-    clients: &[&'static Client],
-    server: &Server,
-    args: &ConnectArgs,
-) -> Vec<Plan> {
-    let plan = |client: &&'static Client| {
-        let entry = client.entry(&args.name, server);
-        let candidates = places.configuration(client, args.owner());
-        let there = candidates.iter().find(|path| path.is_file()).or(candidates.last()).cloned();
-        let step = match (&entry, &there) {
-            (None, _) => Err(unknown_shape(client)),
-            (_, None) => Err(no_file(client, args.owner())),
-            (Some(entry), Some(path)) => {
-                let spot = Spot { table: client.table, name: &args.name };
-                let text = edit::write(client.format, "", spot, entry, &[]);
-                text.map(|after| Step::Write { before: None, after })
-                    .map_err(|fault| broken(client, path, fault))
-            }
-        };
-        let (path, entry) = (there.unwrap_or_default(), entry.unwrap_or_default());
-        Plan { client, path, entry, step, warnings: Vec::new() }
-    };
-    clients.iter().map(plan).collect()
 }
 
 fn no_file(client: &Client, owner: Owner) -> CliError {

@@ -1,15 +1,13 @@
 //! Tells what was done, or what would be.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::args::ConnectArgs;
-use crate::clients::{Client, Server};
+use crate::clients::Server;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Ui, escape};
 
 /// What became of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -30,34 +28,15 @@ pub(super) enum State {
 }
 
 /// What became of a client, with everything to tell about it.
+#[derive(Serialize)]
 pub(super) struct Outcome {
-    pub(super) client: &'static Client,
-    pub(super) path: PathBuf,
-    pub(super) entry: Map<String, Value>,
+    pub(super) client: &'static str,
+    pub(super) title: &'static str,
+    pub(super) path: String,
     pub(super) state: State,
+    pub(super) entry: Map<String, Value>,
     pub(super) error: Option<String>,
     pub(super) warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ConnectJson<'a> {
-    name: &'a str,
-    scope: &'static str,
-    command: Option<&'a str>,
-    args: &'a [String],
-    url: Option<&'a str>,
-    clients: Vec<ClientJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ClientJson<'a> {
-    client: &'static str,
-    title: &'static str,
-    path: String,
-    state: State,
-    entry: &'a Map<String, Value>,
-    error: Option<&'a str>,
-    warnings: &'a [String],
 }
 
 /// Tells `outcomes`.
@@ -71,8 +50,7 @@ pub(super) fn write(
         return write_json(ui, server, args, outcomes);
     }
     for outcome in outcomes {
-        let (title, path) = (outcome.client.title, outcome.path.display().to_string());
-        let path = escape(&path);
+        let (title, path) = (outcome.title, escape(&outcome.path));
         match outcome.state {
             State::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
             State::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,
@@ -83,9 +61,7 @@ pub(super) fn write(
         }
     }
     if outcomes.iter().any(|outcome| outcome.state == State::Connected) {
-        ui.flush()?;
-        let word = ui.paint_err(Style::Hint, "hint:");
-        writeln!(ui.err(), "{word} restart the client to see the skills")?;
+        ui.hint("restart the client to see the skills")?;
     }
     if args.all && outcomes.iter().all(|outcome| outcome.state == State::Absent) {
         writeln!(ui.out(), "nothing is connected")?;
@@ -103,24 +79,14 @@ fn write_json(
         Server::Stdio { command, args, .. } => (Some(command.as_str()), args.as_slice(), None),
         Server::Http { url } => (None, [].as_slice(), Some(url.as_str())),
     };
-    let clients = outcomes.iter().map(|outcome| ClientJson {
-        client: outcome.client.id,
-        title: outcome.client.title,
-        path: outcome.path.display().to_string(),
-        state: outcome.state,
-        entry: &outcome.entry,
-        error: outcome.error.as_deref(),
-        warnings: &outcome.warnings,
-    });
-    let clients = clients.collect();
-    ui.write_json(&ConnectJson {
-        name: &args.name,
-        scope: args.owner().as_str(),
-        command,
-        args: words,
-        url,
-        clients,
-    })?;
+    ui.write_json(&json!({
+        "name": args.name,
+        "scope": args.owner().as_str(),
+        "command": command,
+        "args": words,
+        "url": url,
+        "clients": outcomes,
+    }))?;
     Ok(())
 }
 

@@ -6,18 +6,37 @@ use std::path::Path;
 use repertoire::Entry;
 use repertoire::discovery::Presence;
 use repertoire_model::{Severity, State};
+use serde::Serialize;
 
-use super::check::{Check, Status};
 use repertoire::config::Settings;
 
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
+use crate::ui::count;
 use crate::wire::{Context, Library};
 use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
+
+/// The result of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    Ok,
+    Warn,
+    Error,
+}
+
+/// One line of `rep doctor`.
+#[derive(Debug, Serialize)]
+pub(super) struct Check {
+    pub(super) status: Status,
+    pub(super) topic: &'static str,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
 
 /// Runs all checks.
 pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
@@ -127,8 +146,7 @@ impl Checks {
                     0 => String::new(),
                     also => format!(", {also} more found before"),
                 };
-                let plural = if own == 1 { "" } else { "s" };
-                return self.ok("place", format!("{path}: {own} skill{plural}{also} ({label})"));
+                return self.ok("place", format!("{path}: {}{also} ({label})", count(own, "skill")));
             }
             Presence::SameAs(first) => {
                 return self.ok("place", format!("{path} leads to the same directory as {first}"));
@@ -187,9 +205,8 @@ impl Checks {
         };
         let (shown, size) = (file.display(), fs::metadata(file).map(|metadata| metadata.len()));
         match (searcher.stored_skills(), size) {
-            (Some(1), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
             (Some(skills), Ok(size)) => {
-                self.ok("index", format!("{shown}: {skills} skills, {}", bytes(size)))
+                self.ok("index", format!("{shown}: {}, {}", count(skills, "skill"), bytes(size)))
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
             (_, Err(_)) => self.ok("index", format!("{shown}: none yet, the first search makes it")),

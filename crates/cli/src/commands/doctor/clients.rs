@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::check::Status;
-use super::checks::Checks;
+use super::checks::{Checks, Status};
 use crate::clients::{CLIENTS, Owner, Places};
 use crate::commands::connect::{Files, OwnEntries, connections, offered_names};
 use crate::commands::link;

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use repertoire::event::JsonlSink;
 
-use super::check::Status;
-use super::checks::{Checks, bytes, probe};
+use super::checks::{Checks, Status, bytes, probe};
 use crate::wire::Context;
 
 impl Checks {

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use repertoire::registry::watch::FollowMethod;
 
-use super::check::Status;
-use super::checks::Checks;
+use super::checks::{Checks, Status};
 use crate::wire::Context;
 
 /// The time until a very large library is watched.

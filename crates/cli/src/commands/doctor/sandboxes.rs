@@ -2,8 +2,7 @@
 
 use repertoire_exec::{Launcher, probe};
 
-use super::check::Status;
-use super::checks::Checks;
+use super::checks::{Checks, Status};
 use crate::wire::Context;
 use repertoire::config::SandboxChoice;
 

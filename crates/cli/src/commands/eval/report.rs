@@ -1,12 +1,12 @@
 //! Shows what trigger evals came to.
 
+use repertoire::Entry;
 use repertoire_model::text::shorten;
-use repertoire_search::evals::{Share, SkillTriggers, TriggerOutcome};
-use serde::Serialize;
+use repertoire_search::evals::{Share, SkillTriggers, TriggerOutcome, TriggerReport};
+use serde_json::{Value, json};
 
-use super::evaluation::{Evaluation, Threshold};
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::Context;
 
 /// The most skills that are named as having come first instead of another.
@@ -17,83 +17,30 @@ const MAX_NAME_CHARS: usize = 80;
 /// The most problems that a person is shown.
 const MAX_PROBLEMS_SHOWN: usize = 20;
 
-#[derive(Serialize)]
-struct EvaluationJson<'a> {
-    ok: bool,
-    k: usize,
-    skills: Vec<SkillJson<'a>>,
-    totals: FiguresJson,
-    thresholds: Vec<ThresholdJson>,
-    unknown: Vec<UnknownJson<'a>>,
-    problems: Vec<ProblemJson<'a>>,
+/// A required rate, with the measured one.
+pub(super) struct Threshold {
+    /// The option.
+    pub(super) option: &'static str,
+    /// The required rate.
+    pub(super) asked: f64,
+    /// The rate that was measured.
+    pub(super) found: Share,
+    /// True if the rate is good enough. It is not without queries, or if not all evals were understood.
+    pub(super) is_met: bool,
 }
 
-#[derive(Serialize)]
-struct SkillJson<'a> {
-    name: &'a str,
-    path: &'a str,
-    #[serde(flatten)]
-    figures: FiguresJson,
-    confusions: Vec<ConfusionJson<'a>>,
-    queries: Vec<QueryJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FiguresJson {
-    hits: ShareJson,
-    shown: ShareJson,
-    false_triggers: ShareJson,
-    false_shown: ShareJson,
-}
-
-#[derive(Serialize)]
-struct ShareJson {
-    count: usize,
-    of: usize,
-    rate: Option<f64>,
-    interval: Option<(f64, f64)>,
-}
-
-#[derive(Serialize)]
-struct ConfusionJson<'a> {
-    name: &'a str,
-    queries: usize,
-}
-
-#[derive(Serialize)]
-struct QueryJson<'a> {
-    query: &'a str,
-    should_trigger: bool,
-    ok: bool,
-    rank: Option<usize>,
-    first: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ThresholdJson {
-    option: &'static str,
-    asked: f64,
-    rate: Option<f64>,
-    ok: bool,
-}
-
-#[derive(Serialize)]
-struct UnknownJson<'a> {
-    name: &'a str,
-    queries: usize,
-}
-
-#[derive(Serialize)]
-struct ProblemJson<'a> {
-    path: &'a str,
-    message: &'a str,
-}
-
-impl From<Share> for ShareJson {
-    fn from(share: Share) -> Self {
-        let interval = share.interval().map(|(low, high)| (rounded(low), rounded(high)));
-        Self { count: share.part, of: share.whole, rate: share.value().map(rounded), interval }
-    }
+/// The result of trigger evals.
+pub(super) struct Evaluation<'a> {
+    /// The entries that the report refers to.
+    pub(super) entries: &'a [Entry],
+    /// The number of skills that an agent is shown.
+    pub(super) shown: usize,
+    /// The outcome of the queries.
+    pub(super) report: TriggerReport,
+    /// Files that were not understood, with the reason.
+    pub(super) problems: Vec<(String, String)>,
+    /// The required rates.
+    pub(super) thresholds: Vec<Threshold>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -101,60 +48,61 @@ impl<'a> Evaluation<'a> {
         self.entries[entry].name().as_str()
     }
 
-    fn totals(&self) -> FiguresJson {
-        let report = &self.report;
-        FiguresJson {
-            hits: report.total(|skill| skill.hits).into(),
-            shown: report.total(|skill| skill.shown).into(),
-            false_triggers: report.total(|skill| skill.false_triggers).into(),
-            false_shown: report.total(|skill| skill.false_shown).into(),
-        }
-    }
-
-    fn skill_json(&'a self, skill: &'a SkillTriggers) -> SkillJson<'a> {
-        let query = |outcome: &'a TriggerOutcome| QueryJson {
-            query: &outcome.query,
-            should_trigger: outcome.should_trigger,
-            ok: outcome.is_right(),
-            rank: outcome.rank,
-            first: outcome.first.map(|entry| self.name(entry)),
+    fn skill_json(&self, skill: &SkillTriggers) -> Value {
+        let query = |outcome: &TriggerOutcome| {
+            json!({
+                "query": outcome.query,
+                "should_trigger": outcome.should_trigger,
+                "ok": outcome.is_right(),
+                "rank": outcome.rank,
+                "first": outcome.first.map(|entry| self.name(entry)),
+            })
         };
         let confusion =
-            |(entry, queries): &(usize, usize)| ConfusionJson { name: self.name(*entry), queries: *queries };
-        SkillJson {
-            name: self.name(skill.entry),
-            path: &self.entries[skill.entry].path,
-            figures: FiguresJson {
-                hits: skill.hits.into(),
-                shown: skill.shown.into(),
-                false_triggers: skill.false_triggers.into(),
-                false_shown: skill.false_shown.into(),
-            },
-            confusions: skill.confusions.iter().map(confusion).collect(),
-            queries: skill.outcomes.iter().map(query).collect(),
-        }
+            |(entry, queries): &(usize, usize)| json!({"name": self.name(*entry), "queries": queries});
+        let mut json = json!({"name": self.name(skill.entry), "path": &*self.entries[skill.entry].path});
+        add_figures(&mut json, |figure| figure(skill));
+        json["confusions"] = skill.confusions.iter().map(confusion).collect();
+        json["queries"] = skill.outcomes.iter().map(query).collect();
+        json
     }
+}
+
+/// Adds the four figures to `json`, each as `share` returns it.
+fn add_figures(json: &mut Value, share: impl Fn(fn(&SkillTriggers) -> Share) -> Share) {
+    json["hits"] = share_json(share(|skill| skill.hits));
+    json["shown"] = share_json(share(|skill| skill.shown));
+    json["false_triggers"] = share_json(share(|skill| skill.false_triggers));
+    json["false_shown"] = share_json(share(|skill| skill.false_shown));
+}
+
+fn share_json(share: Share) -> Value {
+    let interval = share.interval().map(|(low, high)| [rounded(low), rounded(high)]);
+    let rate = share.value().map(rounded);
+    json!({"count": share.part, "of": share.whole, "rate": rate, "interval": interval})
 }
 
 /// Writes everything as JSON.
 pub(super) fn write_json(ui: &mut Ui, evaluation: &Evaluation<'_>) -> Result<(), CliError> {
-    let threshold = |threshold: &Threshold| ThresholdJson {
-        option: threshold.option,
-        asked: threshold.asked,
-        rate: threshold.found.value().map(rounded),
-        ok: threshold.is_met,
+    let threshold = |threshold: &Threshold| {
+        let Threshold { option, asked, found, is_met } = threshold;
+        json!({"option": option, "asked": asked, "rate": found.value().map(rounded), "ok": is_met})
     };
-    let unknown = evaluation.report.unknown.iter();
+    let report = &evaluation.report;
+    let unknown = report.unknown.iter().map(|(name, queries)| json!({"name": name, "queries": queries}));
     let problems = evaluation.problems.iter();
-    ui.write_json(&EvaluationJson {
-        ok: evaluation.thresholds.iter().all(|threshold| threshold.is_met),
-        k: evaluation.shown,
-        skills: evaluation.report.skills.iter().map(|skill| evaluation.skill_json(skill)).collect(),
-        totals: evaluation.totals(),
-        thresholds: evaluation.thresholds.iter().map(threshold).collect(),
-        unknown: unknown.map(|(name, queries)| UnknownJson { name, queries: *queries }).collect(),
-        problems: problems.map(|(path, message)| ProblemJson { path, message }).collect(),
-    })?;
+    let problems = problems.map(|(path, message)| json!({"path": path, "message": message}));
+    let mut totals = json!({});
+    add_figures(&mut totals, |figure| report.total(figure));
+    ui.write_json(&json!({
+        "ok": evaluation.thresholds.iter().all(|threshold| threshold.is_met),
+        "k": evaluation.shown,
+        "skills": report.skills.iter().map(|skill| evaluation.skill_json(skill)).collect::<Value>(),
+        "totals": totals,
+        "thresholds": evaluation.thresholds.iter().map(threshold).collect::<Value>(),
+        "unknown": unknown.collect::<Value>(),
+        "problems": problems.collect::<Value>(),
+    }))?;
     Ok(())
 }
 
@@ -167,12 +115,7 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
         table(evaluation).write(ui)?;
     }
     if skills.is_empty() && evaluation.report.unknown.is_empty() {
-        ui.flush()?;
-        let hint = ui.paint_err(Style::Hint, "hint:");
-        writeln!(
-            ui.err(),
-            "{hint} write eval_queries.json beside a SKILL.md: a list of {{\"query\", \"should_trigger\"}}"
-        )?;
+        ui.hint("write eval_queries.json beside a SKILL.md: a list of {\"query\", \"should_trigger\"}")?;
     }
     for Threshold { option, asked, found, is_met } in &evaluation.thresholds {
         let (word, style) = if *is_met { ("met", Style::Good) } else { ("missed", Style::Error) };
@@ -180,27 +123,22 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
         let why = if evaluation.problems.is_empty() { "" } else { ", and not all evals were understood" };
         writeln!(ui.out(), "{option} {asked}: {word} ({} of {}{why})", found.part, found.whole)?;
     }
-    ui.flush()?;
-    let warning = ui.paint_err(Style::Warning, "warning:");
     for (name, queries) in evaluation.report.unknown.iter().take(MAX_UNKNOWN_SHOWN) {
         let name = shorten(name, MAX_NAME_CHARS);
-        let name = escape(&name);
-        writeln!(
-            ui.err(),
-            "{warning} models are offered no skill `{name}` here; {queries} queries for it are left out"
-        )?;
+        ui.warn(&format!(
+            "models are offered no skill `{name}` here; {queries} queries for it are left out"
+        ))?;
     }
     let more = evaluation.report.unknown.len().saturating_sub(MAX_UNKNOWN_SHOWN);
     if more > 0 {
-        writeln!(ui.err(), "{warning} and {more} more names that no skill has; `--json` tells all of them")?;
+        ui.warn(&format!("and {more} more names that no skill has; `--json` tells all of them"))?;
     }
     for (path, problem) in evaluation.problems.iter().take(MAX_PROBLEMS_SHOWN) {
-        let path = context.shown(path);
-        writeln!(ui.err(), "{warning} {}: {}", escape(&path), escape(problem))?;
+        ui.warn(&format!("{}: {problem}", context.shown(path)))?;
     }
     let more = evaluation.problems.len().saturating_sub(MAX_PROBLEMS_SHOWN);
     if more > 0 {
-        writeln!(ui.err(), "{warning} and {more} more files; `--json` tells all of them")?;
+        ui.warn(&format!("and {more} more files; `--json` tells all of them"))?;
     }
     Ok(())
 }

@@ -1,17 +1,13 @@
 //! `rep eval triggers`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
 use repertoire::{Entry, Registry, State};
 use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
-use super::evaluation::{Evaluation, Threshold};
-use super::report;
+use super::report::{self, Evaluation, Threshold};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
@@ -92,22 +88,16 @@ fn rate(text: &str) -> Result<f64, String> {
 /// Returns the requested rates. If not all evals were understood, the rates of the others do not count as
 /// met.
 fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Vec<Threshold> {
-    let least = |option, asked: Option<f64>, found: Share| {
+    let threshold = |option, asked: Option<f64>, found: Share, is_good: fn(&f64, &f64) -> bool| {
         asked.map(|asked| {
-            let is_met = is_whole && found.value().is_some_and(|value| value >= asked);
-            Threshold { option, asked, found, is_met }
-        })
-    };
-    let most = |option, asked: Option<f64>, found: Share| {
-        asked.map(|asked| {
-            let is_met = is_whole && found.value().is_some_and(|value| value <= asked);
+            let is_met = is_whole && found.value().is_some_and(|value| is_good(&value, &asked));
             Threshold { option, asked, found, is_met }
         })
     };
     let thresholds = [
-        least("--min-hit", args.min_hit, report.total(|skill| skill.hits)),
-        least("--min-shown", args.min_shown, report.total(|skill| skill.shown)),
-        most("--max-false", args.max_false, report.total(|skill| skill.false_triggers)),
+        threshold("--min-hit", args.min_hit, report.total(|skill| skill.hits), f64::ge),
+        threshold("--min-shown", args.min_shown, report.total(|skill| skill.shown), f64::ge),
+        threshold("--max-false", args.max_false, report.total(|skill| skill.false_triggers), f64::le),
     ];
     thresholds.into_iter().flatten().collect()
 }
@@ -173,9 +163,5 @@ fn skill_of(context: &Context, path: &Path) -> Option<String> {
 
 /// Opens the skills below `directory`, however deep they lie.
 fn open(context: &Context, directory: &Path) -> Registry {
-    let policy = context.settings.policy.clone();
-    let mut options = FsOptions::new("path", directory);
-    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
-    let provider = Arc::new(FsProvider::new(options));
-    pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
+    context.inspect_deeply(directory, context.settings.policy.clone())
 }

@@ -9,7 +9,7 @@ use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui, count, escape};
 use repertoire::config::ConfiguredPlace;
 
 use crate::wire::{Context, Library};
@@ -118,8 +118,7 @@ impl Absence {
         writeln!(ui.out(), "\nlooked at:")?;
         for place in self.places.iter().filter(|place| place.exists) {
             let path = escape(&context.shown(&place.path)).into_owned();
-            let plural = if place.skills == 1 { "" } else { "s" };
-            let skills = ui.paint(Style::Faint, &format!("{} skill{plural}", place.skills));
+            let skills = ui.paint(Style::Faint, &count(place.skills, "skill"));
             writeln!(ui.out(), "  {path}  {skills}")?;
         }
         let missing = self.places.iter().filter(|place| !place.exists);

@@ -5,14 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::args::LinkArgs;
-use super::notes::{Notes, Warning};
 use super::plan::{Occupancy, Plan, Step};
 use super::record::RecordedLink;
-use super::report::{self, LinkLine, LinkState};
+use super::report::{self, LinkLine, LinkState, Notes, Warning};
 use super::{copy, paths};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui};
 use crate::wire::Library;
 
 /// Shows `plan`, and carries it out if that is wanted.
@@ -35,10 +34,9 @@ pub(super) fn run(
         };
         ui.write_planned(Some(Style::Added), &line)?;
     }
-    ui.flush()?;
     for Warning { message, hint } in &notes.warnings {
-        let (word, way) = (ui.paint_err(Style::Warning, "warning:"), ui.paint_err(Style::Hint, "hint:"));
-        writeln!(ui.err(), "{word} {}\n{way} {}", escape(message), escape(hint))?;
+        ui.warn(message)?;
+        ui.hint(hint)?;
     }
     let consent = match free {
         0 => Consent::Given,
@@ -53,7 +51,7 @@ pub(super) fn run(
             Occupancy::Right => {
                 // Links that others made are not recorded.
                 if let Some(made) = plan.record.find(base, &step.path).cloned() {
-                    plan.record.add(RecordedLink { clients: line.clients(), ..made });
+                    plan.record.add(RecordedLink { clients: line.clients.clone(), ..made });
                 }
             }
             Occupancy::Taken(_) => {}

@@ -8,7 +8,6 @@ use repertoire::Entry;
 use repertoire_model::SkillPath;
 
 use super::args::LinkArgs;
-use super::notes::SkippedClient;
 use super::paths;
 use super::record::Record;
 use crate::clients::{CANONICAL, Client, Owner, Places};
@@ -49,6 +48,13 @@ pub(super) struct Plan<'l> {
     pub(super) reached: usize,
     /// What was made before.
     pub(super) record: Record,
+}
+
+/// A client that was left out, and the reason.
+pub(super) struct SkippedClient {
+    pub(super) client: &'static Client,
+    pub(super) reason: String,
+    pub(super) is_refusal: bool,
 }
 
 /// The folders of a client.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::args::LinkArgs;
-use super::notes::{Notes, SkippedClient};
 use super::paths;
-use super::plan::{Occupancy, Step};
+use super::plan::{Occupancy, SkippedClient, Step};
 use crate::error::CliError;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui};
 
 /// The state of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -59,26 +59,21 @@ impl LinkLine {
             reason,
         }
     }
-
-    pub(super) fn clients(&self) -> Vec<String> {
-        self.clients.clone()
-    }
 }
 
-#[derive(Serialize)]
-struct LinkJson<'a> {
-    scope: &'static str,
-    base: String,
-    links: &'a [LinkLine],
-    skipped: Vec<SkippedClientJson<'a>>,
-    left_out: usize,
-    warnings: Vec<&'a str>,
+/// Clients and skills that were left out, and warnings.
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) skipped: Vec<SkippedClient>,
+    /// The number of skills that were left out because they lie outside.
+    pub(super) left_out: usize,
+    pub(super) warnings: Vec<Warning>,
 }
 
-#[derive(Serialize)]
-struct SkippedClientJson<'a> {
-    client: &'static str,
-    reason: &'a str,
+/// A warning before links are made, with a hint.
+pub(super) struct Warning {
+    pub(super) message: String,
+    pub(super) hint: String,
 }
 
 /// Writes the report of `lines`.
@@ -92,13 +87,17 @@ pub(super) fn write(
 ) -> Result<(), CliError> {
     let Notes { skipped, left_out, .. } = notes;
     if ui.is_json() {
-        let skipped = skipped.iter();
         let skipped =
-            skipped.map(|skipped| SkippedClientJson { client: skipped.client.id, reason: &skipped.reason });
-        let warnings = notes.warnings.iter().map(|warning| warning.message.as_str()).collect();
-        let (scope, base) = (args.owner().as_str(), base.display().to_string());
-        let (skipped, left_out) = (skipped.collect(), *left_out);
-        ui.write_json(&LinkJson { scope, base, links: lines, skipped, left_out, warnings })?;
+            skipped.iter().map(|skipped| json!({"client": skipped.client.id, "reason": skipped.reason}));
+        let warnings: Vec<&str> = notes.warnings.iter().map(|warning| warning.message.as_str()).collect();
+        ui.write_json(&json!({
+            "scope": args.owner().as_str(),
+            "base": base.display().to_string(),
+            "links": lines,
+            "skipped": skipped.collect::<Value>(),
+            "left_out": left_out,
+            "warnings": warnings,
+        }))?;
         return Ok(());
     }
     let count = |state| lines.iter().filter(|line| line.state == state).count();
@@ -124,25 +123,20 @@ pub(super) fn write(
         };
         writeln!(ui.out(), "{message}")?;
     }
-    ui.flush()?;
     for line in lines {
         if let Some(reason) = &line.reason {
-            let word = ui.paint_err(Style::Warning, "left alone:");
-            writeln!(ui.err(), "{word} {} {}", escape(&line.path), escape(reason))?;
+            ui.message(Style::Warning, "left alone:", &format!("{} {reason}", line.path))?;
         }
     }
     for SkippedClient { reason, .. } in skipped {
-        let word = ui.paint_err(Style::Warning, "left out:");
-        writeln!(ui.err(), "{word} {}", escape(reason))?;
+        ui.message(Style::Warning, "left out:", reason)?;
     }
     if *left_out > 0 {
         let (place, way) =
             if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
-        let word = ui.paint_err(Style::Hint, "hint:");
-        writeln!(
-            ui.err(),
-            "{word} skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill"
-        )?;
+        ui.hint(&format!(
+            "skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill"
+        ))?;
     }
     Ok(())
 }

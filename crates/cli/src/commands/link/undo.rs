@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::args::LinkArgs;
-use super::notes::Notes;
 use super::record::{Record, RecordedLink};
-use super::report::{self, LinkLine, LinkState};
+use super::report::{self, LinkLine, LinkState, Notes};
 use super::{copy, paths};
 use crate::clients::{Client, Places};
 use crate::error::CliError;

@@ -1,6 +1,6 @@
 //! Lines of bounded length.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 /// The longest line that is read, in bytes: a whole transcript fits.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -31,33 +31,22 @@ impl<R: BufRead> Lines<R> {
 
     /// Returns the next line.
     pub(super) fn next_line(&mut self) -> io::Result<Line<'_>> {
-        self.buffer.clear();
-        let (mut is_too_long, mut is_any) = (false, false);
+        let mut is_too_long = false;
         loop {
-            let available = match self.input.fill_buf() {
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if available.is_empty() {
-                return Ok(match is_any {
-                    false => Line::End,
-                    true if is_too_long => Line::TooLong,
-                    true => Line::Text(&self.buffer),
-                });
+            self.buffer.clear();
+            let most = self.limit as u64 + 1;
+            let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.buffer)?;
+            if self.buffer.last() == Some(&b'\n') {
+                self.buffer.pop();
+            } else if read > self.limit {
+                is_too_long = true;
+                continue;
             }
-            is_any = true;
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let part = &available[..end.unwrap_or(available.len())];
-            is_too_long |= self.buffer.len() + part.len() > self.limit;
-            if !is_too_long {
-                self.buffer.extend_from_slice(part);
-            }
-            let used = end.map_or(available.len(), |end| end + 1);
-            self.input.consume(used);
-            if end.is_some() {
-                return Ok(if is_too_long { Line::TooLong } else { Line::Text(&self.buffer) });
-            }
+            return Ok(match read {
+                _ if is_too_long => Line::TooLong,
+                0 => Line::End,
+                _ => Line::Text(&self.buffer),
+            });
         }
     }
 }

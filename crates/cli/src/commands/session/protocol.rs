@@ -120,11 +120,7 @@ impl<'a> Conversation<'a> {
         if operation == "prompt" && is_main {
             return self.prompt();
         }
-        let session = match text(request, "session")? {
-            None => &self.main,
-            Some(id) if id == self.main.id() => &self.main,
-            Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
-        };
+        let session = self.session(request)?;
         match operation {
             "catalog" => {
                 let catalog = catalog(session, request)?;
@@ -166,15 +162,20 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    /// Returns the session that a request is about.
+    fn session(&self, request: &Map<String, Value>) -> Result<&Session, Refusal> {
+        match text(request, "session")? {
+            None => Ok(&self.main),
+            Some(id) if id == self.main.id() => Ok(&self.main),
+            Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`"))),
+        }
+    }
+
     fn subagent(&mut self, request: &Map<String, Value>) -> Answer {
         if self.subagents.len() >= MAX_SUBAGENTS {
             return Err(bad(format!("there are {MAX_SUBAGENTS} sessions of sub-agents already")));
         }
-        let parent = match text(request, "session")? {
-            None => &self.main,
-            Some(id) if id == self.main.id() => &self.main,
-            Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
-        };
+        let parent = self.session(request)?;
         let agent = text(request, "agent")?;
         let child = match agent {
             Some(agent) => block_on(parent.subagent_for(agent)),

@@ -2,47 +2,21 @@
 
 use std::collections::HashSet;
 
-use repertoire::provider::Problem;
 use repertoire::{Entry, Snapshot};
 use repertoire_model::Diagnostic;
 
-use crate::json::{DiagnosticJson, path_of};
+use crate::json::path_of;
 
-/// A diagnostic and its subject.
-pub(super) enum Finding<'s> {
-    Skill(&'s Entry, &'s Diagnostic),
-    Source(&'s Problem),
+/// A diagnostic, and the path of its subject.
+pub(super) struct Finding<'s> {
+    pub(super) path: String,
+    pub(super) diagnostic: &'s Diagnostic,
 }
 
 impl Finding<'_> {
-    /// Returns the diagnostic.
-    pub(super) fn diagnostic(&self) -> &Diagnostic {
-        match self {
-            Self::Skill(_, diagnostic) => diagnostic,
-            Self::Source(problem) => &problem.diagnostic,
-        }
-    }
-
-    /// Returns its location.
-    pub(super) fn path(&self) -> String {
-        match self {
-            Self::Skill(entry, diagnostic) => path_of(entry, diagnostic),
-            Self::Source(problem) => problem.path.clone(),
-        }
-    }
-
-    /// Returns it as JSON.
-    pub(super) fn json(&self) -> DiagnosticJson {
-        match self {
-            Self::Skill(entry, diagnostic) => DiagnosticJson::of_skill(entry, diagnostic),
-            Self::Source(problem) => DiagnosticJson::of_source(problem),
-        }
-    }
-
     /// Returns a key that identifies it in another snapshot; the line may differ.
-    fn key(&self) -> (String, &'static str, &str) {
-        let diagnostic = self.diagnostic();
-        (self.path(), diagnostic.rule.as_str(), diagnostic.message.as_str())
+    fn key(&self) -> (&str, &'static str, &str) {
+        (&self.path, self.diagnostic.rule.as_str(), self.diagnostic.message.as_str())
     }
 }
 
@@ -60,8 +34,14 @@ impl<'s> Account<'s> {
 }
 
 fn findings(snapshot: &Snapshot) -> impl Iterator<Item = Finding<'_>> {
-    let of_skill = |entry| Entry::diagnostics(entry).map(move |diagnostic| Finding::Skill(entry, diagnostic));
-    snapshot.entries().iter().flat_map(of_skill).chain(snapshot.problems().iter().map(Finding::Source))
+    let of_skill = |entry| {
+        Entry::diagnostics(entry)
+            .map(move |diagnostic| Finding { path: path_of(entry, diagnostic), diagnostic })
+    };
+    let of_source = snapshot.problems().iter();
+    let of_source =
+        of_source.map(|problem| Finding { path: problem.path.clone(), diagnostic: &problem.diagnostic });
+    snapshot.entries().iter().flat_map(of_skill).chain(of_source)
 }
 
 fn difference<'s>(of: &'s Snapshot, without: &Snapshot) -> Vec<Finding<'s>> {

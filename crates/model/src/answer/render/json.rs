@@ -49,9 +49,7 @@ pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
 struct Load<'a> {
     name: &'a str,
     body: &'a str,
-    references: &'a [String],
-    scripts: &'a [String],
-    assets: &'a [String],
+    available: Option<&'a AvailableFiles>,
     content: Option<(FileKind, &'a str)>,
     error: Option<String>,
     digest: Option<String>,
@@ -62,13 +60,15 @@ struct Load<'a> {
 
 impl Load<'_> {
     fn object(self) -> Map<String, Value> {
+        let none = AvailableFiles::default();
+        let AvailableFiles { references, scripts, assets } = self.available.unwrap_or(&none);
         let content = |kind: FileKind| self.content.filter(|(of, _)| *of == kind).map(|(_, text)| text);
         let object = json!({
             "name": self.name,
             "body": self.body,
-            "available_references": self.references,
-            "available_scripts": self.scripts,
-            "available_assets": self.assets,
+            "available_references": references,
+            "available_scripts": scripts,
+            "available_assets": assets,
             "reference_content": content(FileKind::Reference),
             "script_content": content(FileKind::Script),
             "asset_content": content(FileKind::Asset),
@@ -92,9 +92,7 @@ fn loaded(loaded: &LoadAnswer) -> Value {
     let mut object = Load {
         name: &address,
         body: &skill.body,
-        references: &skill.references,
-        scripts: &skill.scripts,
-        assets: &skill.assets,
+        available: Some(&skill.available),
         digest: Some(skill.digest.to_string()),
         tokens: Some(skill.tokens),
         version: skill.version.as_deref(),
@@ -146,9 +144,7 @@ fn acknowledged(acknowledged: &Acknowledgement) -> Value {
     notes.extend(acknowledged.notes.iter().map(|note| sentence::note(note)));
     let load = Load {
         name: acknowledged.name.as_str(),
-        references: &acknowledged.references,
-        scripts: &acknowledged.scripts,
-        assets: &acknowledged.assets,
+        available: Some(&acknowledged.available),
         version: acknowledged.version.as_deref(),
         note: Some(notes.join("\n")),
         ..Load::default()
@@ -164,9 +160,7 @@ fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
     };
     let load = Load {
         name: bucket.file.skill.as_str(),
-        references: &bucket.references,
-        scripts: &bucket.scripts,
-        assets: &bucket.assets,
+        available: Some(&bucket.available),
         content: Some((kind, &bucket.file.text)),
         note: sentence::reach(&bucket.file, wording),
         ..Load::default()
@@ -261,7 +255,5 @@ fn fault(fault: &Fault, wording: &Wording) -> Value {
         return object;
     }
     let name = sentence::line(fault.skill.as_deref().unwrap_or_default());
-    let none = AvailableFiles::default();
-    let AvailableFiles { references, scripts, assets } = available.unwrap_or(&none);
-    Load { name: &name, references, scripts, assets, error: Some(message), ..Load::default() }.object().into()
+    Load { name: &name, available, error: Some(message), ..Load::default() }.object().into()
 }

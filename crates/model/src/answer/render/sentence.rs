@@ -156,11 +156,12 @@ pub(super) fn call_tools(skill: &LoadedSkill, wording: &Wording) -> Option<Strin
 /// Returns how to run the scripts of `loaded`, if it has some.
 fn run_scripts(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
     if let Some(tool) = &wording.run_script {
-        let skill = skills(loaded).find(|skill| !skill.scripts.is_empty())?;
+        let skill = skills(loaded).find(|skill| !skill.available.scripts.is_empty())?;
         let arguments = serde_json::json!({ "skill": address(skill), "path": "scripts/…" });
         return Some(format!("run a script with `{tool}` {arguments}"));
     }
-    let with_scripts: Vec<&LoadedSkill> = skills(loaded).filter(|skill| !skill.scripts.is_empty()).collect();
+    let with_scripts: Vec<&LoadedSkill> =
+        skills(loaded).filter(|skill| !skill.available.scripts.is_empty()).collect();
     if with_scripts.is_empty() {
         return None;
     }

@@ -109,7 +109,7 @@ fn skills(list: &SkillList) -> String {
     let mut lines: Vec<String> = Vec::new();
     for skill in &list.skills {
         let description = sentence::description(&skill.description);
-        let description = unmarked(&description);
+        let description = text::unmarked(&description, LOADED);
         let status = if skill.loaded { LOADED } else { "" };
         lines.push(format!("- {}: {description}{status}", skill.name));
     }
@@ -128,7 +128,12 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     for result in &results.results {
         let summary = result.summary();
         let status = if result.loaded { LOADED } else { "" };
-        lines.push(format!("- {} ({}): {}{status}", result.name, result.score, unmarked(&summary)));
+        lines.push(format!(
+            "- {} ({}): {}{status}",
+            result.name,
+            result.score,
+            text::unmarked(&summary, LOADED)
+        ));
         lines.push(format!("  why: {}", result.reasons()));
         if let Some(section) = &result.section {
             let (file, title) = (sentence::line(&result.manifest_file), sentence::line(&section.title));
@@ -142,14 +147,6 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
 }
 
 const LOADED: &str = " [loaded]";
-
-/// Returns `description` without a mark at its end that only the engine may set.
-fn unmarked(mut description: &str) -> &str {
-    while let Some(rest) = description.strip_suffix(LOADED.trim_start()) {
-        description = rest.trim_end();
-    }
-    description
-}
 
 fn fault(fault: &Fault, wording: &Wording) -> String {
     let skill = sentence::line(fault.skill.as_deref().unwrap_or_default());

@@ -8,8 +8,8 @@ use crate::answer::{
     Acknowledgement, Answer, Fault, FileList, FileText, LoadAnswer, LoadedSkill, SearchResults, SkillList,
     ToolResult, Wording,
 };
-use crate::escape::{push_html, push_xml};
-use crate::text;
+use crate::escape::push_html;
+use crate::text::{self, escape_xml as escaped};
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     match answer {
@@ -265,12 +265,6 @@ impl Tag {
         let Self { name, text } = self;
         format!("{text}>{content}</{name}>")
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    push_xml(&mut escaped, text);
-    escaped
 }
 
 /// Returns `path` as a model can hand it back: not escaped, for it is no parser.

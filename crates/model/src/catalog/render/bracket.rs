@@ -2,6 +2,7 @@
 
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
+use crate::catalog::options::CatalogOptions;
 use crate::escape::push_code;
 
 pub(super) struct Bracket;
@@ -24,11 +25,8 @@ impl Layout for Bracket {
     }
 
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
-        out.push_str("\nUse ");
-        out.push_str(&frame.options.tool_name);
-        out.push('(');
-        out.push_str(&frame.options.name_argument);
-        out.push_str(") to load full instructions.\n");
+        let CatalogOptions { tool_name, name_argument, .. } = frame.options;
+        out.push_str(&format!("\nUse {tool_name}({name_argument}) to load full instructions.\n"));
         push_note(out, note);
     }
 }

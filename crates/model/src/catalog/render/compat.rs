@@ -50,10 +50,7 @@ fn push_location(out: &mut String, location: &str) {
     for c in location.chars() {
         if is_encoded(c) {
             for byte in c.encode_utf8(&mut buffer).bytes() {
-                encoded.push('%');
-                encoded.extend(
-                    [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)])),
-                );
+                encoded.push_str(&format!("%{byte:02X}"));
             }
         } else {
             encoded.push(c);

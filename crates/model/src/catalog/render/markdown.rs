@@ -7,18 +7,14 @@ pub(super) struct Markdown;
 
 impl Layout for Markdown {
     fn open(&self, out: &mut String, frame: &Frame<'_>) {
-        out.push_str("## Available Skills\n\nCall `");
-        out.push_str(&frame.options.tool_name);
-        out.push_str("` with the name of a skill to load its full instructions.\n\n");
+        let load = &frame.options.tool_name;
+        out.push_str("## Available Skills\n\n");
+        out.push_str(&format!("Call `{load}` with the name of a skill to load its full instructions.\n\n"));
     }
 
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
-        out.push_str("- **");
-        out.push_str(&item.name);
-        out.push_str("**");
-        if item.primary {
-            out.push_str(" (primary)");
-        }
+        out.push_str(&format!("- **{}**", item.name));
+        out.push_str(if item.primary { " (primary)" } else { "" });
         push_after_colon(out, description);
     }
 

@@ -2,6 +2,7 @@
 
 use super::layout::{Frame, Layout, push_after_colon, push_note};
 use crate::catalog::entry::Item;
+use crate::text::unmarked;
 
 const LOADED: &str = " [loaded]";
 
@@ -9,32 +10,21 @@ pub(super) struct Menu;
 
 impl Layout for Menu {
     fn open(&self, out: &mut String, frame: &Frame<'_>) {
-        out.push_str("Available skills (use ");
-        out.push_str(&frame.options.tool_name);
-        out.push_str(" to activate):\n\n");
+        out.push_str(&format!("Available skills (use {} to activate):\n\n", frame.options.tool_name));
     }
 
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
         out.push_str("- ");
         out.push_str(&item.name);
-        if item.primary {
-            out.push_str(" (primary)");
-        }
-        push_after_colon(out, description.map(unmarked).filter(|description| !description.is_empty()));
-        if item.loaded {
-            out.push_str(LOADED);
-        }
+        out.push_str(if item.primary { " (primary)" } else { "" });
+        push_after_colon(
+            out,
+            description.map(|text| unmarked(text, LOADED)).filter(|description| !description.is_empty()),
+        );
+        out.push_str(if item.loaded { LOADED } else { "" });
     }
 
     fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
         push_note(out, note);
     }
-}
-
-/// Returns `description` without a mark at its end that only the engine may set.
-fn unmarked(mut description: &str) -> &str {
-    while let Some(rest) = description.strip_suffix(LOADED.trim_start()) {
-        description = rest.trim_end();
-    }
-    description
 }

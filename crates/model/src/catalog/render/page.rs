@@ -10,10 +10,6 @@ use crate::catalog::options::CatalogOptions;
 use crate::catalog::report::Tier;
 use crate::catalog::sentence::first_sentence;
 
-/// Room for the text around the entries, and for the markup of one entry, in bytes.
-const FRAME_BYTES: usize = 1_024;
-const MARKUP_BYTES: usize = 80;
-
 /// Everything a text is made of, except for how much of each skill it shows.
 pub(in crate::catalog) struct Page<'a> {
     pub(in crate::catalog) items: &'a [Item<'a>],
@@ -27,9 +23,9 @@ impl<'a> Page<'a> {
         Self { items, options, layout: layout(options.format) }
     }
 
-    /// Returns the text with every description in full, if it has no more than `most_bytes`.
-    pub(in crate::catalog) fn full(&self, most_bytes: usize) -> Option<String> {
-        self.write(|_| Tier::Full, None, most_bytes)
+    /// Returns the text with every description in full.
+    pub(in crate::catalog) fn full(&self) -> String {
+        self.write(|_| Tier::Full, None)
     }
 
     /// Returns the text with each item shown by its tier in `tiers`, and the footer for that.
@@ -45,7 +41,7 @@ impl<'a> Page<'a> {
             return self.search_only();
         }
         let note = notice::shortened(self.options, shortened);
-        self.write(|index| tiers[index], note.as_deref(), usize::MAX).unwrap_or_default()
+        self.write(|index| tiers[index], note.as_deref())
     }
 
     /// Returns the text without entries, around the longest footer that `tiered` may need where every name is listed.
@@ -85,32 +81,22 @@ impl<'a> Page<'a> {
         out.push('\n');
     }
 
-    /// Returns the text, or nothing as soon as it has more than `most_bytes`.
-    fn write(&self, tier: impl Fn(usize) -> Tier, note: Option<&str>, most_bytes: usize) -> Option<String> {
+    fn write(&self, tier: impl Fn(usize) -> Tier, note: Option<&str>) -> String {
         let is_listed = |index: &usize| tier(*index) != Tier::Omitted;
-        let bytes = |index| match tier(index) {
-            Tier::Omitted => 0,
-            _ => self.items[index].name.len() + self.items[index].description.len() + MARKUP_BYTES,
-        };
         let indices = 0..self.items.len();
-        let all = FRAME_BYTES + indices.clone().map(bytes).sum::<usize>();
-        let mut out = String::with_capacity(all.min(most_bytes));
+        let mut out = String::new();
         let frame = Frame { options: self.options, example: self.example(|index| is_listed(&index)) };
         self.layout.open(&mut out, &frame);
         let last = indices.clone().rfind(is_listed).unwrap_or_default();
         for index in indices.filter(is_listed) {
             self.entry(&mut out, index, tier(index), last);
-            // The line break at the end is not part of the text.
-            if out.len() - 1 > most_bytes {
-                return None;
-            }
         }
         self.layout.close(&mut out, &frame, note);
-        Some(trimmed(out)).filter(|text| text.len() <= most_bytes)
+        trimmed(out)
     }
 
     fn bare(&self, example: Option<&str>, note: Option<&str>) -> String {
-        let mut out = String::with_capacity(FRAME_BYTES);
+        let mut out = String::new();
         let frame = Frame { options: self.options, example };
         self.layout.open(&mut out, &frame);
         self.layout.close(&mut out, &frame, note);

@@ -6,6 +6,7 @@
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
 use crate::escape::{push_code, push_xml};
+use crate::text::escape_xml;
 
 const HEADING: &str = "## Skills\n\nSkills are instructions for particular kinds of task.";
 
@@ -14,27 +15,23 @@ pub(super) struct Xml;
 impl Layout for Xml {
     fn open(&self, out: &mut String, frame: &Frame<'_>) {
         let load = &frame.options.tool_name;
-        out.push_str(HEADING);
-        out.push_str(" A Skill is NOT a tool: to use one, call the `");
-        out.push_str(load);
-        out.push_str("` tool with its name, then follow the instructions it returns.");
+        out.push_str(&format!(
+            "{HEADING} A Skill is NOT a tool: to use one, call the `{load}` tool with its name, then follow the \
+             instructions it returns."
+        ));
         if let Some(example) = frame.example {
-            out.push_str(" For example, to use ");
-            push_escaped_code(out, example);
-            out.push_str(", call `");
-            out.push_str(load);
-            out.push_str("` with the name ");
-            push_escaped_code(out, example);
-            out.push_str("; there is no tool of that name.");
+            let mut name = String::new();
+            push_code(&mut name, &escape_xml(example));
+            out.push_str(&format!(
+                " For example, to use {name}, call `{load}` with the name {name}; there is no tool of that name."
+            ));
         }
         out.push_str(
             "\n\nLoad a Skill proactively whenever a task matches its description; you do not need to ask permission. \
              Each Skill needs loading only once: its instructions remain available above.",
         );
         if let Some(tool) = &frame.options.file_tool {
-            out.push_str(" Read the files that a loaded Skill refers to on demand, with `");
-            out.push_str(tool);
-            out.push_str("`.");
+            out.push_str(&format!(" Read the files that a loaded Skill refers to on demand, with `{tool}`."));
         }
         out.push_str("\n\n<available_skills>\n");
     }
@@ -55,10 +52,4 @@ impl Layout for Xml {
         out.push_str("</available_skills>\n");
         push_note(out, note);
     }
-}
-
-fn push_escaped_code(out: &mut String, name: &str) {
-    let mut escaped = String::with_capacity(name.len());
-    push_xml(&mut escaped, name);
-    push_code(out, &escaped);
 }

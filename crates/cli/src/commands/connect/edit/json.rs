@@ -2,7 +2,7 @@
 //!
 //! Objects on one line are broken into several where a key is added to them.
 
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
@@ -36,51 +36,39 @@ fn syntax(text: &str, error: &ParseError) -> Fault {
     Fault::at(text, error.range().start, error.kind().to_string().to_lowercase())
 }
 
-/// Returns `text` with `entry` at `spot`, where nothing is yet.
-pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+/// Changes the entry at `spot`; see [`super::set`].
+pub(super) fn set(
+    text: &str,
+    spot: Spot<'_>,
+    existing: Option<&Map<String, Value>>,
+    wanted: Option<&Map<String, Value>>,
+) -> Result<String, Fault> {
     let root = tree(text)?;
     let table = root.object_value_or_set().object_value_or_set(spot.table);
-    table.append(spot.name, input(&Value::Object(entry.clone())));
-    Ok(root.to_string())
-}
-
-/// Returns `text` with just the keys of `wanted` in the entry at `spot`; those that are right already stay as they are written.
-pub(super) fn change(text: &str, spot: Spot<'_>, wanted: &Map<String, Value>) -> Result<String, Fault> {
-    let document = parse(text)?;
-    let root = tree(text)?;
-    let entry = table(&root, spot).and_then(|table| table.object_value(spot.name));
-    let entry = entry.ok_or_else(|| Fault::missing(spot))?;
-    for property in entry.properties() {
-        let name = property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default();
-        if !wanted.contains_key(&name) {
-            property.remove();
+    match (table.object_value(spot.name), wanted) {
+        (_, None) => table.get(spot.name).ok_or_else(|| Fault::missing(spot))?.remove(),
+        (None, Some(wanted)) => drop(table.append(spot.name, input(&Value::Object(wanted.clone())))),
+        (Some(entry), Some(wanted)) => {
+            for property in entry.properties() {
+                let name = property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default();
+                if !wanted.contains_key(&name) {
+                    property.remove();
+                }
+            }
+            let is_right = |key: &str, value| existing.and_then(|existing| existing.get(key)) == Some(value);
+            for (key, value) in wanted.iter().filter(|(key, value)| !is_right(key, value)) {
+                match entry.get(key) {
+                    Some(property) => property.set_value(input(value)),
+                    None => drop(entry.append(key, input(value))),
+                }
+            }
         }
     }
-    for (key, value) in
-        wanted.iter().filter(|(key, value)| document[spot.table][spot.name].get(*key) != Some(*value))
-    {
-        match entry.get(key) {
-            Some(property) => property.set_value(input(value)),
-            None => drop(entry.append(key, input(value))),
-        }
-    }
-    Ok(root.to_string())
-}
-
-/// Returns `text` without the entry at `spot`.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<String, Fault> {
-    let root = tree(text)?;
-    let entry = table(&root, spot).and_then(|table| table.get(spot.name));
-    entry.ok_or_else(|| Fault::missing(spot))?.remove();
     Ok(root.to_string())
 }
 
 fn tree(text: &str) -> Result<CstRootNode, Fault> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| syntax(text, &error))
-}
-
-fn table(root: &CstRootNode, spot: Spot<'_>) -> Option<CstObject> {
-    root.object_value()?.object_value(spot.table)
 }
 
 fn input(value: &Value) -> CstInputValue {

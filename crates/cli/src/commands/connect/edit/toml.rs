@@ -33,31 +33,28 @@ fn not_editable(spot: Spot<'_>) -> Fault {
     Fault::of(format!("`{}` is written in a way that is not edited for you", spot.table))
 }
 
-/// Returns `text` with `entry` at `spot`, where nothing is yet.
-pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+/// Changes the entry at `spot`; see [`super::set`].
+pub(super) fn set(
+    text: &str,
+    spot: Spot<'_>,
+    existing: Option<&Map<String, Value>>,
+    wanted: Option<&Map<String, Value>>,
+) -> Result<String, Fault> {
     let mut document = document(text)?;
     let servers = document.entry(spot.table).or_insert_with(implicit_table);
-    let servers = servers.as_table_mut().filter(|table| !table.is_dotted());
-    let servers = servers.ok_or_else(|| not_editable(spot))?;
-    let mut table = Table::new();
-    for (key, value) in entry {
-        table.insert(key, converted(value)?);
+    let servers = servers.as_table_mut().ok_or_else(|| not_editable(spot))?;
+    let Some(wanted) = wanted else {
+        servers.remove(spot.name).ok_or_else(|| Fault::missing(spot))?;
+        return Ok(written(text, &document));
+    };
+    if existing.is_none() && servers.is_dotted() {
+        return Err(not_editable(spot));
     }
-    servers.insert(spot.name, Item::Table(table));
-    Ok(written(text, &document))
-}
-
-/// Returns `text` with just the keys of `wanted` in the entry at `spot`; those that are right already stay as they are written.
-pub(super) fn change(text: &str, spot: Spot<'_>, wanted: &Map<String, Value>) -> Result<String, Fault> {
-    let before = parse(text)?;
-    let mut document = document(text)?;
-    let entry = document.get_mut(spot.table).and_then(Item::as_table_mut);
-    let entry = entry.and_then(|table| table.get_mut(spot.name)).and_then(Item::as_table_mut);
-    let entry = entry.ok_or_else(|| not_editable(spot))?;
+    let entry = servers.entry(spot.name).or_insert_with(|| Item::Table(Table::new()));
+    let entry = entry.as_table_mut().ok_or_else(|| not_editable(spot))?;
     entry.retain(|key, _| wanted.contains_key(key));
-    for (key, value) in
-        wanted.iter().filter(|(key, value)| before[spot.table][spot.name].get(*key) != Some(*value))
-    {
+    let is_right = |key: &str, value| existing.and_then(|existing| existing.get(key)) == Some(value);
+    for (key, value) in wanted.iter().filter(|(key, value)| !is_right(key, value)) {
         let mut item = converted(value)?;
         // A comment behind the value stays.
         if let (Some(old), Some(new)) = (entry.get(key).and_then(Item::as_value), item.as_value_mut()) {
@@ -65,15 +62,6 @@ pub(super) fn change(text: &str, spot: Spot<'_>, wanted: &Map<String, Value>) ->
         }
         entry.insert(key, item);
     }
-    Ok(written(text, &document))
-}
-
-/// Returns `text` without the entry at `spot` and the tables in it.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<String, Fault> {
-    let mut document = document(text)?;
-    let servers = document.get_mut(spot.table).and_then(Item::as_table_mut);
-    let servers = servers.ok_or_else(|| not_editable(spot))?;
-    servers.remove(spot.name).ok_or_else(|| Fault::missing(spot))?;
     Ok(written(text, &document))
 }
 

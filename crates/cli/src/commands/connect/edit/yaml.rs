@@ -111,8 +111,21 @@ fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Pare
     Ok(Some(Parent { children, colon: colon + 1, braces, limit }))
 }
 
-/// Returns `text` with `entry` at `spot`, where nothing is yet.
-pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+/// Changes the entry at `spot`; see [`super::set`]. The comments in an entry that is changed go.
+pub(super) fn set(
+    text: &str,
+    spot: Spot<'_>,
+    existing: Option<&Map<String, Value>>,
+    wanted: Option<&Map<String, Value>>,
+) -> Result<String, Fault> {
+    match (existing, wanted) {
+        (_, None) => remove(text, spot),
+        (None, Some(wanted)) => insert(text, spot, wanted),
+        (Some(_), Some(wanted)) => replace(text, spot, wanted),
+    }
+}
+
+fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
     let parsed = parsed(text)?;
     let nl = newline(text);
     let Some(parent) = parent(text, &parsed, spot)? else {
@@ -183,8 +196,7 @@ fn scalar(value: &Value) -> String {
     if is_plain && is_word { text.clone() } else { value.to_string() }
 }
 
-/// Returns `text` with `entry` in place of the one at `spot`, whose comments go.
-pub(super) fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;
@@ -198,8 +210,7 @@ fn find(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<(Vec<Entry>, 
     Ok((parent.children, index, parent.limit))
 }
 
-/// Returns `text` without the entry at `spot`.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<String, Fault> {
+fn remove(text: &str, spot: Spot<'_>) -> Result<String, Fault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;
