@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::open::Session;
 use super::options::Refresh;
-use super::state::LoadRecord;
 use crate::tool::SKILL_ALIASES;
 
 /// The most skills that are considered for reattachment.
@@ -126,10 +125,7 @@ impl Session {
             let is_whole =
                 |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
             if plan.pieces.iter().find(is_whole).is_some() {
-                let given = self.loaded_skill(entry, skill);
-                state.ledger.loaded(entry.name(), given.digest);
-                let record = Arc::new(LoadRecord::of(entry, &given, skill.mark.clone()));
-                state.loads.insert(entry.name().clone(), record);
+                state.ledger.loaded(entry.name(), Digest::of(self.instructions(skill).as_bytes()));
             }
         }
         plan

@@ -40,12 +40,6 @@ impl Session {
                 self.state().ledger.removed(&name);
                 continue;
             };
-            let remembered = self.state().loads.get(&name).cloned();
-            let is_same = remembered.as_ref().is_some_and(|known| known.source == entry.source);
-            let mark = remembered.and_then(|known| known.mark.clone());
-            if is_same && mark.is_some_and(|mark| mark.is_unchanged()) {
-                continue;
-            }
             match self.open_skill(entry).await {
                 Ok(opened) => {
                     let digest = Digest::of(self.instructions(&opened).as_bytes());

@@ -3,13 +3,11 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
 use super::exposed_tools::ExposedTools;
-use crate::provider::{Locator, Mark};
-use crate::registry::{Entry, Resources, Snapshot};
+use crate::registry::Snapshot;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
@@ -28,8 +26,6 @@ pub(super) struct State {
     pub(super) announced: Arc<Snapshot>,
     /// Records which skills are in the context.
     pub(super) ledger: Ledger,
-    /// The record of each skill that was opened to be given.
-    pub(super) loads: HashMap<SkillName, Arc<LoadRecord>>,
     /// The digests that skills in the context were last seen to have on disk.
     pub(super) on_disk: HashMap<SkillName, Digest>,
     /// Those of them that the model was notified of.
@@ -59,7 +55,6 @@ impl State {
             text: None,
             definitions: None,
             ledger,
-            loads: HashMap::new(),
             on_disk: HashMap::new(),
             told: HashMap::new(),
             prompt: None,
@@ -119,41 +114,5 @@ impl State {
     pub(super) fn announce(&mut self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
         let is_newer = snapshot.number() > self.announced.number();
         is_newer.then(|| std::mem::replace(&mut self.announced, Arc::clone(snapshot)))
-    }
-}
-
-/// The record of a skill that was opened to be given.
-#[derive(Debug, Clone)]
-pub(crate) struct LoadRecord {
-    /// Its name.
-    pub(crate) name: SkillName,
-    /// The source it came from.
-    pub(crate) source: Arc<str>,
-    /// The provider's handle for it.
-    pub(crate) locator: Locator,
-    /// A check whether its `SKILL.md` is unchanged, if there is a cheap one.
-    pub(crate) mark: Option<Mark>,
-    /// The digest of its instructions.
-    pub(crate) digest: Digest,
-    /// Its version.
-    pub(crate) version: Option<String>,
-    /// The files it is reported to have.
-    pub(crate) resources: Resources,
-}
-
-impl LoadRecord {
-    /// Returns the record of `skill`, which is `entry` as it was opened with `mark`.
-    pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
-        let LoadedSkill { digest, version, references, scripts, assets, .. } = skill;
-        let (references, scripts, assets) = (references.clone(), scripts.clone(), assets.clone());
-        Self {
-            name: entry.name().clone(),
-            source: Arc::clone(&entry.source),
-            locator: entry.locator.clone(),
-            mark,
-            digest: *digest,
-            version: version.clone(),
-            resources: Resources { references, scripts, assets },
-        }
     }
 }
