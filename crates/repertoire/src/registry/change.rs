@@ -90,7 +90,8 @@ impl Change {
 
 /// Returns `true` if two entries share the skill and its state, which is checked without comparing the skill.
 fn is_same(before: &Entry, after: &Entry) -> bool {
-    Arc::ptr_eq(&before.listed, &after.listed)
+    Arc::ptr_eq(&before.document, &after.document)
+        && before.path == after.path
         && before.collision == after.collision
         && before.source == after.source
 }

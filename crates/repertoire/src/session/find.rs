@@ -73,14 +73,12 @@ impl Session {
     pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, ResolveFailure> {
         let asked = asked.trim();
         let snapshot = self.registry().snapshot();
-        snapshot.prepare();
         let newest = match self.resolve(&snapshot, asked) {
             Resolution::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
             _ if !is_name(asked) => return Err(self.unresolved(&snapshot, asked)),
             Resolution::Broken(_) => self.registry().newest().await,
             _ => self.registry().reload_if_due().await,
         };
-        newest.prepare();
         match self.resolve(&newest, asked) {
             Resolution::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
             _ => Err(self.unresolved(&newest, asked)),

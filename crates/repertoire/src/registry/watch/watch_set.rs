@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::inbox::Inbox;
+use super::inbox::Message;
 use super::limits::remote_kind;
 use super::relevance::{WatchedDirectories, ends_watch, is_relevant};
 use super::state::PollReason;
@@ -43,7 +44,7 @@ pub(super) struct WatchOutcome {
 
 impl WatchSet {
     /// Returns an empty set for at most `budget` directories, whose events go to `inbox`.
-    pub(super) fn new(budget: usize, inbox: Arc<Inbox>) -> Self {
+    pub(super) fn new(budget: usize, inbox: Sender<Message>) -> Self {
         let watched = Arc::new(RwLock::new(HashMap::new()));
         let known = Arc::clone(&watched);
         let watcher = notify::recommended_watcher(move |event| receive(event, &known, &inbox));
@@ -184,15 +185,17 @@ fn is_absent(error: &notify::Error) -> bool {
 }
 
 /// Passes an event on to `inbox` if it may change a skill.
-fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Inbox) {
+fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Sender<Message>) {
+    // Nobody is left to receive events while the thread ends.
+    let send = |ended: Option<PathBuf>| drop(inbox.send(Message::Event(ended)));
     let event = match event {
         Ok(event) if !event.need_rescan() => event,
         // Events were lost, so that anything may have changed.
-        Ok(_) | Err(_) => return inbox.add(None),
+        Ok(_) | Err(_) => return send(None),
     };
     let watched = watched.read().unwrap_or_else(PoisonError::into_inner);
     for path in event.paths.iter().filter(|path| is_relevant(&event.kind, path, &watched)) {
         let is_ended = ends_watch(&event.kind) && watched.contains_key(path);
-        inbox.add(is_ended.then(|| path.clone()));
+        send(is_ended.then(|| path.clone()));
     }
 }
