@@ -1,6 +1,7 @@
 //! The directories that are watched for all sources.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -38,7 +39,7 @@ struct Refusal {
 pub(super) struct WatchOutcome {
     /// For each source the number of watched directories, or the reason that it must be polled.
     pub(super) sources: Vec<Result<usize, PollReason>>,
-    /// True if a directory is newly watched: earlier changes in it caused no event.
+    /// True if a directory is newly watched or no longer exists: changes there caused no event.
     pub(super) has_new: bool,
 }
 
@@ -145,8 +146,8 @@ impl WatchSet {
         Ok(directories)
     }
 
-    /// Watches `directory`; returns whether it was not watched before. A directory that no longer exists is
-    /// left out: its parent has an event for that.
+    /// Watches `directory`; returns whether the library may have changed there unnoticed, because the directory was not watched
+    /// before or no longer exists.
     fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<bool, PollReason> {
         if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
             *known = scope;
@@ -157,10 +158,15 @@ impl WatchSet {
         self.watched.write().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned(), scope);
         let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else { return Ok(true) };
         self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);
-        if is_absent(&error) {
-            return Ok(false);
+        match &error.kind {
+            notify::ErrorKind::PathNotFound => Ok(true),
+            notify::ErrorKind::Io(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(true),
+                io::ErrorKind::PermissionDenied => Ok(false),
+                _ => Err(refused(&error)),
+            },
+            _ => Err(refused(&error)),
         }
-        Err(PollReason::Refused(format!("the system refuses more watches: {error}")))
     }
 
     fn unwatch(&mut self, directory: &Path) {
@@ -172,16 +178,8 @@ impl WatchSet {
     }
 }
 
-/// Returns whether a directory cannot be watched because it does not exist or may not be read.
-fn is_absent(error: &notify::Error) -> bool {
-    match &error.kind {
-        notify::ErrorKind::PathNotFound => true,
-        notify::ErrorKind::Io(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
-        ),
-        _ => false,
-    }
+fn refused(error: &impl fmt::Display) -> PollReason {
+    PollReason::Refused(format!("the system refuses more watches: {error}"))
 }
 
 /// Passes an event on to `inbox` if it may change a skill.
