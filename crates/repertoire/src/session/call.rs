@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use super::open::Session;
 use crate::clock::{self, Instant};
 use crate::event::{Event, EventKind, Outcome};
-use crate::tool::{BUILTINS, Builtin, EventDetails, Tool, ToolCall, ToolReply, quoted};
+use crate::tool::{
+    BUILTINS, Builtin, CallFailure, CallResult, EventDetails, Tool, ToolCall, ToolReply, quoted,
+};
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +122,10 @@ impl Session {
                 let (session_id, agent, registry) = (self.id(), self.agent(), self.registry());
                 tool.call(ToolCall { arguments, session_id, agent, registry }).await
             }
-            CallTarget::Skill(skill, tool) => self.call_skill_tool(&skill, &tool, arguments).await,
+            CallTarget::Skill(skill, tool) => {
+                let called = self.call_skill_tool(&skill, &tool, arguments).await;
+                self.replied("call_skill_tool", called)
+            }
         }
     }
 
@@ -129,13 +134,21 @@ impl Session {
     /// A skill that is gone may only have moved since the last reload, so the library is reloaded once more.
     async fn call_builtin(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> ToolReply {
         let before = self.registry().snapshot();
-        let reply = builtin.call(self, arguments).await;
+        let reply = self.replied(builtin.canonical, builtin.call(self, arguments).await);
         if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
             && !Arc::ptr_eq(&before, &self.registry().newest().await)
         {
-            return builtin.call(self, arguments).await;
+            return self.replied(builtin.canonical, builtin.call(self, arguments).await);
         }
         reply
+    }
+
+    /// Returns the reply of the built-in tool `tool`; a failure is an answer too.
+    fn replied(&self, tool: &str, called: CallResult) -> ToolReply {
+        called.unwrap_or_else(|CallFailure { kind, asked, details }| ToolReply {
+            answer: self.fault(tool, asked.as_deref(), kind),
+            details,
+        })
     }
 
     /// Returns the tool called `name`: by the host's name for it, or the usual one.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::Arguments;
 use super::definition::{Definition, text};
 use super::names::ToolNames;
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::{Session, SessionOptions};
@@ -29,7 +29,7 @@ pub(crate) struct Builtin {
     /// Returns its description and the schema of its arguments.
     pub(super) define: fn(&DefinitionContext<'_>) -> (String, Value),
     /// Answers a call.
-    pub(super) call: for<'a> fn(&'a Session, Arguments<'a>) -> BoxFuture<'a, ToolReply>,
+    pub(super) call: for<'a> fn(&'a Session, Arguments<'a>) -> BoxFuture<'a, CallResult>,
 }
 
 impl Builtin {
@@ -44,7 +44,7 @@ impl Builtin {
         &self,
         session: &'a Session,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, ToolReply> {
+    ) -> BoxFuture<'a, CallResult> {
         let aliases = session.options().argument_aliases;
         (self.call)(session, Arguments::new(arguments, aliases))
     }

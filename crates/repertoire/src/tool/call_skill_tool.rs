@@ -6,7 +6,7 @@ use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -36,16 +36,11 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[skill, TOOL_NAME.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
-        let asked = arguments.only(&[skill, TOOL_NAME, ARGUMENTS]).and_then(|()| {
-            let tool = arguments.required_text(&TOOL_NAME)?;
-            Ok((arguments.skill(&skill)?, tool, arguments.object(&ARGUMENTS)?))
-        });
-        match asked {
-            Ok((skill, tool, arguments)) => session.call_skill_tool(skill, tool, &arguments).await,
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
+        arguments.only(&[skill, TOOL_NAME, ARGUMENTS])?;
+        let tool = arguments.required_text(&TOOL_NAME)?;
+        session.call_skill_tool(arguments.skill(&skill)?, tool, &arguments.object(&ARGUMENTS)?).await
     })
 }

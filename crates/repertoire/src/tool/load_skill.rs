@@ -9,7 +9,7 @@ use super::builtin::{Builtin, DefinitionContext, skill_name};
 use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
 use super::read_skill_file;
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Resources};
@@ -57,21 +57,14 @@ struct LoadArguments<'a> {
     force: bool,
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let asked = match parse(session, arguments) {
             Ok(asked) => asked,
-            Err(kind) => return misused(session, arguments, kind).await.into(),
+            Err(kind) => return Ok(misused(session, arguments, kind).await.into()),
         };
-        let entry = match session.find(asked.skill).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
-        };
-        let mut details = EventDetails {
-            skill: Some(entry.name().to_string()),
-            source: Some(entry.source.clone()),
-            ..EventDetails::default()
-        };
+        let entry = session.find(asked.skill).await?;
+        let mut details = EventDetails::of(&entry);
         let answer = match asked.file {
             Some((kind, file)) => bucket(session, &entry, kind, file, &mut details).await,
             None => session.load(&entry, asked.force).await.map(|loaded| {
@@ -87,7 +80,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Too
                 with_files(fault, session.registry().resources(&entry).await.unwrap_or_default())
             }
         };
-        ToolReply { answer, details }
+        Ok(ToolReply { answer, details })
     })
 }
 

@@ -24,6 +24,7 @@ pub(crate) use builtin::{Builtin, DefinitionContext};
 pub use custom::{Tool, ToolCall};
 pub use definition::Definition;
 pub use names::{ArgumentNames, ToolNames};
-pub(crate) use names::{SKILL_ALIASES, is_reserved, reserved_names};
+pub(crate) use names::{SKILL_ALIASES, reserved_names};
+pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
 pub(crate) use table::BUILTINS;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::searcher::SearchRequest;
@@ -46,13 +46,8 @@ fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[QUERY.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
-    Box::pin(async move {
-        match request(&arguments) {
-            Ok(request) => search(session, request).await,
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
-    })
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
+    Box::pin(async move { Ok(search(session, request(&arguments)?).await) })
 }
 
 fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
