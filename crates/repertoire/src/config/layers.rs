@@ -42,7 +42,7 @@ impl Settings {
             assignments.extend(assignment(input, overridden)?);
         }
         let settings = settle(&assignments, of_project);
-        clash(&settings.session).map_or(Ok(settings), Err)
+        clash(&settings).map_or(Ok(settings), Err)
     }
 }
 

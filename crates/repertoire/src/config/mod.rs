@@ -23,7 +23,6 @@ pub use error::{ConfigError, ConfigFault, FaultyFile};
 pub use input::{ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, FILE_NAME, OverrideValue};
 pub use keys::{KEYS, Key, Kind, Value};
 pub use path::ConfiguredPath;
-pub use places::{ConfiguredPlace, PlaceOrigin};
 pub use settings::{
     Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings, Settings,
 };

@@ -1,10 +1,9 @@
 //! The settings in force: the choices of a profile, changed by the layers.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use repertoire_model::answer::{ErrorStyle, Render};
-use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
 use repertoire_model::{CatalogOptions, Policy, Profile};
 
@@ -14,7 +13,7 @@ use super::path::ConfiguredPath;
 use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use crate::provider::fs::ScanLimits;
 use crate::session::ToolExposure;
-use crate::{Inherit, ReloadMode, ReloadOptions, RoleBinding, SessionOptions, Trust};
+use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
@@ -151,19 +150,7 @@ pub struct Settings {
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
-    /// The shape of the catalog.
-    pub catalog_format: Format,
-    /// The most tokens of the catalog; 0 for no limit.
-    pub catalog_budget: usize,
-    /// The treatment of a catalog over its budget.
-    pub catalog_over_budget: OverBudget,
-    /// True if loaded skills may be marked.
-    pub catalog_show_loaded: bool,
-    /// True if a skill's frontmatter is shown with its instructions.
-    pub include_frontmatter: bool,
-    /// The tokenizer.
-    pub estimator: Tokenizer,
-    /// The options of sessions, except those with fields of their own here.
+    /// The options of sessions and of catalogs.
     pub session: SessionOptions,
     /// The limits of a scan.
     pub scan: ScanLimits,
@@ -182,15 +169,7 @@ pub struct Settings {
     /// The number of rotated files that are kept.
     pub events_keep: usize,
     /// The way in which sessions and servers follow the library.
-    pub reload_mode: ReloadMode,
-    /// The least time between polls, in milliseconds.
-    pub reload_poll_ms: usize,
-    /// The least time between checks on use, in milliseconds.
-    pub reload_cooldown_ms: usize,
-    /// The time without further events after which a batch of events is handled, in milliseconds.
-    pub reload_debounce_ms: usize,
-    /// The most directories that are watched.
-    pub reload_max_watches: usize,
+    pub reload: ReloadOptions,
     /// The binding of the skill that is an agent's role.
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
@@ -220,44 +199,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the options of following the library.
-    pub fn reload(&self) -> ReloadOptions {
-        let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
-        let mut options = ReloadOptions::of(self.reload_mode);
-        options.poll = duration(self.reload_poll_ms);
-        options.cooldown = duration(self.reload_cooldown_ms);
-        options.debounce = duration(self.reload_debounce_ms);
-        options.max_watches = self.reload_max_watches;
-        options
-    }
-
-    /// Returns the options of a catalog.
-    pub fn catalog_options(&self) -> CatalogOptions {
-        CatalogOptions {
-            format: self.catalog_format,
-            budget_tokens: Some(self.catalog_budget).filter(|budget| *budget > 0),
-            over_budget: self.catalog_over_budget,
-            tokenizer: self.estimator,
-            tool_name: self.session.names.load.clone(),
-            name_argument: self.session.arguments.name.clone(),
-            file_tool: Some(self.session.names.read_file.clone()),
-            search_tool: Some(self.session.names.search.clone()),
-            ..CatalogOptions::default()
-        }
-    }
-
     /// Returns the settings of `profile` before any layer changes them.
     pub fn of(profile: Profile) -> Self {
-        let reload = ReloadOptions::default();
         let standard = Self {
             policy: Policy::of(profile),
             roots: Vec::new(),
-            catalog_format: Format::default(),
-            catalog_budget: 0,
-            catalog_over_budget: OverBudget::default(),
-            catalog_show_loaded: false,
-            include_frontmatter: false,
-            estimator: Tokenizer::default(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
             scan_links: LinkTargets::Anywhere,
@@ -267,11 +213,7 @@ impl Settings {
             events_jsonl: true,
             events_max_bytes: DEFAULT_MAX_BYTES as usize,
             events_keep: DEFAULT_KEEP,
-            reload_mode: reload.mode,
-            reload_poll_ms: reload.poll.as_millis() as usize,
-            reload_cooldown_ms: reload.cooldown.as_millis() as usize,
-            reload_debounce_ms: reload.debounce.as_millis() as usize,
-            reload_max_watches: reload.max_watches,
+            reload: ReloadOptions::default(),
             role_binding: RoleBinding::default(),
             role_directories: ROLE_DIRECTORIES
                 .map(|path| ConfiguredPath { given: path.into(), path: path.into() })
@@ -297,15 +239,12 @@ impl Settings {
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
                     exposure: ToolExposure::Dynamic,
+                    catalog: CatalogOptions { format: Format::Menu, ..CatalogOptions::default() },
+                    show_loaded: true,
+                    include_frontmatter: true,
                     ..SessionOptions::default()
                 };
-                Self {
-                    catalog_format: Format::Menu,
-                    catalog_show_loaded: true,
-                    include_frontmatter: true,
-                    session,
-                    ..standard
-                }
+                Self { session, ..standard }
             }
         }
     }
