@@ -84,7 +84,6 @@ pub mod event;
 pub mod handler;
 pub mod runner;
 pub mod searcher;
-#[cfg(feature = "fs")]
 pub mod regular_file;
 pub mod model;
 #[doc(hidden)]
