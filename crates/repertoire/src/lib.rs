@@ -69,6 +69,7 @@ pub mod discovery;
 pub mod error;
 mod clock;
 mod future;
+mod words;
 pub mod provider;
 pub mod registry;
 pub mod library;

@@ -9,23 +9,23 @@ use super::settings::Settings;
 /// Returns the error about two tools, or two arguments of one tool, that would have one name.
 pub(super) fn clash(settings: &Settings) -> Option<ConfigError> {
     let name = settings.session.clash()?;
-    let usual = Settings::of(Profile::Standard);
     let tools = keys_with(settings, "tools.names.", name);
-    let (message, hint) = match (&*tools, &*keys_with(&usual, "tools.names.", name)) {
-        ([one, other, ..], _) => both(one, other, name),
-        ([one], [other]) if one != other => {
-            let message = format!("`{one}` is \"{name}\", the usual name of the tool of `{other}`");
-            (message, "a tool answers to its usual name too; choose another")
+    let usual = keys_with(&Settings::of(Profile::Standard), "tools.names.", name);
+    let (message, hint) = match (&*usual, &*tools, &*keys_with(settings, "tools.args.", name)) {
+        ([other], [one, ..], _) if one != other => (
+            format!("`{one}` is \"{name}\", the usual name of the tool of `{other}`"),
+            "a tool answers to its usual name too; choose another",
+        ),
+        (_, [one, other, ..], _) | (_, _, [one, other, ..]) => {
+            (format!("`{one}` and `{other}` are both \"{name}\""), "give one of them another name")
         }
-        _ => match &*keys_with(settings, "tools.args.", name) {
-            [one, other, ..] => both(one, other, name),
-            keys => {
-                let key = keys.first().copied().unwrap_or("tools.args");
-                let message =
-                    format!("`{key}` is \"{name}\", which another argument of the same tool is called");
-                (message, "choose another name")
-            }
-        },
+        (_, _, keys) => {
+            let key = keys.first().copied().unwrap_or("tools.args");
+            (
+                format!("`{key}` is \"{name}\", which another argument of the same tool is called"),
+                "choose another name",
+            )
+        }
     };
     Some(ConfigError::new(message).hint(hint))
 }
@@ -35,10 +35,6 @@ fn keys_with(settings: &Settings, table: &str, name: &str) -> Vec<&'static str> 
     let written = format!("\"{name}\"");
     let keys = KEYS.iter().filter(|key| key.name.starts_with(table) && (key.get)(settings) == written);
     keys.map(|key| key.name).collect()
-}
-
-fn both(one: &str, other: &str, name: &str) -> (String, &'static str) {
-    (format!("`{one}` and `{other}` are both \"{name}\""), "give one of them another name")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, Reso
 use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
-use super::path::ConfiguredPath;
+use super::input::ConfiguredPath;
 use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
 use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
@@ -105,7 +105,6 @@ const LISTING: Words<ResourceListing> = &[
 const RELOAD: Words<Reload> =
     &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
-const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
 pub(super) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -161,6 +160,14 @@ macro_rules! key {
             },
         }
     };
+    // A list of directories. The lists of all layers add up; those of a later layer come first.
+    ($name:literal paths $field:ident, $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: Kind::Paths, summary: $summary, flag: $flag,
+            get: |settings| paths(&settings.$field),
+            set: |settings, value| if let Value::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
+        }
+    };
     // A time in milliseconds.
     ($name:literal milliseconds $least:tt to $most:ident, $($field:ident).+ , $summary:literal) => {
         Key {
@@ -183,20 +190,7 @@ macro_rules! key {
 pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
     key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
-    Key {
-        name: "roots",
-        kind: Kind::Paths,
-        summary: "Directories of skills beside those that are discovered; earlier ones win, and the project's come \
-                  before the user's.",
-        flag: Some("--root (replaces them)"),
-        get: |settings| paths(&settings.roots),
-        // Lists of roots add up; those of a later layer come first.
-        set: |settings, value| {
-            if let Value::Paths(roots) = value {
-                settings.roots.splice(0..0, roots.iter().cloned());
-            }
-        },
-    },
+    key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
     key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
@@ -261,21 +255,10 @@ pub const KEYS: &[Key] = &[
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
-    key!("scan.links" word LINKS scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
+    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
-    Key {
-        name: "packs.directories",
-        kind: Kind::Paths,
-        summary: "Directories whose every sub-directory is a pack of skills.",
-        flag: None,
-        get: |settings| paths(&settings.packs),
-        set: |settings, value| {
-            if let Value::Paths(directories) = value {
-                settings.packs.splice(0..0, directories.iter().cloned());
-            }
-        },
-    },
+    key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
     key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
     key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
     key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
@@ -285,19 +268,7 @@ pub const KEYS: &[Key] = &[
     key!("reload.debounce_ms" milliseconds 0 to MAX_DEBOUNCE_MS, reload.debounce, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
     key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
     key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
-    Key {
-        name: "roles.directories",
-        kind: Kind::Paths,
-        summary: "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the \
-                  project's root, are always looked at.",
-        flag: None,
-        get: |settings| paths(&settings.role_directories),
-        set: |settings, value| {
-            if let Value::Paths(directories) = value {
-                settings.role_directories.splice(0..0, directories.iter().cloned());
-            }
-        },
-    },
+    key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
     key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" Kind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" Kind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),

@@ -9,10 +9,9 @@ use repertoire_model::ledger::Reload;
 
 use super::clash::clash;
 use super::error::{ConfigError, FaultyFile};
-use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, OverrideValue};
+use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
-use super::path::ConfiguredPath;
 use super::settings::Settings;
 use super::trust::FileTrust;
 use crate::regular_file;

@@ -9,107 +9,67 @@ use repertoire_model::{CatalogOptions, Policy, Profile};
 
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
-use super::path::ConfiguredPath;
+use super::input::ConfiguredPath;
 use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use crate::provider::fs::ScanLimits;
 use crate::session::ToolExposure;
+use crate::words::words;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
-/// The directories that links to skills may lead to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkTargets {
-    /// Any directory.
-    Anywhere,
-    /// Directories that are searched for skills.
-    Roots,
-}
-
-/// The embedder of search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Embeddings {
-    /// The table inside the program.
-    #[default]
-    Builtin,
-    /// Nothing: skills are found by their words alone.
-    Off,
-    /// A server.
-    Http,
-}
-
-impl Embeddings {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 3] = [Self::Builtin, Self::Off, Self::Http];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Builtin => "builtin",
-            Self::Off => "off",
-            Self::Http => "http",
-        }
+words! {
+    /// The directories that links to skills may lead to.
+    LinkTargets {
+        /// Any directory.
+        Anywhere "anywhere",
+        /// Directories that are searched for skills.
+        Roots "roots",
     }
 }
 
-/// The form of tool results for MCP clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum McpResult {
-    /// Markdown alone.
-    #[default]
-    Markdown,
-    /// JSON, in the text and as structured content.
-    Json,
-}
-
-impl McpResult {
-    /// Every form, the default first.
-    pub const ALL: [Self; 2] = [Self::Markdown, Self::Json];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Json => "json",
-        }
+words! {
+    /// The embedder of search.
+    #[derive(Default)]
+    Embeddings {
+        /// The table inside the program.
+        #[default]
+        Builtin "builtin",
+        /// Nothing: skills are found by their words alone.
+        Off "off",
+        /// A server.
+        Http "http",
     }
 }
 
-/// The sandbox of tools and scripts of skills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SandboxChoice {
-    /// The best one that works here.
-    #[default]
-    Auto,
-    /// Bubblewrap only.
-    Bubblewrap,
-    /// Landlock only.
-    Landlock,
-    /// Seatbelt only.
-    Seatbelt,
-    /// No sandbox.
-    None,
+words! {
+    /// The form of tool results for MCP clients.
+    #[derive(Default)]
+    McpResult {
+        /// Markdown alone.
+        #[default]
+        Markdown "markdown",
+        /// JSON, in the text and as structured content.
+        Json "json",
+    }
 }
 
-impl SandboxChoice {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 5] = [Self::Auto, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::None];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Bubblewrap => "bubblewrap",
-            Self::Landlock => "landlock",
-            Self::Seatbelt => "seatbelt",
-            Self::None => "none",
-        }
-    }
-
-    /// Returns the choice called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+words! {
+    /// The sandbox of tools and scripts of skills.
+    #[derive(Default)]
+    SandboxChoice {
+        /// The best one that works here.
+        #[default]
+        Auto "auto",
+        /// Bubblewrap only.
+        Bubblewrap "bubblewrap",
+        /// Landlock only.
+        Landlock "landlock",
+        /// Seatbelt only.
+        Seatbelt "seatbelt",
+        /// No sandbox.
+        None "none",
     }
 }
 
