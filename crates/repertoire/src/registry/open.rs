@@ -218,17 +218,10 @@ impl Registry {
     }
 
     fn broken(&self, label: &str, error: &Error) -> Listing {
-        let mut reporter = Reporter::new(self.policy());
-        reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {}", error.chain()));
-        let problems = reporter
-            .finish()
-            .into_iter()
-            .map(|diagnostic| Problem {
-                path: error.path().map_or_else(|| label.to_owned(), |path| path.display().to_string()),
-                diagnostic,
-            })
-            .collect();
-        Listing { skills: Vec::new(), problems }
+        let path = error.path().map_or_else(|| label.to_owned(), |path| path.display().to_string());
+        let message = format!("source `{label}` cannot be read: {}", error.chain());
+        let problem = Problem::new(self.policy(), RuleId::SourceBroken, path, message);
+        Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
     /// Returns the policy in force.

@@ -9,7 +9,7 @@ use super::open::Session;
 use crate::clock::{self, Instant};
 use crate::event::{Event, EventKind, Outcome};
 use crate::tool::{
-    BUILTINS, Builtin, CallFailure, CallResult, EventDetails, Tool, ToolCall, ToolReply, quoted,
+    BUILTINS, Builtin, CallFailure, CallResult, EventDetails, Tool, ToolCall, ToolReply, object_of, quoted,
 };
 
 /// The answer to a call.
@@ -95,27 +95,7 @@ impl Session {
         let Some(found) = found else {
             return self.no_such_tool(tool);
         };
-        let parsed;
-        let arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            Value::Null => {
-                parsed = Map::new();
-                &parsed
-            }
-            // Some hosts pass on the text that their model wrote.
-            Value::String(text) if text.trim().is_empty() => {
-                parsed = Map::new();
-                &parsed
-            }
-            Value::String(text) => match serde_json::from_str(text) {
-                Ok(object) => {
-                    parsed = object;
-                    &parsed
-                }
-                Err(_) => return self.bad_arguments(tool),
-            },
-            _ => return self.bad_arguments(tool),
-        };
+        let Some(arguments) = &object_of(arguments) else { return self.bad_arguments(tool) };
         match found {
             CallTarget::Builtin(builtin) => self.call_builtin(builtin, arguments).await,
             CallTarget::Host(tool) => {
@@ -155,8 +135,9 @@ impl Session {
     fn find_tool(&self, name: &str) -> Option<CallTarget<'_>> {
         let resources = self.library().resources();
         let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
-        let called =
-            |tool: &&Builtin| (tool.name)(&resources.options.names) == name || tool.canonical == name;
+        let called = |tool: &&Builtin| {
+            resources.options.names.configured(tool.canonical) == name || tool.canonical == name
+        };
         match builtins.find(called) {
             Some(tool) => Some(CallTarget::Builtin(tool)),
             None => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
-use repertoire_model::{Severity, SkillName, State};
+use repertoire_model::{Diagnostic, Severity, SkillName, State};
 
 use super::open::Session;
 use super::options::DenyStyle;
@@ -75,12 +75,7 @@ impl Session {
         let name = asked.trim();
         let mut details = EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() };
         let kind = match self.resolve(snapshot, name) {
-            Resolution::Broken(entry) => {
-                let mut errors = entry.diagnostics().filter(|found| found.severity == Severity::Error);
-                FaultKind::Broken {
-                    reason: errors.next().map(|found| found.message.clone()).unwrap_or_default(),
-                }
-            }
+            Resolution::Broken(entry) => broken(entry.diagnostics()),
             Resolution::Denied => {
                 details.is_denied = true;
                 match self.options().deny_style {
@@ -196,7 +191,7 @@ impl Session {
 
     /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
     pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
-        let tool = self.options().names.configured(tool).unwrap_or(tool).to_owned();
+        let tool = self.options().names.configured(tool).to_owned();
         Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 
@@ -221,4 +216,10 @@ impl Session {
 fn is_name(asked: &str) -> bool {
     let name = asked.rsplit_once(':').map_or(asked, |(_, name)| name);
     SkillName::new(name).is_some()
+}
+
+/// Returns the fault of a skill with these diagnostics: the first error among them.
+pub(super) fn broken<'d>(mut diagnostics: impl Iterator<Item = &'d Diagnostic>) -> FaultKind {
+    let error = diagnostics.find(|found| found.severity == Severity::Error);
+    FaultKind::Broken { reason: error.map(|found| found.message.clone()).unwrap_or_default() }
 }

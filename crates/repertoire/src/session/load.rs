@@ -2,9 +2,9 @@
 
 use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::{Digest, Severity, Standing, outline};
+use repertoire_model::{Digest, Standing, outline};
 
-use super::find::FoundSkill;
+use super::find::{FoundSkill, broken};
 use super::open::Session;
 use super::required::{self, RequiredSkill};
 use crate::prompt::{instructions, skill_text};
@@ -69,9 +69,7 @@ impl Session {
         let opened = opened.map_err(|error| self.kind_of(&error, &entry.manifest_file))?;
         let document = &opened.skill.document;
         if document.standing != Standing::Sound {
-            let mut errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
-            let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-            return Err(FaultKind::Broken { reason });
+            return Err(broken(document.diagnostics.iter()));
         }
         let is_for_people = document.manifest.disable_model_invocation && !self.is_invoked(entry.name());
         if document.name != *entry.name() || is_for_people {

@@ -45,7 +45,8 @@ impl Session {
                     let digest = Digest::of(self.instructions(&opened).as_bytes());
                     let mut state = self.state();
                     state.ledger.changed(&name, &digest);
-                    state.on_disk.insert(name, digest);
+                    let is_told = state.on_disk.get(&name) == Some(&(digest, true));
+                    state.on_disk.insert(name, (digest, is_told));
                 }
                 Err(_) => self.state().ledger.removed(&name),
             }
@@ -63,8 +64,8 @@ impl Session {
             .collect();
         let mut edited = Vec::new();
         for name in stale {
-            let Some(digest) = state.on_disk.get(&name).copied() else { continue };
-            if state.told.insert(name.clone(), digest) != Some(digest) {
+            if let Some((_, is_told @ false)) = state.on_disk.get_mut(&name) {
+                *is_told = true;
                 edited.push(name.to_string());
             }
         }

@@ -64,9 +64,7 @@ pub(super) fn missing(session: &Session, entry: &Entry, ids: &[String]) -> Vec<S
         return Vec::new();
     }
     let snapshot = session.registry().snapshot();
-    let found = ids.iter().filter_map(|id| session.visible(&snapshot, id)).map(Entry::name);
-    let pending = found.filter(|name| *name != entry.name() && !session.is_active(name));
-    notes(&pending.map(SkillName::to_string).collect::<Vec<_>>(), Vec::new())
+    notes(&named(session, &snapshot, entry, ids).pending, Vec::new())
 }
 
 /// Returns the sentence about the skills `pending` and then `others`, no more than are worth reading.

@@ -9,7 +9,6 @@ use repertoire_model::{Digest, SkillName};
 use super::exposed_tools::ExposedTools;
 use crate::registry::Snapshot;
 use crate::task::{Task, TaskRanking};
-use crate::tool::Definition;
 
 /// The most tasks whose rankings a session remembers.
 pub const REMEMBERED_TASKS: usize = 16;
@@ -20,16 +19,12 @@ pub(super) struct State {
     pub(super) pinned: Arc<Snapshot>,
     /// The catalog, once it was requested.
     pub(super) text: Option<Arc<str>>,
-    /// The definitions of the tools, once they were requested.
-    pub(super) definitions: Option<Arc<[Definition]>>,
     /// The snapshot that was last announced to the model, in the catalog or in a note.
     pub(super) announced: Arc<Snapshot>,
     /// Records which skills are in the context.
     pub(super) ledger: Ledger,
-    /// The digests that skills in the context were last seen to have on disk.
-    pub(super) on_disk: HashMap<SkillName, Digest>,
-    /// Those of them that the model was notified of.
-    pub(super) told: HashMap<SkillName, Digest>,
+    /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
+    pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
     /// The skills that a person invoked.
@@ -53,10 +48,8 @@ impl State {
             announced: Arc::clone(&snapshot),
             pinned: snapshot,
             text: None,
-            definitions: None,
             ledger,
             on_disk: HashMap::new(),
-            told: HashMap::new(),
             prompt: None,
             invoked: BTreeSet::new(),
             task: None,
@@ -103,7 +96,6 @@ impl State {
             self.pinned = Arc::clone(snapshot);
             self.text = None;
             self.ranking = None;
-            self.definitions = None;
             self.exposed.tidy();
             self.prompt = None;
         }

@@ -108,12 +108,7 @@ impl<'a> Arguments<'a> {
     /// Returns the object `parameter`, or the text of one, as some models write it; empty if it is not given.
     pub(super) fn object(&self, parameter: &Parameter<'_>) -> Result<Map<String, Value>, FaultKind> {
         let Some((name, value)) = self.find(parameter) else { return Ok(Map::new()) };
-        match value {
-            Value::Object(object) => Ok(object.clone()),
-            Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
-            Value::String(text) => serde_json::from_str(text).map_err(|_| bad(name, "a JSON object")),
-            _ => Err(bad(name, "a JSON object")),
-        }
+        object_of(value).ok_or_else(|| bad(name, "a JSON object"))
     }
 
     /// Returns the texts of the list `parameter`, none if it is not given.
@@ -154,6 +149,17 @@ impl<'a> Arguments<'a> {
                 takes: parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
             }),
         }
+    }
+}
+
+/// Returns the object `value`, or the text of one, as some models and hosts write it; nothing at all is an empty object.
+pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::Null => Some(Map::new()),
+        Value::String(text) if text.trim().is_empty() => Some(Map::new()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
     }
 }
 

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::definition::{Definition, text};
-use super::names::ToolNames;
 use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
@@ -22,8 +21,6 @@ pub(crate) struct DefinitionContext<'a> {
 pub(crate) struct Builtin {
     /// Its default name, which is always understood.
     pub(crate) canonical: &'static str,
-    /// Returns the name that the host configured.
-    pub(crate) name: fn(&ToolNames) -> &str,
     /// The kind of the events of its calls.
     pub(crate) kind: EventKind,
     /// Returns its description and the schema of its arguments.
@@ -36,7 +33,8 @@ impl Builtin {
     /// Returns its definition.
     pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
         let (description, input_schema) = (self.define)(context);
-        Definition { name: (self.name)(&context.options.names).to_owned(), description, input_schema }
+        let name = context.options.names.configured(self.canonical).to_owned();
+        Definition { name, description, input_schema }
     }
 
     /// Answers a call with `arguments`.

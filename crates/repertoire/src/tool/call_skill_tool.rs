@@ -15,13 +15,8 @@ const TOOL_NAME: Parameter<'static> = Parameter { name: "tool", aliases: &["tool
 const ARGUMENTS: Parameter<'static> =
     Parameter { name: "arguments", aliases: &["args", "parameters", "input"] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "call_skill_tool",
-    name: |names| &names.call,
-    kind: EventKind::SkillToolCalled,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "call_skill_tool", kind: EventKind::SkillToolCalled, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let skill = context.options.arguments.skill.as_str();

@@ -19,13 +19,8 @@ const MAX_LISTED: usize = 500;
 
 const DIRECTORY: Parameter<'static> = Parameter { name: "directory", aliases: DIRECTORY_ALIASES };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "list_skill_files",
-    name: |names| &names.list_files,
-    kind: EventKind::FilesListed,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "list_skill_files", kind: EventKind::FilesListed, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let skill = context.options.arguments.skill.as_str();

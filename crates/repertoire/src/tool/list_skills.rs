@@ -25,13 +25,8 @@ const LEAST_SHARE: f32 = 0.5;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "list_skills",
-    name: |names| &names.list,
-    kind: EventKind::SkillsListed,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "list_skills", kind: EventKind::SkillsListed, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let query = text("Only skills with this in their name, tags or description, or that are about it");

@@ -24,13 +24,8 @@ const BUCKETS: [(FileKind, Parameter<'static>); 3] = [
     (FileKind::Asset, Parameter { name: "asset", aliases: &[] }),
 ];
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "load_skill",
-    name: |names| &names.load,
-    kind: EventKind::SkillLoaded,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "load_skill", kind: EventKind::SkillLoaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.arguments.name.as_str();

@@ -19,6 +19,7 @@ mod search_skills;
 mod call_skill_tool;
 mod run_skill_script;
 
+pub(crate) use arguments::object_of;
 pub use arguments::quoted;
 pub(crate) use builtin::{Builtin, DefinitionContext};
 pub use custom::{Tool, ToolCall};

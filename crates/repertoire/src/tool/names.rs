@@ -49,10 +49,10 @@ impl Default for ToolNames {
 }
 
 impl ToolNames {
-    /// Returns the configured name of the built-in tool whose default name is `canonical`.
-    pub(crate) fn configured(&self, canonical: &str) -> Option<&str> {
-        let index = Self::default().all().iter().position(|name| *name == canonical)?;
-        Some(self.all()[index])
+    /// Returns the configured name of the built-in tool whose default name is `canonical`; another tool is called what it is called.
+    pub(crate) fn configured<'a>(&'a self, canonical: &'a str) -> &'a str {
+        let index = Self::default().all().iter().position(|name| *name == canonical);
+        index.map_or(canonical, |index| self.all()[index])
     }
 
     /// Returns all names, in a fixed order.

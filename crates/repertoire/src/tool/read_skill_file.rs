@@ -22,13 +22,8 @@ use crate::{Error, ErrorKind};
 /// The most similar names that the answer to an unknown file lists.
 const MAX_NEAR: usize = 5;
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "read_skill_file",
-    name: |names| &names.read_file,
-    kind: EventKind::FileRead,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "read_skill_file", kind: EventKind::FileRead, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let names = &context.options.arguments;

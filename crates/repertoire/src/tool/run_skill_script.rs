@@ -15,13 +15,8 @@ use crate::session::Session;
 const ARGS: Parameter<'static> = Parameter { name: "args", aliases: &["arguments"] };
 const STDIN: Parameter<'static> = Parameter { name: "stdin", aliases: &["input"] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "run_skill_script",
-    name: |names| &names.run_script,
-    kind: EventKind::ScriptRun,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "run_skill_script", kind: EventKind::ScriptRun, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let names = &context.options.arguments;

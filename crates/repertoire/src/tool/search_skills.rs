@@ -21,13 +21,8 @@ const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 const LIMIT: Parameter<'static> = Parameter { name: "limit", aliases: &[] };
 const TAG: Parameter<'static> = Parameter { name: "tag", aliases: &[] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "search_skills",
-    name: |names| &names.search,
-    kind: EventKind::SkillsSearched,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "search_skills", kind: EventKind::SkillsSearched, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let limit = json!({

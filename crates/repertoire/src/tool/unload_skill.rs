@@ -13,13 +13,8 @@ use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::Session;
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "unload_skill",
-    name: |names| &names.unload,
-    kind: EventKind::SkillUnloaded,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "unload_skill", kind: EventKind::SkillUnloaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.arguments.name.as_str();

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
@@ -52,11 +51,8 @@ impl ScannedSkill {
 
     /// Returns whether the skill was found where `place` is.
     fn is_at(&self, place: &Place<'_>) -> bool {
-        match (&self.home, &place.home) {
-            (Home::Linked(before), Home::Linked(now)) => before == now,
-            (Home::Linked(_), _) | (_, Home::Linked(_)) => false,
-            _ => true,
-        }
+        self.home == place.home
+            || ![&self.home, &place.home].iter().any(|home| matches!(home, Home::Linked(_)))
     }
 }
 
@@ -359,10 +355,7 @@ impl Scanner<'_> {
     }
 
     fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
-        let mut reporter = Reporter::new(self.policy);
-        reporter.report(rule, message);
-        let path = path_text(&self.options.root, relative);
-        reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
+        Problem::new(self.policy, rule, path_text(&self.options.root, relative), message)
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, SkillPath, Standing};
 
 use super::last_good::{self, GoodText, GoodTexts};
@@ -116,10 +115,8 @@ impl Source {
         if let Fault::Missing = fault {
             return Listing::default();
         }
-        let mut reporter = Reporter::new(policy);
-        reporter.report(RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message()));
-        let path = self.shown(ROOT_LOCATOR);
-        let problem = reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic });
+        let message = format!("the directory cannot be read: {}", fault.message());
+        let problem = Problem::new(policy, RuleId::SourceBroken, self.shown(ROOT_LOCATOR), message);
         Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
