@@ -127,7 +127,7 @@ impl Session {
     fn replied(&self, tool: &str, called: CallResult) -> ToolReply {
         called.unwrap_or_else(|CallFailure { kind, asked, details }| ToolReply {
             answer: self.fault(tool, asked.as_deref(), kind),
-            details,
+            details: *details,
         })
     }
 

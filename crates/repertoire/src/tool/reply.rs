@@ -77,19 +77,19 @@ pub(crate) struct CallFailure {
     pub(crate) kind: FaultKind,
     /// The skill, as the model named it, unless the arguments were wrong already.
     pub(crate) asked: Option<String>,
-    pub(crate) details: EventDetails,
+    pub(crate) details: Box<EventDetails>,
 }
 
 impl CallFailure {
     /// Returns the failure of a call for the skill that the model calls `asked`.
     pub(crate) fn of(asked: &str, kind: FaultKind, details: EventDetails) -> Self {
-        Self { kind, asked: Some(asked.to_owned()), details }
+        Self { kind, asked: Some(asked.to_owned()), details: Box::new(details) }
     }
 }
 
 impl From<FaultKind> for CallFailure {
     fn from(kind: FaultKind) -> Self {
-        Self { kind, asked: None, details: EventDetails::default() }
+        Self { kind, asked: None, details: Box::default() }
     }
 }
 
