@@ -69,6 +69,7 @@ pub mod discovery;
 pub mod error;
 mod clock;
 mod future;
+mod words;
 pub mod provider;
 pub mod registry;
 pub mod library;
@@ -84,7 +85,6 @@ pub mod event;
 pub mod handler;
 pub mod runner;
 pub mod searcher;
-#[cfg(feature = "fs")]
 pub mod regular_file;
 pub mod model;
 #[doc(hidden)]

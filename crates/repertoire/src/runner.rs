@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Registry};
+use crate::words::words;
 
 /// Runs tools and scripts of skills. A library with a runner offers its models to call them.
 pub trait Runner: Send + Sync + fmt::Debug {
@@ -68,34 +69,17 @@ impl<R: Runner + ?Sized> Runner for Arc<R> {
     }
 }
 
-/// The trust in a source: whether its skills may run something. Everything runs confined.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Trust {
-    /// They run what they bring along.
-    Trusted,
-    /// They do once a person approved them; the default.
-    #[default]
-    Ask,
-    /// They never do.
-    Never,
-}
-
-impl Trust {
-    /// Every level.
-    pub const ALL: [Self; 3] = [Self::Trusted, Self::Ask, Self::Never];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Trusted => "trusted",
-            Self::Ask => "ask",
-            Self::Never => "never",
-        }
-    }
-
-    /// Returns the level called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trust| trust.as_str() == word)
+words! {
+    /// The trust in a source: whether its skills may run something. Everything runs confined.
+    #[derive(Default)]
+    Trust {
+        /// They run what they bring along.
+        Trusted "trusted",
+        /// They do once a person approved them; the default.
+        #[default]
+        Ask "ask",
+        /// They never do.
+        Never "never",
     }
 }
 

@@ -1,10 +1,12 @@
 //! Files that only this program reads and writes, replaced as a whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+use crate::regular_file;
 
 /// Distinguishes the temporary files that this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -59,22 +61,7 @@ fn create(path: &Path) -> io::Result<File> {
 
 /// Returns the file at `path`, if it is there and at most `limit` bytes.
 pub fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(path)?.take(limit as u64 + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() <= limit).then_some(bytes)
-}
-
-/// Opens the file at `path`, if it is a regular one: a pipe in its place would be waited for, and some devices never end.
-fn open_regular(path: &Path) -> Option<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
-    let file = options.open(path).ok()?;
-    file.metadata().ok()?.is_file().then_some(file)
+    regular_file::read(path, limit as u64).ok()
 }
 
 #[cfg(test)]

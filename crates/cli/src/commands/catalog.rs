@@ -242,11 +242,11 @@ fn catalog_error(error: CatalogError) -> CliError {
 }
 
 fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliError> {
-    if !args.loaded.is_empty() && !context.settings.catalog_show_loaded {
+    if !args.loaded.is_empty() && !context.settings.session.show_loaded {
         return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
             .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
     }
-    let mut options = context.settings.catalog_options();
+    let mut options = context.settings.session.catalog_options();
     if let Some(format) = args.format.as_deref().and_then(Format::parse) {
         options.format = format;
     }

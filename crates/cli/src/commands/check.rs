@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
 use crate::wire::{Context, Library, skill_directory};
-use repertoire::config::{ConfiguredPlace, PlaceOrigin};
+use repertoire::discovery::{Place, Root, Tier};
 
 /// Checks skills and shows what is wrong with them
 ///
@@ -112,7 +112,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
             .hint("a skill is a directory with a SKILL.md"));
         }
         let label = format!("path:{}", given.display());
-        let place = ConfiguredPlace::at(label, directory.to_owned(), PlaceOrigin::Given);
+        let place = Place::of(Root { label, path: directory.to_owned(), tier: Tier::Given });
         let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
         if library.snapshot.entries().is_empty() && library.problems.is_empty() {
             let error = CliError::no(format!("there is no skill at {}", given.display()));

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Presence, Tier};
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
-use repertoire::config::PlaceOrigin;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -95,7 +94,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         })
         .collect();
     if ui.is_json() {
-        let tokenizer = args.tokens.then(|| context.settings.estimator.name());
+        let tokenizer = args.tokens.then(|| context.settings.session.catalog.tokenizer.name());
         let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
@@ -148,7 +147,7 @@ struct Counter<'a> {
 impl<'a> Counter<'a> {
     fn new(context: &Context, library: &'a Library) -> Self {
         // A budget is about the whole catalog, and an entry is counted as it is in full.
-        let options = CatalogOptions { budget_tokens: None, ..context.settings.catalog_options() };
+        let options = CatalogOptions { budget_tokens: None, ..context.settings.session.catalog_options() };
         Self { library, options, frame: OnceCell::new() }
     }
 
@@ -248,8 +247,8 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     let mut warnings: Vec<String> = library
         .places
         .iter()
-        .filter(|place| place.origin == PlaceOrigin::Given && place.presence == Presence::Missing)
-        .map(|place| format!("there is no directory {}", place.path.display()))
+        .filter(|place| place.root.tier == Tier::Given && place.presence == Presence::Missing)
+        .map(|place| format!("there is no directory {}", place.root.path.display()))
         .collect();
     if let Some((entry, _)) = library.snapshot.refusals().next() {
         warnings.push(format!("the policy in force refuses this library because of {}", entry.path));

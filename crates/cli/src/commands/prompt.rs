@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         ui.write_untrusted(text.as_bytes())?;
         return Ok(Exit::Success);
     }
-    let tokenizer = context.settings.estimator;
+    let tokenizer = context.settings.session.catalog.tokenizer;
     let fragments = ordered(&prompt.fragments).into_iter().map(|Fragment { name, priority, text }| {
         json!({"name": name, "priority": priority, "tokens": tokenizer.count(text)})
     });

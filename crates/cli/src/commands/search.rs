@@ -96,7 +96,7 @@ fn is_tagged(library: &Library, agent: Option<&Agent>, tag: &str) -> bool {
 }
 
 fn expect_source(library: &Library, source: &str) -> Result<(), CliError> {
-    let labels = || library.places.iter().map(|place| place.label.as_str());
+    let labels = || library.places.iter().map(|place| place.root.label.as_str());
     if labels().any(|label| label == source) {
         return Ok(());
     }
@@ -123,7 +123,7 @@ fn search<'l>(
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
     let hits = pollster::block_on(handle.search(snapshot, request, visibility));
-    let price = |text: &str| match context.settings.estimator {
+    let price = |text: &str| match context.settings.session.catalog.tokenizer {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.
         _ => approximate(text),

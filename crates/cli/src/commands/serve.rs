@@ -111,7 +111,7 @@ fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> R
 
 /// Follows the library, and reports if that is not possible as configured.
 fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
-    match registry.watch(context.settings.reload()) {
+    match registry.watch(context.settings.reload) {
         Ok(watcher) => {
             let watcher = Arc::new(watcher);
             notices::tell_of_limits(&watcher);

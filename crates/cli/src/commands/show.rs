@@ -154,7 +154,7 @@ fn lossy(bytes: &[u8]) -> String {
 }
 
 fn wants_frontmatter(context: &Context, args: &ShowArgs) -> bool {
-    args.raw || context.settings.include_frontmatter
+    args.raw || context.settings.session.include_frontmatter
 }
 
 fn lines(args: &ShowArgs) -> LineRange {

@@ -114,7 +114,7 @@ fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
 
 /// Returns the number of tokens of the catalog of `snapshot`; 0 if it cannot be rendered.
 fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
-    let options = context.settings.catalog_options();
+    let options = context.settings.session.catalog_options();
     let catalog = snapshot.catalog(&options);
     catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
 }
@@ -128,7 +128,7 @@ fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), C
         let (style, word) = (found.severity.into(), format!("{}:", found.severity));
         ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
-    let mode = context.settings.reload_mode;
+    let mode = context.settings.reload.mode;
     let others = match mode {
         ReloadMode::Watch | ReloadMode::Poll => return Ok(()),
         ReloadMode::Lazy => "look when they are used",

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire::Trust;
-use repertoire::config::{PlaceOrigin, SandboxChoice};
+use repertoire::config::SandboxChoice;
 use repertoire::discovery;
+use repertoire::discovery::Tier;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
@@ -56,7 +57,7 @@ impl Context {
         let own = [config, env.state_directory(), env.cache_directory()].into_iter().flatten();
         let (places, _) = self.places(&self.settings.policy);
         // A project that is a source as a whole is still one; its skills are protected as such.
-        let places = places.into_iter().map(|place| place.path);
+        let places = places.into_iter().map(|place| place.root.path);
         let places = places.filter(|path| !env.working_directory().starts_with(path));
         own.chain(places).map(|path| env.working_directory().join(path)).collect()
     }
@@ -89,13 +90,13 @@ impl Context {
     pub(crate) fn trust_levels(&self) -> TrustLevels {
         let exec = &self.settings.exec;
         let (places, _) = self.places(&self.settings.policy);
-        let level = |origin: PlaceOrigin| match origin {
-            PlaceOrigin::Project => exec.trust_project,
-            PlaceOrigin::User => exec.trust_user,
-            PlaceOrigin::Given | PlaceOrigin::Configured | PlaceOrigin::Pack => exec.trust_configured,
+        let level = |tier: Tier| match tier {
+            Tier::Project => exec.trust_project,
+            Tier::User => exec.trust_user,
+            Tier::Given | Tier::Configured | Tier::Pack => exec.trust_configured,
         };
         let levels = TrustLevels::new(Trust::Never);
-        places.into_iter().fold(levels, |levels, place| levels.with(place.label, level(place.origin)))
+        places.into_iter().fold(levels, |levels, place| levels.with(place.root.label, level(place.root.tier)))
     }
 
     fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, CliError> {

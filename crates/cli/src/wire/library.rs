@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use repertoire::config::ConfiguredPlace;
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Place, Presence};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
@@ -52,7 +51,7 @@ impl Context {
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
-        places: Vec<ConfiguredPlace>,
+        places: Vec<Place>,
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
@@ -71,7 +70,7 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there.
-    fn present_providers(&self, places: &[ConfiguredPlace], policy: &Policy) -> Vec<Arc<dyn Provider>> {
+    fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
         self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links)
     }
@@ -90,12 +89,12 @@ impl Context {
     ///
     /// If the system cannot watch, the library is checked on use.
     pub(crate) fn follow(&self, registry: &Registry) -> Option<Watcher> {
-        registry.watch(self.settings.reload()).ok()
+        registry.watch(self.settings.reload).ok()
     }
 
     /// Returns the reload options of a command that waits for changes: as configured, but never lazy or off.
     pub(crate) fn eager_reload(&self) -> ReloadOptions {
-        let mut options = self.settings.reload();
+        let mut options = self.settings.reload;
         options.mode = match options.mode {
             ReloadMode::Poll => ReloadMode::Poll,
             ReloadMode::Watch | ReloadMode::Lazy | ReloadMode::Off => ReloadMode::Watch,
@@ -106,7 +105,7 @@ impl Context {
     /// Returns the providers of `places`.
     pub(super) fn providers<'p>(
         &self,
-        places: impl Iterator<Item = &'p ConfiguredPlace>,
+        places: impl Iterator<Item = &'p Place>,
         links: &LinkScope,
     ) -> Vec<Arc<dyn Provider>> {
         let options = self.settings.provider_options(places, links);
@@ -124,7 +123,7 @@ pub(crate) struct Library {
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// The places that were searched.
-    pub(crate) places: Vec<ConfiguredPlace>,
+    pub(crate) places: Vec<Place>,
     /// Problems of the sources themselves.
     pub(crate) problems: Vec<Problem>,
 }
@@ -140,7 +139,7 @@ pub(crate) struct SearchableLibrary {
 }
 
 impl Library {
-    fn new(registry: Registry, places: Vec<ConfiguredPlace>, mut problems: Vec<Problem>) -> Self {
+    fn new(registry: Registry, places: Vec<Place>, mut problems: Vec<Problem>) -> Self {
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Self { registry, snapshot, places, problems }

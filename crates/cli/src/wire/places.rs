@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use repertoire::config::{ConfiguredPlace, PlaceOrigin};
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Place, Presence, Root, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::LinkScope;
 use repertoire_model::Policy;
@@ -13,15 +12,16 @@ use crate::error::CliError;
 
 impl Context {
     /// Returns every place that is searched, those that win first, and the problems of packs.
-    pub(super) fn places(&self, policy: &Policy) -> (Vec<ConfiguredPlace>, Vec<Problem>) {
+    pub(super) fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         if self.globals.root.is_empty() {
             return self.settings.places(&self.config_input(), policy);
         }
         let place = |root: &PathBuf| {
             let path = self.env.working_directory().join(root);
-            ConfiguredPlace::at(format!("root:{}", root.display()), path, PlaceOrigin::Given)
+            let label = format!("root:{}", root.display());
+            Place::of(Root { label, path, tier: Tier::Given })
         };
-        (ConfiguredPlace::distinct(self.globals.root.iter().map(place).collect()), Vec::new())
+        (Place::distinct(self.globals.root.iter().map(place).collect()), Vec::new())
     }
 
     /// Returns an error if something was given as a root that is there and is no directory.
@@ -30,7 +30,8 @@ impl Context {
     pub(crate) fn expect_directories(&self) -> Result<(), CliError> {
         let is_other = |root: &&PathBuf| {
             let path = self.env.working_directory().join(root);
-            ConfiguredPlace::at(String::new(), path, PlaceOrigin::Given).presence == Presence::NotDirectory
+            Place::of(Root { label: String::new(), path, tier: Tier::Given }).presence
+                == Presence::NotDirectory
         };
         match self.globals.root.iter().find(is_other) {
             Some(root) => {
@@ -43,7 +44,7 @@ impl Context {
 
     /// Returns the directories that links below `places` may lead to; the roots of the library count even if
     /// other places are given.
-    pub(super) fn link_scope(&self, places: &[ConfiguredPlace], policy: &Policy) -> LinkScope {
+    pub(super) fn link_scope(&self, places: &[Place], policy: &Policy) -> LinkScope {
         let (library, _) = self.places(policy);
         self.settings.link_scope(places.iter().chain(&library))
     }

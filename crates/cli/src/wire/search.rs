@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use repertoire::config::{ConfiguredPlace, Embeddings};
+use repertoire::config::Embeddings;
+use repertoire::discovery::Place;
 use repertoire_model::Policy;
 use repertoire_search::http::{HttpEmbedder, HttpOptions};
 use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
@@ -21,8 +22,8 @@ impl Context {
     /// Returns the searcher of the skills of `places`: as configured, with an index beside the cache.
     ///
     /// Without an embedder where the configured one does not work; see [`Context::expect_search`].
-    pub(crate) fn searcher(&self, places: &[ConfiguredPlace], policy: &Policy) -> SkillSearch {
-        let sources = places.iter().map(|place| (place.label.as_str(), place.path.as_path()));
+    pub(crate) fn searcher(&self, places: &[Place], policy: &Policy) -> SkillSearch {
+        let sources = places.iter().map(|place| (place.root.label.as_str(), place.root.path.as_path()));
         let mut options = SearchOptions::default();
         options.file =
             self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));

@@ -15,7 +15,7 @@ use crate::ui::Progress;
 impl Context {
     /// Returns the options of sessions; `render` overrides how answers are written.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
-        let mut options = self.settings.session_options();
+        let mut options = self.settings.session.clone();
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.approve_command = Some("rep approve".to_owned());
         options

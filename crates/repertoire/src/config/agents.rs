@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigFault;
-use super::path::ConfiguredPath;
+use super::input::ConfiguredPath;
 use super::trust::FileTrust;
 use crate::{Agent, Bind, Inherit};
 

@@ -3,10 +3,10 @@
 use super::error::ConfigError;
 use super::input::ConfigInput;
 use super::settings::Settings;
+use crate::Agent;
 use crate::library::LibraryBuilder;
 use crate::prompt::MAX_TEMPLATE_BYTES;
 use crate::regular_file;
-use crate::{Agent, SessionOptions};
 
 impl LibraryBuilder {
     /// Adds the skills, policy, session options and agents of `repertoire.toml`, as `rep` does.
@@ -28,10 +28,8 @@ impl LibraryBuilder {
         let policy = settings.policy.clone();
         let (places, _) = settings.places(input, &policy);
         let links = settings.link_scope(places.iter());
-        let mut builder = self
-            .policy(policy)
-            .session_options(settings.session_options())
-            .inherit(settings.subagent_inherit);
+        let mut builder =
+            self.policy(policy).session_options(settings.session.clone()).inherit(settings.subagent_inherit);
         for options in settings.provider_options(places.iter(), &links) {
             builder = builder.directory_with(options);
         }
@@ -45,16 +43,6 @@ impl LibraryBuilder {
 }
 
 impl Settings {
-    /// Returns the options of sessions.
-    pub fn session_options(&self) -> SessionOptions {
-        SessionOptions {
-            catalog: self.catalog_options(),
-            show_loaded: self.catalog_show_loaded,
-            include_frontmatter: self.include_frontmatter,
-            ..self.session.clone()
-        }
-    }
-
     /// Returns the agent called `name` with its prompt, or `None` if the configuration has no such agent.
     pub fn agent(&self, name: &str) -> Result<Option<Agent>, ConfigError> {
         let Some(configured) = self.agents.get(name) else { return Ok(None) };

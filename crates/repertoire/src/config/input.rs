@@ -44,6 +44,15 @@ pub enum OverrideValue {
     Paths(Vec<PathBuf>),
 }
 
+/// A directory or file that a layer of the configuration names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredPath {
+    /// The path as it was written.
+    pub given: PathBuf,
+    /// The path, relative to the directory of the layer.
+    pub path: PathBuf,
+}
+
 /// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigFileOwner {

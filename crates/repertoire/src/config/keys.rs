@@ -2,6 +2,8 @@
 //!
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
+use std::time::Duration;
+
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
@@ -10,7 +12,7 @@ use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, Reso
 use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
-use super::path::ConfiguredPath;
+use super::input::ConfiguredPath;
 use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
 use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
@@ -103,7 +105,6 @@ const LISTING: Words<ResourceListing> = &[
 const RELOAD: Words<Reload> =
     &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
-const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
 pub(super) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -159,6 +160,22 @@ macro_rules! key {
             },
         }
     };
+    // A list of directories. The lists of all layers add up; those of a later layer come first.
+    ($name:literal paths $field:ident, $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: Kind::Paths, summary: $summary, flag: $flag,
+            get: |settings| paths(&settings.$field),
+            set: |settings, value| if let Value::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
+        }
+    };
+    // A time in milliseconds.
+    ($name:literal milliseconds $least:tt to $most:ident, $($field:ident).+ , $summary:literal) => {
+        Key {
+            name: $name, kind: Kind::Number($least, $most), summary: $summary, flag: None,
+            get: |settings| settings.$($field).+.as_millis().to_string(),
+            set: |settings, value| if let Value::Number(value) = value { settings.$($field).+ = Duration::from_millis(*value as u64) },
+        }
+    };
     // A number, a switch or a list, which have one shape.
     ($name:literal $kind:expr, $variant:ident $($field:ident).+ , $write:expr, $flag:expr, $summary:literal) => {
         Key {
@@ -173,20 +190,7 @@ macro_rules! key {
 pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
     key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
-    Key {
-        name: "roots",
-        kind: Kind::Paths,
-        summary: "Directories of skills beside those that are discovered; earlier ones win, and the project's come \
-                  before the user's.",
-        flag: Some("--root (replaces them)"),
-        get: |settings| paths(&settings.roots),
-        // Lists of roots add up; those of a later layer come first.
-        set: |settings, value| {
-            if let Value::Paths(roots) = value {
-                settings.roots.splice(0..0, roots.iter().cloned());
-            }
-        },
-    },
+    key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
     key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
@@ -201,13 +205,24 @@ pub const KEYS: &[Key] = &[
     key!("frontmatter.required" Kind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
     key!("resources.listing" word LISTING policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
     key!("resources.max_listed" Kind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
-    key!("catalog.format" words of Format by as_str, catalog_format, Some("catalog --format"), "The shape of the catalog."),
-    key!("catalog.budget_tokens" Kind::Number(0, LARGE), Number catalog_budget, number, Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
-    key!("catalog.over_budget" words of OverBudget by as_str, catalog_over_budget, None, "What happens to a catalog over its budget."),
-    key!("catalog.show_loaded" Kind::Switch, Switch catalog_show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
+    key!("catalog.format" words of Format by as_str, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
+    Key {
+        name: "catalog.budget_tokens",
+        kind: Kind::Number(0, LARGE),
+        summary: "The most tokens the catalog may have; 0 for any number.",
+        flag: Some("catalog --budget"),
+        get: |settings| settings.session.catalog.budget_tokens.unwrap_or(0).to_string(),
+        set: |settings, value| {
+            if let Value::Number(tokens) = value {
+                settings.session.catalog.budget_tokens = Some(*tokens).filter(|tokens| *tokens > 0);
+            }
+        },
+    },
+    key!("catalog.over_budget" words of OverBudget by as_str, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
+    key!("catalog.show_loaded" Kind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
-    key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.include_frontmatter" Kind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
     key!("load.location" Kind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
     key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
     key!("load.soft_limit_tokens" Kind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
@@ -235,48 +250,25 @@ pub const KEYS: &[Key] = &[
     key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
-    key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
+    key!("tokens.estimator" words of Tokenizer by name, session.catalog.tokenizer, None, "What tokens are counted with."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
-    key!("scan.links" word LINKS scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
+    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
-    Key {
-        name: "packs.directories",
-        kind: Kind::Paths,
-        summary: "Directories whose every sub-directory is a pack of skills.",
-        flag: None,
-        get: |settings| paths(&settings.packs),
-        set: |settings, value| {
-            if let Value::Paths(directories) = value {
-                settings.packs.splice(0..0, directories.iter().cloned());
-            }
-        },
-    },
+    key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
     key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
     key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
     key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
-    key!("reload.mode" words of ReloadMode by as_str, reload_mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see docs/guides/hot-reload.md."),
-    key!("reload.poll_ms" Kind::Number(MIN_POLL_MS, MAX_INTERVAL_MS), Number reload_poll_ms, number, None, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
-    key!("reload.cooldown_ms" Kind::Number(0, MAX_INTERVAL_MS), Number reload_cooldown_ms, number, None, "The least milliseconds between two looks at a library that is followed on use."),
-    key!("reload.debounce_ms" Kind::Number(0, MAX_DEBOUNCE_MS), Number reload_debounce_ms, number, None, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
-    key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload_max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
+    key!("reload.mode" words of ReloadMode by as_str, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see docs/guides/hot-reload.md."),
+    key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
+    key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),
+    key!("reload.debounce_ms" milliseconds 0 to MAX_DEBOUNCE_MS, reload.debounce, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
+    key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
     key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
-    Key {
-        name: "roles.directories",
-        kind: Kind::Paths,
-        summary: "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the \
-                  project's root, are always looked at.",
-        flag: None,
-        get: |settings| paths(&settings.role_directories),
-        set: |settings, value| {
-            if let Value::Paths(directories) = value {
-                settings.role_directories.splice(0..0, directories.iter().cloned());
-            }
-        },
-    },
+    key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
     key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" Kind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" Kind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),

@@ -10,10 +10,9 @@ use repertoire_model::ledger::Reload;
 
 use super::clash::clash;
 use super::error::{ConfigError, FaultyFile};
-use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, OverrideValue};
+use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
-use super::path::ConfiguredPath;
 use super::settings::Settings;
 use super::trust::FileTrust;
 use crate::{SessionOptions, regular_file};
@@ -43,7 +42,7 @@ impl Settings {
             assignments.extend(assignment(input, overridden)?);
         }
         let settings = settle(&assignments, of_project);
-        clash(&settings.session).map_or(Ok(settings), Err)
+        clash(&settings).map_or(Ok(settings), Err)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Nothing here reads the environment or the home directory: [`ConfigInput`] holds them.
 
 mod defaults;
-mod path;
 mod input;
 mod error;
 mod trust;
@@ -20,10 +19,10 @@ mod template;
 pub use agents::{AGENT_KEYS, AgentKey, ConfiguredAgent};
 pub use defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 pub use error::{ConfigError, ConfigFault, FaultyFile};
-pub use input::{ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, FILE_NAME, OverrideValue};
+pub use input::{
+    ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, OverrideValue,
+};
 pub use keys::{KEYS, Key, Kind, Value};
-pub use path::ConfiguredPath;
-pub use places::{ConfiguredPlace, PlaceOrigin};
 pub use settings::{
     Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings, Settings,
 };

@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::agents::parse_agent;
 use super::error::ConfigFault;
+use super::input::ConfiguredPath;
 use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
-use super::path::ConfiguredPath;
 use super::trust::{FileTrust, Objection};
 
 /// The value of one key in a layer.
@@ -151,8 +151,9 @@ impl Parser<'_> {
         match SEVERITIES.iter().find(|(known, _)| Some(*known) == word) {
             Some((_, severity)) => {
                 self.object(value.span(), self.trust.objection_to_severity(rule, *severity));
-                let value = Value::Severity(rule, *severity);
-                self.assignments.extend(rules_key().map(|key| Assignment { key, value }));
+                let (key, value) =
+                    (KEYS.iter().find(|key| key.name == RULES_KEY), Value::Severity(rule, *severity));
+                self.assignments.extend(key.map(|key| Assignment { key, value }));
             }
             None => {
                 self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value);
@@ -193,10 +194,6 @@ impl Parser<'_> {
     fn fault(&mut self, range: Range<usize>, message: String, help: Option<String>) {
         self.faults.push(ConfigFault { range, message, help });
     }
-}
-
-fn rules_key() -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == RULES_KEY)
 }
 
 fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {

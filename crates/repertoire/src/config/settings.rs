@@ -1,116 +1,75 @@
 //! The settings in force: the choices of a profile, changed by the layers.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use repertoire_model::answer::{ErrorStyle, Render};
-use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
 use repertoire_model::{CatalogOptions, Policy, Profile};
 
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
-use super::path::ConfiguredPath;
+use super::input::ConfiguredPath;
 use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use crate::provider::fs::ScanLimits;
 use crate::session::ToolExposure;
-use crate::{Inherit, ReloadMode, ReloadOptions, RoleBinding, SessionOptions, Trust};
+use crate::words::words;
+use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
-/// The directories that links to skills may lead to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkTargets {
-    /// Any directory.
-    Anywhere,
-    /// Directories that are searched for skills.
-    Roots,
-}
-
-/// The embedder of search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Embeddings {
-    /// The table inside the program.
-    #[default]
-    Builtin,
-    /// Nothing: skills are found by their words alone.
-    Off,
-    /// A server.
-    Http,
-}
-
-impl Embeddings {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 3] = [Self::Builtin, Self::Off, Self::Http];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Builtin => "builtin",
-            Self::Off => "off",
-            Self::Http => "http",
-        }
+words! {
+    /// The directories that links to skills may lead to.
+    LinkTargets {
+        /// Any directory.
+        Anywhere "anywhere",
+        /// Directories that are searched for skills.
+        Roots "roots",
     }
 }
 
-/// The form of tool results for MCP clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum McpResult {
-    /// Markdown alone.
-    #[default]
-    Markdown,
-    /// JSON, in the text and as structured content.
-    Json,
-}
-
-impl McpResult {
-    /// Every form, the default first.
-    pub const ALL: [Self; 2] = [Self::Markdown, Self::Json];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Json => "json",
-        }
+words! {
+    /// The embedder of search.
+    #[derive(Default)]
+    Embeddings {
+        /// The table inside the program.
+        #[default]
+        Builtin "builtin",
+        /// Nothing: skills are found by their words alone.
+        Off "off",
+        /// A server.
+        Http "http",
     }
 }
 
-/// The sandbox of tools and scripts of skills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SandboxChoice {
-    /// The best one that works here.
-    #[default]
-    Auto,
-    /// Bubblewrap only.
-    Bubblewrap,
-    /// Landlock only.
-    Landlock,
-    /// Seatbelt only.
-    Seatbelt,
-    /// No sandbox.
-    None,
+words! {
+    /// The form of tool results for MCP clients.
+    #[derive(Default)]
+    McpResult {
+        /// Markdown alone.
+        #[default]
+        Markdown "markdown",
+        /// JSON, in the text and as structured content.
+        Json "json",
+    }
 }
 
-impl SandboxChoice {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 5] = [Self::Auto, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::None];
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Bubblewrap => "bubblewrap",
-            Self::Landlock => "landlock",
-            Self::Seatbelt => "seatbelt",
-            Self::None => "none",
-        }
-    }
-
-    /// Returns the choice called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+words! {
+    /// The sandbox of tools and scripts of skills.
+    #[derive(Default)]
+    SandboxChoice {
+        /// The best one that works here.
+        #[default]
+        Auto "auto",
+        /// Bubblewrap only.
+        Bubblewrap "bubblewrap",
+        /// Landlock only.
+        Landlock "landlock",
+        /// Seatbelt only.
+        Seatbelt "seatbelt",
+        /// No sandbox.
+        None "none",
     }
 }
 
@@ -151,19 +110,7 @@ pub struct Settings {
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
-    /// The shape of the catalog.
-    pub catalog_format: Format,
-    /// The most tokens of the catalog; 0 for no limit.
-    pub catalog_budget: usize,
-    /// The treatment of a catalog over its budget.
-    pub catalog_over_budget: OverBudget,
-    /// True if loaded skills may be marked.
-    pub catalog_show_loaded: bool,
-    /// True if a skill's frontmatter is shown with its instructions.
-    pub include_frontmatter: bool,
-    /// The tokenizer.
-    pub estimator: Tokenizer,
-    /// The options of sessions, except those with fields of their own here.
+    /// The options of sessions and of catalogs.
     pub session: SessionOptions,
     /// The limits of a scan.
     pub scan: ScanLimits,
@@ -182,15 +129,7 @@ pub struct Settings {
     /// The number of rotated files that are kept.
     pub events_keep: usize,
     /// The way in which sessions and servers follow the library.
-    pub reload_mode: ReloadMode,
-    /// The least time between polls, in milliseconds.
-    pub reload_poll_ms: usize,
-    /// The least time between checks on use, in milliseconds.
-    pub reload_cooldown_ms: usize,
-    /// The time without further events after which a batch of events is handled, in milliseconds.
-    pub reload_debounce_ms: usize,
-    /// The most directories that are watched.
-    pub reload_max_watches: usize,
+    pub reload: ReloadOptions,
     /// The binding of the skill that is an agent's role.
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
@@ -220,44 +159,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the options of following the library.
-    pub fn reload(&self) -> ReloadOptions {
-        let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
-        let mut options = ReloadOptions::of(self.reload_mode);
-        options.poll = duration(self.reload_poll_ms);
-        options.cooldown = duration(self.reload_cooldown_ms);
-        options.debounce = duration(self.reload_debounce_ms);
-        options.max_watches = self.reload_max_watches;
-        options
-    }
-
-    /// Returns the options of a catalog.
-    pub fn catalog_options(&self) -> CatalogOptions {
-        CatalogOptions {
-            format: self.catalog_format,
-            budget_tokens: Some(self.catalog_budget).filter(|budget| *budget > 0),
-            over_budget: self.catalog_over_budget,
-            tokenizer: self.estimator,
-            tool_name: self.session.names.load.clone(),
-            name_argument: self.session.arguments.name.clone(),
-            file_tool: Some(self.session.names.read_file.clone()),
-            search_tool: Some(self.session.names.search.clone()),
-            ..CatalogOptions::default()
-        }
-    }
-
     /// Returns the settings of `profile` before any layer changes them.
     pub fn of(profile: Profile) -> Self {
-        let reload = ReloadOptions::default();
         let standard = Self {
             policy: Policy::of(profile),
             roots: Vec::new(),
-            catalog_format: Format::default(),
-            catalog_budget: 0,
-            catalog_over_budget: OverBudget::default(),
-            catalog_show_loaded: false,
-            include_frontmatter: false,
-            estimator: Tokenizer::default(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
             scan_links: LinkTargets::Anywhere,
@@ -267,11 +173,7 @@ impl Settings {
             events_jsonl: true,
             events_max_bytes: DEFAULT_MAX_BYTES as usize,
             events_keep: DEFAULT_KEEP,
-            reload_mode: reload.mode,
-            reload_poll_ms: reload.poll.as_millis() as usize,
-            reload_cooldown_ms: reload.cooldown.as_millis() as usize,
-            reload_debounce_ms: reload.debounce.as_millis() as usize,
-            reload_max_watches: reload.max_watches,
+            reload: ReloadOptions::default(),
             role_binding: RoleBinding::default(),
             role_directories: ROLE_DIRECTORIES
                 .map(|path| ConfiguredPath { given: path.into(), path: path.into() })
@@ -291,18 +193,19 @@ impl Settings {
         let session = SessionOptions::default();
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
-            Profile::Bernstein => Self {
-                catalog_format: Format::List,
-                session: SessionOptions { render: Render::Json, ..session },
-                ..standard
-            },
+            Profile::Bernstein => {
+                let catalog = CatalogOptions { format: Format::List, ..CatalogOptions::default() };
+                let session = SessionOptions { render: Render::Json, catalog, ..session };
+                Self { session, ..standard }
+            }
             Profile::Yodoca => {
                 let mut session = SessionOptions { render: Render::Markdown, ..session };
                 session.names.load = "read_skill".to_owned();
                 session.names.read_file = "read_skill_resource".to_owned();
                 session.arguments.name = "skill_id".to_owned();
                 session.arguments.skill = "skill_id".to_owned();
-                Self { catalog_format: Format::Bracket, session, ..standard }
+                session.catalog.format = Format::Bracket;
+                Self { session, ..standard }
             }
             Profile::Helix => {
                 let mut session = session;
@@ -317,15 +220,12 @@ impl Settings {
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
                     exposure: ToolExposure::Dynamic,
+                    catalog: CatalogOptions { format: Format::Menu, ..CatalogOptions::default() },
+                    show_loaded: true,
+                    include_frontmatter: true,
                     ..session
                 };
-                Self {
-                    catalog_format: Format::Menu,
-                    catalog_show_loaded: true,
-                    include_frontmatter: true,
-                    session,
-                    ..standard
-                }
+                Self { session, ..standard }
             }
         }
     }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use repertoire_model::validate::Reporter;
 use repertoire_model::{Policy, RuleId};
 
 use super::{Root, Tier};
@@ -87,10 +86,6 @@ impl Finder<'_> {
     }
 
     fn report(&mut self, rule: RuleId, path: &Path, message: String) {
-        let mut reporter = Reporter::new(self.policy);
-        reporter.report(rule, message);
-        let path = path.to_string_lossy().into_owned();
-        let problems = reporter.finish().into_iter();
-        self.problems.extend(problems.map(|diagnostic| Problem { path: path.clone(), diagnostic }));
+        self.problems.extend(Problem::new(self.policy, rule, path.to_string_lossy().into_owned(), message));
     }
 }

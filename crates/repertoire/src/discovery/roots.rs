@@ -57,6 +57,8 @@ impl DiscoveryInput {
 /// The owner of the skills in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
+    /// Those of a directory that the caller gave.
+    Given,
     /// Those that come with the project, from its authors.
     Project,
     /// Those the user installed.
@@ -65,6 +67,19 @@ pub enum Tier {
     Configured,
     /// Those of a plugin pack.
     Pack,
+}
+
+impl Tier {
+    /// Returns the description of the reason why a root of this tier is searched.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given on the command line",
+            Self::Project => "a place of the project",
+            Self::User => "a place of the user",
+            Self::Configured => "configured",
+            Self::Pack => "a pack",
+        }
+    }
 }
 
 /// A directory of skills.
@@ -109,6 +124,24 @@ pub struct Place {
     pub presence: Presence,
 }
 
+impl Place {
+    /// Returns the place of `root`, with its state.
+    pub fn of(root: Root) -> Self {
+        let presence = match metadata(&root.path) {
+            Ok(metadata) if metadata.is_dir() => Presence::Found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Presence::Missing,
+            _ => Presence::NotDirectory,
+        };
+        Self { root, presence }
+    }
+
+    /// Gives every place a label of its own: a later one of the same label gets a number.
+    pub fn distinct(mut places: Vec<Self>) -> Vec<Self> {
+        distinct(places.iter_mut().map(|place| &mut place.root.label));
+        places
+    }
+}
+
 /// The result of discovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Discovery {
@@ -125,11 +158,14 @@ impl Discovery {
         let mut discovery = Self::default();
         let mut seen: HashMap<PathBuf, String> = HashMap::new();
         for root in roots {
-            let presence = look(&root, &mut seen);
-            if presence == Presence::Found {
-                discovery.roots.push(root.clone());
+            let mut place = Place::of(root);
+            if place.presence == Presence::Found {
+                place.presence = look(&place.root, &mut seen);
             }
-            discovery.places.push(Place { root, presence });
+            if place.presence == Presence::Found {
+                discovery.roots.push(place.root.clone());
+            }
+            discovery.places.push(place);
         }
         discovery
     }
@@ -186,13 +222,8 @@ pub fn discover(input: &DiscoveryInput) -> Discovery {
     Discovery::of(candidates)
 }
 
+/// Returns the state of a directory that exists.
 fn look(root: &Root, seen: &mut HashMap<PathBuf, String>) -> Presence {
-    match metadata(&root.path) {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Presence::NotDirectory,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Presence::Missing,
-        Err(_) => return Presence::NotDirectory,
-    }
     // One directory under two names, as where `.claude/skills` links to `.agents/skills`, is one source.
     let Ok(resolved) = canonicalize(&root.path) else { return Presence::NotDirectory };
     match seen.get(&resolved) {

@@ -1,9 +1,10 @@
 //! The fields of an event.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
+
+use crate::words::words;
 
 /// One call of a tool, and its outcome.
 ///
@@ -101,100 +102,44 @@ impl Event {
     }
 }
 
-/// The kind of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EventKind {
-    /// The instructions of a skill were requested.
-    SkillLoaded,
-    /// A skill was set aside by its agent.
-    SkillUnloaded,
-    /// A file of a skill was requested.
-    FileRead,
-    /// The files of a skill were requested.
-    FilesListed,
-    /// The list of skills was requested.
-    SkillsListed,
-    /// Skills were searched.
-    SkillsSearched,
-    /// A tool that a skill brings along was called.
-    SkillToolCalled,
-    /// A script of a skill was run.
-    ScriptRun,
-    /// Some other tool was called.
-    ToolCalled,
-}
-
-impl EventKind {
-    /// Every kind there is.
-    pub const ALL: [Self; 9] = [
-        Self::SkillLoaded,
-        Self::SkillUnloaded,
-        Self::FileRead,
-        Self::FilesListed,
-        Self::SkillsListed,
-        Self::SkillsSearched,
-        Self::SkillToolCalled,
-        Self::ScriptRun,
-        Self::ToolCalled,
-    ];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SkillLoaded => "skill_loaded",
-            Self::SkillUnloaded => "skill_unloaded",
-            Self::FileRead => "file_read",
-            Self::FilesListed => "files_listed",
-            Self::SkillsListed => "skills_listed",
-            Self::SkillsSearched => "skills_searched",
-            Self::SkillToolCalled => "skill_tool_called",
-            Self::ScriptRun => "script_run",
-            Self::ToolCalled => "tool_called",
-        }
+words! {
+    /// The kind of a call.
+    #[non_exhaustive]
+    EventKind {
+        /// The instructions of a skill were requested.
+        SkillLoaded "skill_loaded",
+        /// A skill was set aside by its agent.
+        SkillUnloaded "skill_unloaded",
+        /// A file of a skill was requested.
+        FileRead "file_read",
+        /// The files of a skill were requested.
+        FilesListed "files_listed",
+        /// The list of skills was requested.
+        SkillsListed "skills_listed",
+        /// Skills were searched.
+        SkillsSearched "skills_searched",
+        /// A tool that a skill brings along was called.
+        SkillToolCalled "skill_tool_called",
+        /// A script of a skill was run.
+        ScriptRun "script_run",
+        /// Some other tool was called.
+        ToolCalled "tool_called",
     }
 }
 
-impl fmt::Display for EventKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The outcome of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The request was served.
-    Ok,
-    /// There is no such skill, file or tool.
-    NotFound,
-    /// It exists, but the agent may not have it.
-    Denied,
-    /// Missing arguments, or arguments of the wrong kind.
-    Invalid,
-    /// It could not be done.
-    Error,
-}
-
-impl Outcome {
-    /// Every outcome there is.
-    pub const ALL: [Self; 5] = [Self::Ok, Self::NotFound, Self::Denied, Self::Invalid, Self::Error];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::NotFound => "not_found",
-            Self::Denied => "denied",
-            Self::Invalid => "invalid",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+words! {
+    /// The outcome of a call.
+    #[non_exhaustive]
+    Outcome {
+        /// The request was served.
+        Ok "ok",
+        /// There is no such skill, file or tool.
+        NotFound "not_found",
+        /// It exists, but the agent may not have it.
+        Denied "denied",
+        /// Missing arguments, or arguments of the wrong kind.
+        Invalid "invalid",
+        /// It could not be done.
+        Error "error",
     }
 }

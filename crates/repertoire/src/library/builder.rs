@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use repertoire_model::Policy;
 
-use super::handle::Library;
+use super::handle::{Library, LibraryState};
 use super::options::SessionResources;
 use crate::Error;
 #[cfg(feature = "fs")]
@@ -221,12 +221,11 @@ impl LibraryBuilder {
         resources.check_names()?;
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
-        let library = Library::new(registry, resources);
-        #[cfg(feature = "fs")]
-        let library = match self.reload {
-            Some(options) => library.watched(options)?,
-            None => library,
+        let shared = LibraryState {
+            resources,
+            #[cfg(feature = "fs")]
+            watcher: self.reload.map(|options| registry.watch(options)).transpose()?,
         };
-        Ok(library)
+        Ok(Library { registry, shared: Arc::new(shared) })
     }
 }

@@ -6,9 +6,9 @@ use repertoire_model::CatalogOptions;
 
 use super::options::SessionResources;
 use crate::prompt::Agent;
-use crate::registry::{Registry, Snapshot, Subscription};
 #[cfg(feature = "fs")]
-use crate::registry::{ReloadOptions, Watcher};
+use crate::registry::Watcher;
+use crate::registry::{Registry, Snapshot, Subscription};
 use crate::runner::Runner;
 use crate::searcher::Searcher;
 use crate::{Error, ErrorKind};
@@ -34,37 +34,19 @@ use crate::{Error, ErrorKind};
 /// ```
 #[derive(Clone)]
 pub struct Library {
-    registry: Registry,
-    shared: Arc<LibraryState>,
+    pub(super) registry: Registry,
+    pub(super) shared: Arc<LibraryState>,
 }
 
 /// State that all clones of a library share.
-struct LibraryState {
-    resources: SessionResources,
+#[derive(Default)]
+pub(super) struct LibraryState {
+    pub(super) resources: SessionResources,
     #[cfg(feature = "fs")]
-    watcher: Option<Watcher>,
+    pub(super) watcher: Option<Watcher>,
 }
 
 impl Library {
-    pub(super) fn new(registry: Registry, resources: SessionResources) -> Self {
-        let shared = LibraryState {
-            resources,
-            #[cfg(feature = "fs")]
-            watcher: None,
-        };
-        Self { registry, shared: Arc::new(shared) }
-    }
-
-    /// Returns the library, which follows its skills from now on. Called before the handle is shared.
-    #[cfg(feature = "fs")]
-    pub(super) fn watched(mut self, options: ReloadOptions) -> Result<Self, Error> {
-        let watcher = self.registry.watch(options)?;
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.watcher = Some(watcher);
-        }
-        Ok(self)
-    }
-
     /// Returns the registry of the library's skills.
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -135,6 +117,6 @@ impl Library {
 /// A library with default options over the skills of a registry.
 impl From<Registry> for Library {
     fn from(registry: Registry) -> Self {
-        Self::new(registry, SessionResources::default())
+        Self { registry, shared: Arc::default() }
     }
 }

@@ -9,7 +9,7 @@ use crate::prompt::{Agent, Inherit};
 use crate::runner::Runner;
 use crate::searcher::Searcher;
 use crate::session::SessionOptions;
-use crate::tool::{Tool, is_reserved, reserved_names};
+use crate::tool::{Tool, reserved_names};
 use crate::{Error, ErrorKind};
 
 /// Options, agents, tools, handlers and event sinks that all sessions of a library share.
@@ -36,8 +36,9 @@ pub(crate) struct SessionResources {
 impl SessionResources {
     /// Returns the names that no skill may have because a tool answers to them.
     pub(crate) fn reserved_names(&self) -> BTreeSet<String> {
-        let host = self.tools.iter().map(Tool::name);
-        reserved_names(&self.options.names).chain(host).map(str::to_owned).collect()
+        let mut names = reserved_names(&self.options.names);
+        names.extend(self.tools.iter().map(|tool| tool.name().to_owned()));
+        names
     }
 
     /// Returns whether a tool is called `name`.
@@ -46,7 +47,7 @@ impl SessionResources {
     }
 
     fn is_builtin(&self, name: &str) -> bool {
-        is_reserved(name, &self.options.names)
+        reserved_names(&self.options.names).contains(name)
     }
 
     /// Fails with [`ErrorKind::ReservedName`] if two tools, two arguments of one tool, or two handlers share a name.

@@ -70,12 +70,11 @@ pub fn read_roles(directory: &Path) -> Result<RolesFound, Error> {
 fn read_role(handle: &SafeDir, name: &str) -> Result<Option<RoleFiles>, (PathBuf, String)> {
     let home = handle.open_dir(name).map_err(|fault| (PathBuf::new(), fault.message()))?;
     let read = |file: &str| {
-        let mut bytes = Vec::new();
-        match home.read(file, MAX_TEMPLATE_BYTES, &mut bytes) {
-            Ok(_) => {}
+        let bytes = match home.read(file, MAX_TEMPLATE_BYTES) {
+            Ok((bytes, _)) => bytes,
             Err(Fault::Missing) => return Ok(None),
             Err(fault) => return Err((PathBuf::from(file), fault.message())),
-        }
+        };
         String::from_utf8(bytes).map(Some).map_err(|_| (PathBuf::from(file), "it is not UTF-8".to_owned()))
     };
     let Some(system_prompt) = read(SYSTEM_PROMPT_FILE)? else { return Ok(None) };

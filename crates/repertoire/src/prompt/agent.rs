@@ -6,6 +6,7 @@ use repertoire_model::scope::Scope;
 use repertoire_model::{Catalog, CatalogError, CatalogOptions};
 
 use crate::registry::{Entry, Snapshot};
+use crate::words::words;
 
 /// An agent's definition.
 ///
@@ -68,68 +69,33 @@ impl Snapshot {
     }
 }
 
-/// The binding of a skill to an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Bind {
-    /// Its instructions are always in the prompt.
-    Inline,
-    /// A line of the prompt tells the agent to load it.
-    Hint,
-    /// It is in the catalog; the default.
-    #[default]
-    Catalog,
-    /// The agent does not know of it.
-    Hidden,
-}
-
-impl Bind {
-    /// Every way.
-    pub const ALL: [Self; 4] = [Self::Inline, Self::Hint, Self::Catalog, Self::Hidden];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Hint => "hint",
-            Self::Catalog => "catalog",
-            Self::Hidden => "hidden",
-        }
-    }
-
-    /// Returns the binding called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|bind| bind.as_str() == word)
+words! {
+    /// The binding of a skill to an agent.
+    #[derive(Default)]
+    Bind {
+        /// Its instructions are always in the prompt.
+        Inline "inline",
+        /// A line of the prompt tells the agent to load it.
+        Hint "hint",
+        /// It is in the catalog; the default.
+        #[default]
+        Catalog "catalog",
+        /// The agent does not know of it.
+        Hidden "hidden",
     }
 }
 
-/// The part of an agent's view that agents started by it inherit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Inherit {
-    /// Nothing: they have a catalog and tools of their own; the default.
-    #[default]
-    None,
-    /// They see no more than the agent does.
-    Catalog,
-    /// The same, and the skills that it has loaded are loaded for them.
-    Active,
-}
-
-impl Inherit {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::None, Self::Catalog, Self::Active];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Catalog => "catalog",
-            Self::Active => "active",
-        }
-    }
-
-    /// Returns the choice called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|inherit| inherit.as_str() == word)
+words! {
+    /// The part of an agent's view that agents started by it inherit.
+    #[derive(Default)]
+    Inherit {
+        /// Nothing: they have a catalog and tools of their own; the default.
+        #[default]
+        None "none",
+        /// They see no more than the agent does.
+        Catalog "catalog",
+        /// The same, and the skills that it has loaded are loaded for them.
+        Active "active",
     }
 }
 

@@ -15,36 +15,21 @@ use super::binding::{BindingOptions, BoundSkill, bindable, element};
 use super::role_file;
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
+use crate::words::words;
 use crate::{Error, ErrorKind};
 
 /// The most prompts in the cache.
 const MAX_CACHED: usize = 256;
 
-/// The form of a role's skill in the prompt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum RoleBinding {
-    /// Its instructions; the default, because an agent with a role needs them from the first turn.
-    #[default]
-    Inline,
-    /// One line that tells the agent to load it.
-    Hint,
-}
-
-impl RoleBinding {
-    /// Every way.
-    pub const ALL: [Self; 2] = [Self::Inline, Self::Hint];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Hint => "hint",
-        }
-    }
-
-    /// Returns the form called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|binding| binding.as_str() == word)
+words! {
+    /// The form of a role's skill in the prompt.
+    #[derive(Default)]
+    RoleBinding {
+        /// Its instructions; the default, because an agent with a role needs them from the first turn.
+        #[default]
+        Inline "inline",
+        /// One line that tells the agent to load it.
+        Hint "hint",
     }
 }
 

@@ -52,12 +52,11 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     }
     let home = handle.open_dir(&entry.name).map_err(|fault| error(fault, role, &path))?;
     let path = path.join(SYSTEM_PROMPT_FILE);
-    let mut bytes = Vec::new();
-    match home.read(SYSTEM_PROMPT_FILE, MAX_TEMPLATE_BYTES, &mut bytes) {
-        Ok(_) => {}
+    let bytes = match home.read(SYSTEM_PROMPT_FILE, MAX_TEMPLATE_BYTES) {
+        Ok((bytes, _)) => bytes,
         Err(Fault::Missing) => return Ok(None),
         Err(fault) => return Err(error(fault, role, &path)),
-    }
+    };
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some((path, text))),
         Err(fault) => {

@@ -1,8 +1,5 @@
 //! The content of skills and files, and the detection of media types.
 
-use std::fmt;
-use std::sync::Arc;
-
 use repertoire_model::{Document, LineRange};
 
 use super::listing::FileListing;
@@ -73,30 +70,6 @@ pub struct OpenedSkill {
     pub skill: Skill,
     /// Its files.
     pub files: FileListing,
-    /// A check whether its `SKILL.md` is unchanged since it was read, if the provider has a cheap one.
-    pub mark: Option<Mark>,
-}
-
-/// A cheap check whether a file is unchanged since it was read.
-#[derive(Clone)]
-pub struct Mark(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl Mark {
-    /// Returns a mark that calls `is_unchanged`, which must return `false` when in doubt.
-    pub fn new(is_unchanged: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(is_unchanged))
-    }
-
-    /// Returns `true` if the file is certain to be unchanged.
-    pub fn is_unchanged(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mark")
-    }
 }
 
 /// The content of a file, or of a range of its lines.

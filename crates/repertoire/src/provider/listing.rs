@@ -1,9 +1,10 @@
 //! Listings of a source: its skills, and the files of a skill.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use repertoire_model::{Diagnostic, Document, FileEntry};
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Diagnostic, Document, FileEntry, Policy, RuleId};
 
 /// A provider's own handle for one of its skills; opaque to everyone else.
 ///
@@ -20,12 +21,6 @@ impl Locator {
 
     /// Returns the text the provider gave it.
     pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for Locator {
-    fn borrow(&self) -> &str {
         &self.0
     }
 }
@@ -53,6 +48,15 @@ pub struct Problem {
     pub path: String,
     /// Its description.
     pub diagnostic: Diagnostic,
+}
+
+impl Problem {
+    /// Returns the problem `message` at `path`, unless `policy` turns `rule` off.
+    pub(crate) fn new(policy: &Policy, rule: RuleId, path: String, message: String) -> Option<Self> {
+        let mut reporter = Reporter::new(policy);
+        reporter.report(rule, message);
+        reporter.finish().pop().map(|diagnostic| Self { path, diagnostic })
+    }
 }
 
 /// The skills of a source.

@@ -18,7 +18,7 @@ use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange, Policy,
 pub(crate) use crate::future::BoxFuture;
 use crate::{Error, ErrorKind};
 
-pub use content::{FileContent, Mark, OpenedSkill, Skill};
+pub use content::{FileContent, OpenedSkill, Skill};
 pub use limits::FileCaps;
 pub use listing::{FileListing, ListedSkill, Listing, Locator, Problem};
 pub use watch_point::{WatchPoint, WatchScope};
@@ -64,7 +64,7 @@ pub trait Provider: Send + Sync {
         Box::pin(async move {
             let Some(skill) = self.get(locator, policy).await? else { return Ok(None) };
             let files = self.files(locator, policy).await?;
-            Ok(Some(OpenedSkill { skill, files, mark: None }))
+            Ok(Some(OpenedSkill { skill, files }))
         })
     }
 

@@ -57,27 +57,25 @@ impl Change {
     /// Returns the changes from `before` to `after`.
     pub fn between(before: Arc<Snapshot>, after: Arc<Snapshot>, took: Duration) -> Self {
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
-        {
-            // Both are sorted by name, and no name is held twice.
-            let mut old = before.active().peekable();
-            for new in after.active() {
-                let is_earlier = |old: &&Entry| !is_same(old, new) && old.name() < new.name();
-                while let Some(old) = old.next_if(is_earlier) {
-                    removed.push(old.name().clone());
-                }
-                match old.next_if(|old| is_same(old, new) || old.name() == new.name()) {
-                    None => added.push(new.name().clone()),
-                    Some(old) if is_same(old, new) => {}
-                    Some(old) => {
-                        let aspects = aspects(old, new);
-                        if !aspects.is_empty() {
-                            changed.push((new.name().clone(), aspects));
-                        }
+        // Both are sorted by name, and no name is held twice.
+        let mut old = before.active().peekable();
+        for new in after.active() {
+            let is_earlier = |old: &&Entry| !is_same(old, new) && old.name() < new.name();
+            while let Some(old) = old.next_if(is_earlier) {
+                removed.push(old.name().clone());
+            }
+            match old.next_if(|old| is_same(old, new) || old.name() == new.name()) {
+                None => added.push(new.name().clone()),
+                Some(old) if is_same(old, new) => {}
+                Some(old) => {
+                    let aspects = aspects(old, new);
+                    if !aspects.is_empty() {
+                        changed.push((new.name().clone(), aspects));
                     }
                 }
             }
-            removed.extend(old.map(|old| old.name().clone()));
         }
+        removed.extend(old.map(|old| old.name().clone()));
         Self { before, after, added, removed, changed, took }
     }
 
@@ -90,7 +88,8 @@ impl Change {
 
 /// Returns `true` if two entries share the skill and its state, which is checked without comparing the skill.
 fn is_same(before: &Entry, after: &Entry) -> bool {
-    Arc::ptr_eq(&before.listed, &after.listed)
+    Arc::ptr_eq(&before.document, &after.document)
+        && before.path == after.path
         && before.collision == after.collision
         && before.source == after.source
 }

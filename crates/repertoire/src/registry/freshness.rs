@@ -10,7 +10,17 @@ impl Registry {
     /// Notes that the registry is used: in [`ReloadMode::Lazy`] it reloads then, at most once per cooldown. Returns the newest
     /// snapshot.
     pub async fn touch(&self) -> Arc<Snapshot> {
-        if self.follow_state().claim() { self.reload().await } else { self.snapshot() }
+        let options = self.watcher().as_ref().map(|(options, _)| *options);
+        match options {
+            Some(options) if options.mode == ReloadMode::Lazy && self.claim_reload(options.cooldown) => {
+                self.reload().await
+            }
+            _ => self.snapshot(),
+        }
+    }
+
+    fn mode(&self) -> Option<ReloadMode> {
+        self.watcher().as_ref().map(|(options, _)| options.mode)
     }
 
     /// Returns a snapshot that has all changes up to now.
@@ -19,7 +29,7 @@ impl Registry {
     /// that is polled is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides,
     /// and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn newest(&self) -> Arc<Snapshot> {
-        match self.follow_state().mode() {
+        match self.mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
             Some(ReloadMode::Poll) => self.reload_unless_costly().await,
@@ -32,7 +42,7 @@ impl Registry {
     /// However often it is called on a large library, no more than a tenth of the time goes into reloads. In
     /// [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
-        match self.follow_state().mode() {
+        match self.mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
             Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_costly().await,

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
+use super::signals::Signals;
 use super::snapshot::{Entry, Snapshot};
-use super::watch::FollowState;
+use super::watch::{ReloadOptions, WatcherState};
 use crate::clock::Instant;
 use crate::provider::{
     FileContent, FileListing, ListedSkill, Listing, OpenedSkill, Problem, Provider, Skill,
@@ -52,9 +53,10 @@ struct RegistryState {
     reloads: AtomicU64,
     current: RwLock<Current>,
     /// The time at which the last reload ended, and its duration.
-    last_reload: Mutex<Option<(Instant, Duration)>>,
-    /// The state of following the library, and the subscribers to its changes.
-    follow_state: FollowState,
+    last_reload: Mutex<(Instant, Duration)>,
+    /// The options of the current watcher, and its state, by which it is recognised.
+    watcher: Mutex<Option<(ReloadOptions, Arc<WatcherState>)>>,
+    signals: Signals,
 }
 
 /// The options of a registry.
@@ -75,9 +77,7 @@ const CHEAP: Duration = Duration::from_millis(50);
 /// The newest snapshot.
 struct Current {
     snapshot: Arc<Snapshot>,
-    /// The listings that it was merged from, one per provider.
-    listings: Vec<Listing>,
-    /// The number of the reload that found them; 0 before the first.
+    /// The number of the last reload that found it; 0 before the first.
     reload: u64,
 }
 
@@ -102,10 +102,15 @@ impl Registry {
     /// Opens a registry like [`Registry::open_for_inspection`], with all options given.
     pub async fn open_with(providers: Vec<Arc<dyn Provider>>, options: RegistryOptions) -> Self {
         let snapshot = Arc::new(Snapshot::merge(&[], &options.policy));
-        let current = RwLock::new(Current { snapshot, listings: Vec::new(), reload: 0 });
-        let (reloads, last_reload) = (AtomicU64::new(0), Mutex::new(None));
-        let follow_state = FollowState::default();
-        let shared = RegistryState { providers, options, reloads, current, last_reload, follow_state };
+        let shared = RegistryState {
+            providers,
+            options,
+            reloads: AtomicU64::new(0),
+            current: RwLock::new(Current { snapshot, reload: 0 }),
+            last_reload: Mutex::new((Instant::now(), Duration::ZERO)),
+            watcher: Mutex::default(),
+            signals: Signals::default(),
+        };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
@@ -116,8 +121,18 @@ impl Registry {
         &self.shared.providers
     }
 
-    pub(super) fn follow_state(&self) -> &FollowState {
-        &self.shared.follow_state
+    pub(super) fn signals(&self) -> &Signals {
+        &self.shared.signals
+    }
+
+    /// Returns the options of the current watcher, and its state, by which it is recognised.
+    pub(super) fn watcher(&self) -> MutexGuard<'_, Option<(ReloadOptions, Arc<WatcherState>)>> {
+        self.shared.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the time at which the last reload ended, and its duration.
+    fn last_reload(&self) -> MutexGuard<'_, (Instant, Duration)> {
+        self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the newest snapshot.
@@ -140,52 +155,50 @@ impl Registry {
             self.quarantine_reserved_names(&mut listing);
             listings.push(listing);
         }
-        let snapshot = self.publish(number, listings, started);
-        *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((Instant::now(), started.elapsed()));
+        let snapshot = self.publish(number, &listings, started);
+        *self.last_reload() = (Instant::now(), started.elapsed());
         snapshot
     }
 
     /// Publishes the result of the reload `number`, begun at `started`, if it differs from the newest snapshot.
-    fn publish(&self, number: u64, listings: Vec<Listing>, started: Instant) -> Arc<Snapshot> {
-        if let Some(newest) = self.confirm(number, &listings) {
-            return newest;
-        }
+    fn publish(&self, number: u64, listings: &[Listing], started: Instant) -> Arc<Snapshot> {
         // Readers wait while the lock is held, so the merge is done before.
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
-        let sources: Vec<(Arc<str>, &Listing)> = labels.zip(&listings).collect();
+        let sources: Vec<(Arc<str>, &Listing)> = labels.zip(listings).collect();
         let mut snapshot = Snapshot::merge(&sources, self.policy());
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
             return Arc::clone(&current.snapshot);
         }
+        let is_first = std::mem::replace(&mut current.reload, number) == 0;
+        if !is_first && snapshot.is_same(&current.snapshot) {
+            return Arc::clone(&current.snapshot);
+        }
         snapshot.number = current.snapshot.number + 1;
+        snapshot.took = started.elapsed();
         let newest = Arc::new(snapshot);
-        let replaced = std::mem::replace(
-            &mut *current,
-            Current { snapshot: Arc::clone(&newest), listings, reload: number },
-        );
+        let replaced = std::mem::replace(&mut current.snapshot, Arc::clone(&newest));
         drop(current);
-        self.follow_state().signals.published(started.elapsed());
+        self.signals().announce();
         drop(replaced);
         newest
     }
 
-    /// Returns the newest snapshot if the reload `number` found the listings that it was merged from.
-    fn confirm(&self, number: u64, listings: &[Listing]) -> Option<Arc<Snapshot>> {
-        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        let is_same = current.reload > 0 && current.listings == listings;
-        current.reload = if is_same { current.reload.max(number) } else { current.reload };
-        is_same.then(|| Arc::clone(&current.snapshot))
+    /// Returns `true` if the last reload ended `cooldown` ago; then the caller has to reload, and no other.
+    pub(super) fn claim_reload(&self, cooldown: Duration) -> bool {
+        let mut last = self.last_reload();
+        let is_due = last.0.elapsed() >= cooldown;
+        if is_due {
+            last.0 = Instant::now();
+        }
+        is_due
     }
 
     /// Reloads unless that takes long and was done recently.
     pub(super) async fn reload_unless_costly(&self) -> Arc<Snapshot> {
-        let last = *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
-        match last {
-            Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE => self.snapshot(),
-            _ => self.reload().await,
-        }
+        let (ended, cost) = *self.last_reload();
+        let is_costly = cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE;
+        if is_costly { self.snapshot() } else { self.reload().await }
     }
 
     /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.
@@ -205,17 +218,10 @@ impl Registry {
     }
 
     fn broken(&self, label: &str, error: &Error) -> Listing {
-        let mut reporter = Reporter::new(self.policy());
-        reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {}", error.chain()));
-        let problems = reporter
-            .finish()
-            .into_iter()
-            .map(|diagnostic| Problem {
-                path: error.path().map_or_else(|| label.to_owned(), |path| path.display().to_string()),
-                diagnostic,
-            })
-            .collect();
-        Listing { skills: Vec::new(), problems }
+        let path = error.path().map_or_else(|| label.to_owned(), |path| path.display().to_string());
+        let message = format!("source `{label}` cannot be read: {}", error.chain());
+        let problem = Problem::new(self.policy(), RuleId::SourceBroken, path, message);
+        Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
     /// Returns the policy in force.

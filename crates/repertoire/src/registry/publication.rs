@@ -51,14 +51,25 @@ impl Registry {
             if is_settled || attempt == ATTEMPTS {
                 let mut objections = self.objections(entry, &opened, &policy);
                 if !is_settled {
-                    objections.extend(unsettled(&policy));
+                    let message =
+                        "SKILL.md is not what is in force; it is broken or keeps changing".to_owned();
+                    let help = "mend it, or wait until it is written";
+                    objections.extend(objection(&policy, RuleId::FileUnreadable, message, help));
                 }
                 match failure {
                     Some(error) if error.kind() != ErrorKind::TooLarge => {
-                        objections.extend(unreadable(&error, &policy));
+                        // Clients need not know the path of the skill.
+                        let file = error.subject().unwrap_or("one of them");
+                        let message = format!("not all files of the skill can be read: {file}");
+                        let help = "see that whoever serves it may read them";
+                        objections.extend(objection(&policy, RuleId::FileUnreadable, message, help));
                     }
                     // The rules have reported it if they know the number.
-                    Some(_) if objections.is_empty() => objections.extend(too_large(&policy)),
+                    Some(_) if objections.is_empty() => {
+                        let message = "the skill has more or larger files than are looked at".to_owned();
+                        let help = "leave out what an agent does not need";
+                        objections.extend(objection(&policy, RuleId::FileCount, message, help));
+                    }
                     _ => {}
                 }
                 let OpenedSkill { skill, files, .. } = opened;
@@ -110,31 +121,8 @@ fn directory_of(entry: &Entry) -> Option<String> {
     name(&entry.path).or_else(|| name(resolved))
 }
 
-fn unsettled(policy: &Policy) -> Vec<Diagnostic> {
+fn objection(policy: &Policy, rule: RuleId, message: String, help: &str) -> Vec<Diagnostic> {
     let mut reporter = Reporter::new(policy);
-    reporter
-        .report(
-            RuleId::FileUnreadable,
-            "SKILL.md is not what is in force; it is broken or keeps changing".to_owned(),
-        )
-        .help("mend it, or wait until it is written");
-    reporter.finish()
-}
-
-fn unreadable(error: &Error, policy: &Policy) -> Vec<Diagnostic> {
-    let mut reporter = Reporter::new(policy);
-    // Clients need not know the path of the skill.
-    let file = error.subject().unwrap_or("one of them");
-    reporter
-        .report(RuleId::FileUnreadable, format!("not all files of the skill can be read: {file}"))
-        .help("see that whoever serves it may read them");
-    reporter.finish()
-}
-
-fn too_large(policy: &Policy) -> Vec<Diagnostic> {
-    let mut reporter = Reporter::new(policy);
-    reporter
-        .report(RuleId::FileCount, "the skill has more or larger files than are looked at".to_owned())
-        .help("leave out what an agent does not need");
+    reporter.report(rule, message).help(help);
     reporter.finish()
 }

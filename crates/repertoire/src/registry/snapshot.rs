@@ -1,11 +1,9 @@
 //! An immutable, numbered view of all skills.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::time::Duration;
 
-use hashbrown::HashTable;
 use repertoire_model::resolve::{self, Candidate, Verdict};
 use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
 
@@ -56,8 +54,8 @@ pub struct Entry {
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
     pub(crate) provider: usize,
-    /// The skill as its provider listed it; two entries that share it are equal.
-    pub(crate) listed: Arc<ListedSkill>,
+    /// True if the policy refuses the library because of this skill.
+    is_refused: bool,
 }
 
 impl Entry {
@@ -127,39 +125,11 @@ pub enum Lookup<'a> {
 #[derive(Debug)]
 pub struct Snapshot {
     pub(super) number: u64,
+    /// The time that the reload took.
+    pub(super) took: Duration,
     /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
-    /// The indices of the skills because of which the policy refuses the library.
-    refusals: Vec<usize>,
-    /// The index of names, built once many are looked up.
-    index: OnceLock<Index>,
-}
-
-/// Maps each name to the first of its skills among sorted entries, which hold the names.
-#[derive(Debug)]
-struct Index {
-    starts: HashTable<usize>,
-    hasher: RandomState,
-}
-
-impl Index {
-    fn of(entries: &[Entry]) -> Self {
-        let hasher = RandomState::new();
-        let hash = |start: &usize| hasher.hash_one(entries[*start].name().as_str());
-        let mut starts = HashTable::with_capacity(entries.len());
-        let mut start = 0;
-        for group in entries.chunk_by(|a, b| a.name() == b.name()) {
-            starts.insert_unique(hash(&start), start, hash);
-            start += group.len();
-        }
-        Self { starts, hasher }
-    }
-
-    fn find(&self, name: &str, entries: &[Entry]) -> Option<usize> {
-        let is_it = |start: &usize| entries[*start].name().as_str() == name;
-        self.starts.find(self.hasher.hash_one(name), is_it).copied()
-    }
 }
 
 impl Snapshot {
@@ -189,21 +159,17 @@ impl Snapshot {
             }
         }
         let problems = listings.iter().flat_map(|(_, listing)| listing.problems.iter().cloned()).collect();
-        let refusals: Vec<usize> = resolution.refusals.iter().map(|index| positions[*index]).collect();
-        Self::sorted(entries, problems, &refusals)
-    }
-
-    fn sorted(mut entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
-        let refused: HashSet<(usize, Locator)> = refusals
-            .iter()
-            .map(|index| (entries[*index].provider, entries[*index].locator.clone()))
-            .collect();
+        for index in resolution.refusals {
+            entries[positions[index]].is_refused = true;
+        }
         // The sort is stable, so skills of one name and state keep their precedence.
         entries.sort_by(|a, b| (a.name(), a.state).cmp(&(b.name(), b.state)));
-        let is_refused =
-            |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
-        let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
-        Self { number: 0, entries, problems, refusals, index: OnceLock::new() }
+        Self { number: 0, took: Duration::ZERO, entries, problems }
+    }
+
+    /// Returns `true` if the two have the same skills and problems.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.entries == other.entries && self.problems == other.problems
     }
 
     /// Returns the snapshot's number; a later one is higher.
@@ -243,8 +209,7 @@ impl Snapshot {
     /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
     /// decided.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
-        self.refusals.iter().filter_map(|index| {
-            let entry = &self.entries[*index];
+        self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
             // A lost name is the reason, even if the skill has other problems.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
             Some((entry, entry.collision.as_deref().or_else(heaviest)?))
@@ -278,11 +243,6 @@ impl Snapshot {
         }
     }
 
-    /// Builds the index of names, for callers that look up many: a search among ten thousand names is slow.
-    pub(crate) fn prepare(&self) {
-        self.index.get_or_init(|| Index::of(&self.entries));
-    }
-
     /// Returns the index of `entry`, one of this snapshot's own, among its entries.
     pub fn index_of(&self, entry: &Entry) -> usize {
         (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
@@ -297,10 +257,7 @@ impl Snapshot {
 
     /// Returns the skills called `name`, valid ones first, then in order of precedence.
     pub(crate) fn named(&self, name: &str) -> &[Entry] {
-        let start = match self.index.get() {
-            Some(index) => index.find(name, &self.entries).unwrap_or(self.entries.len()),
-            None => self.entries.partition_point(|entry| entry.name().as_str() < name),
-        };
+        let start = self.entries.partition_point(|entry| entry.name().as_str() < name);
         let rest = &self.entries[start..];
         // Few skills share a name.
         &rest[..rest.iter().take_while(|entry| entry.name().as_str() == name).count()]
@@ -378,6 +335,6 @@ fn entry(
         collision,
         also: Vec::new(),
         provider,
-        listed: Arc::clone(skill),
+        is_refused: false,
     }
 }

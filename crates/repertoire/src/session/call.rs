@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use super::open::Session;
 use crate::clock::{self, Instant};
 use crate::event::{Event, EventKind, Outcome};
-use crate::tool::{BUILTINS, Builtin, EventDetails, Tool, ToolCall, ToolReply, quoted};
+use crate::tool::{
+    BUILTINS, Builtin, CallFailure, CallResult, EventDetails, Tool, ToolCall, ToolReply, object_of, quoted,
+};
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,34 +95,17 @@ impl Session {
         let Some(found) = found else {
             return self.no_such_tool(tool);
         };
-        let parsed;
-        let arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            Value::Null => {
-                parsed = Map::new();
-                &parsed
-            }
-            // Some hosts pass on the text that their model wrote.
-            Value::String(text) if text.trim().is_empty() => {
-                parsed = Map::new();
-                &parsed
-            }
-            Value::String(text) => match serde_json::from_str(text) {
-                Ok(object) => {
-                    parsed = object;
-                    &parsed
-                }
-                Err(_) => return self.bad_arguments(tool),
-            },
-            _ => return self.bad_arguments(tool),
-        };
+        let Some(arguments) = &object_of(arguments) else { return self.bad_arguments(tool) };
         match found {
             CallTarget::Builtin(builtin) => self.call_builtin(builtin, arguments).await,
             CallTarget::Host(tool) => {
                 let (session_id, agent, registry) = (self.id(), self.agent(), self.registry());
                 tool.call(ToolCall { arguments, session_id, agent, registry }).await
             }
-            CallTarget::Skill(skill, tool) => self.call_skill_tool(&skill, &tool, arguments).await,
+            CallTarget::Skill(skill, tool) => {
+                let called = self.call_skill_tool(&skill, &tool, arguments).await;
+                self.replied("call_skill_tool", called)
+            }
         }
     }
 
@@ -129,21 +114,30 @@ impl Session {
     /// A skill that is gone may only have moved since the last reload, so the library is reloaded once more.
     async fn call_builtin(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> ToolReply {
         let before = self.registry().snapshot();
-        let reply = builtin.call(self, arguments).await;
+        let reply = self.replied(builtin.canonical, builtin.call(self, arguments).await);
         if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
             && !Arc::ptr_eq(&before, &self.registry().newest().await)
         {
-            return builtin.call(self, arguments).await;
+            return self.replied(builtin.canonical, builtin.call(self, arguments).await);
         }
         reply
+    }
+
+    /// Returns the reply of the built-in tool `tool`; a failure is an answer too.
+    fn replied(&self, tool: &str, called: CallResult) -> ToolReply {
+        called.unwrap_or_else(|CallFailure { kind, asked, details }| ToolReply {
+            answer: self.fault(tool, asked.as_deref(), kind),
+            details: *details,
+        })
     }
 
     /// Returns the tool called `name`: by the host's name for it, or the usual one.
     fn find_tool(&self, name: &str) -> Option<CallTarget<'_>> {
         let resources = self.library().resources();
         let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
-        let called =
-            |tool: &&Builtin| (tool.name)(&resources.options.names) == name || tool.canonical == name;
+        let called = |tool: &&Builtin| {
+            resources.options.names.configured(tool.canonical) == name || tool.canonical == name
+        };
         match builtins.find(called) {
             Some(tool) => Some(CallTarget::Builtin(tool)),
             None => {

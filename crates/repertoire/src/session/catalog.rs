@@ -113,34 +113,14 @@ impl Session {
     /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed only with another
     /// [exposure](ToolExposure) than the default.
     pub fn tools(&self) -> Arc<[Definition]> {
-        let lasting = self.lasting_tools();
-        let exposed = self.exposed();
-        if exposed.is_empty() {
-            return lasting;
-        }
-        let mut definitions: Vec<Definition> = lasting.iter().cloned().chain(exposed).collect();
+        self.follow();
+        let pinned = Arc::clone(&self.state().pinned);
+        let mut definitions = self.defined(&pinned);
+        definitions.extend(self.exposed());
         if self.options().exposure == ToolExposure::Dynamic {
             definitions.sort_by(|a, b| a.name.cmp(&b.name));
         }
         definitions.into()
-    }
-
-    /// Returns the definitions of the tools that do not depend on loaded skills.
-    fn lasting_tools(&self) -> Arc<[Definition]> {
-        self.follow();
-        let pinned = {
-            let state = self.state();
-            if let Some(definitions) = &state.definitions {
-                return Arc::clone(definitions);
-            }
-            Arc::clone(&state.pinned)
-        };
-        let definitions: Arc<[Definition]> = self.defined(&pinned).into();
-        let mut state = self.state();
-        if Arc::ptr_eq(&state.pinned, &pinned) {
-            state.definitions = Some(Arc::clone(&definitions));
-        }
-        definitions
     }
 
     /// Returns the definitions of the tools of loaded skills, in the order in which models see them.
@@ -157,6 +137,7 @@ impl Session {
         }
     }
 
+    /// Returns the definitions of the tools that do not depend on loaded skills, sorted by name.
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
         let names: Vec<String> = self.offered(snapshot).map(|entry| entry.name().to_string()).collect();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::open::Session;
 use super::options::Refresh;
-use super::state::LoadRecord;
+use crate::provider::OpenedSkill;
 use crate::tool::SKILL_ALIASES;
 
 /// The most skills that are considered for reattachment.
@@ -74,7 +74,7 @@ impl Session {
             // The notes since the catalog was written are gone with the transcript, so they are due again.
             None => {
                 state.announced = Arc::clone(&state.pinned);
-                state.told.clear();
+                state.on_disk.values_mut().for_each(|(_, is_told)| *is_told = false);
             }
         }
     }
@@ -106,30 +106,19 @@ impl Session {
                 opened.push((entry.clone(), skill));
             }
         }
-        let bodies: Vec<&str> = opened.iter().map(|(_, skill)| self.instructions(skill)).collect();
-        let essences: Vec<String> = bodies.iter().map(|body| essence::essence(body)).collect();
-        let candidates: Vec<Candidate<'_>> = opened
-            .iter()
-            .zip(&bodies)
-            .zip(&essences)
-            .map(|(((entry, _), body), essence)| Candidate {
-                name: entry.name(),
-                body,
-                digest: Digest::of(body.as_bytes()),
-                essence,
-            })
-            .collect();
+        let essence = |skill: &OpenedSkill| essence::essence(self.instructions(skill));
+        let essences: Vec<String> = opened.iter().map(|(_, skill)| essence(skill)).collect();
+        let candidates = opened.iter().zip(&essences).map(|((entry, skill), essence)| {
+            let body = self.instructions(skill);
+            Candidate { name: entry.name(), body, digest: Digest::of(body.as_bytes()), essence }
+        });
+        let candidates: Vec<Candidate<'_>> = candidates.collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
         let plan = reattach::plan(&candidates, more, budget, &|text| tokenizer.count(text), &self.wording);
         let mut state = self.state();
-        for (entry, skill) in &opened {
-            let is_whole =
-                |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
-            if plan.pieces.iter().find(is_whole).is_some() {
-                let given = self.loaded_skill(entry, skill);
-                state.ledger.loaded(entry.name(), given.digest);
-                let record = Arc::new(LoadRecord::of(entry, &given, skill.mark.clone()));
-                state.loads.insert(entry.name().clone(), record);
+        for Candidate { name, digest, .. } in candidates {
+            if plan.pieces.iter().any(|piece| piece.name == *name && piece.level == Level::Body) {
+                state.ledger.loaded(name, digest);
             }
         }
         plan

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
-use repertoire_model::{Severity, SkillName, State};
+use repertoire_model::{Diagnostic, Severity, SkillName, State};
 
 use super::open::Session;
 use super::options::DenyStyle;
 use crate::registry::{Entry, Snapshot, holder, nearest_among};
 use crate::searcher::{SearchHit, SearchRequest, Visibility};
-use crate::tool::{EventDetails, ToolReply, quoted};
+use crate::tool::{CallFailure, EventDetails, quoted};
 use crate::{Error, ErrorKind};
 
 /// The most names that an unknown one is answered with in full.
@@ -49,62 +49,44 @@ enum Resolution<'s> {
     Nothing,
 }
 
-/// The reason why a name leads to no skill.
-pub(crate) struct ResolveFailure {
-    kind: FaultKind,
-    is_denied: bool,
-}
-
-impl ResolveFailure {
-    /// Returns the reply to a call of `tool` for the skill `asked`.
-    pub(crate) fn answered(self, session: &Session, tool: &str, asked: &str) -> ToolReply {
-        let skill = Some(quoted(asked));
-        let details = EventDetails { skill, is_denied: self.is_denied, ..EventDetails::default() };
-        ToolReply { answer: session.fault(tool, Some(asked), self.kind), details }
-    }
-}
-
 impl Session {
     /// Returns the skill that `asked` names.
     ///
     /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
     /// the library reload. A hidden skill takes as long as one that does not exist. Names that were never
     /// offered may be guesses, so they do not make a large library reload each time.
-    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, ResolveFailure> {
-        let asked = asked.trim();
+    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, CallFailure> {
+        let name = asked.trim();
         let snapshot = self.registry().snapshot();
-        snapshot.prepare();
-        let newest = match self.resolve(&snapshot, asked) {
+        let newest = match self.resolve(&snapshot, name) {
             Resolution::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
-            _ if !is_name(asked) => return Err(self.unresolved(&snapshot, asked)),
+            _ if !is_name(name) => return Err(self.unresolved(&snapshot, asked)),
             Resolution::Broken(_) => self.registry().newest().await,
             _ => self.registry().reload_if_due().await,
         };
-        newest.prepare();
-        match self.resolve(&newest, asked) {
+        match self.resolve(&newest, name) {
             Resolution::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
             _ => Err(self.unresolved(&newest, asked)),
         }
     }
 
     /// Returns the reason that `asked` does not exist for the agent.
-    fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> ResolveFailure {
-        let unknown = self.unknown(snapshot, asked);
-        match self.resolve(snapshot, asked) {
-            Resolution::Broken(entry) => {
-                let mut errors = entry.diagnostics().filter(|found| found.severity == Severity::Error);
-                let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-                ResolveFailure { kind: FaultKind::Broken { reason }, is_denied: false }
+    fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> CallFailure {
+        let name = asked.trim();
+        let mut details = EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() };
+        let kind = match self.resolve(snapshot, name) {
+            Resolution::Broken(entry) => broken(entry.diagnostics()),
+            Resolution::Denied => {
+                details.is_denied = true;
+                match self.options().deny_style {
+                    DenyStyle::NotPermitted => FaultKind::NotPermitted,
+                    DenyStyle::NotFound => self.unknown(snapshot, name),
+                }
             }
-            Resolution::Denied if self.options().deny_style == DenyStyle::NotPermitted => {
-                ResolveFailure { kind: FaultKind::NotPermitted, is_denied: true }
-            }
-            Resolution::Denied => ResolveFailure { kind: unknown, is_denied: true },
-            Resolution::Nothing if self.was_offered(asked) => {
-                ResolveFailure { kind: FaultKind::Gone, is_denied: false }
-            }
-            Resolution::Nothing | Resolution::Usable(_) => ResolveFailure { kind: unknown, is_denied: false },
-        }
+            Resolution::Nothing if self.was_offered(name) => FaultKind::Gone,
+            Resolution::Nothing | Resolution::Usable(_) => self.unknown(snapshot, name),
+        };
+        CallFailure::of(asked, kind, details)
     }
 
     /// Resolves `asked`.
@@ -209,7 +191,7 @@ impl Session {
 
     /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
     pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
-        let tool = self.options().names.configured(tool).unwrap_or(tool).to_owned();
+        let tool = self.options().names.configured(tool).to_owned();
         Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 
@@ -234,4 +216,10 @@ impl Session {
 fn is_name(asked: &str) -> bool {
     let name = asked.rsplit_once(':').map_or(asked, |(_, name)| name);
     SkillName::new(name).is_some()
+}
+
+/// Returns the fault of a skill with these diagnostics: the first error among them.
+pub(super) fn broken<'d>(mut diagnostics: impl Iterator<Item = &'d Diagnostic>) -> FaultKind {
+    let error = diagnostics.find(|found| found.severity == Severity::Error);
+    FaultKind::Broken { reason: error.map(|found| found.message.clone()).unwrap_or_default() }
 }

@@ -1,15 +1,12 @@
 //! Loading a skill: opens it, decides whether the model needs its instructions, and records what was given.
 
-use std::sync::Arc;
-
 use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::{Digest, Severity, Standing, outline};
+use repertoire_model::{Digest, Standing, outline};
 
-use super::find::FoundSkill;
+use super::find::{FoundSkill, broken};
 use super::open::Session;
 use super::required::{self, RequiredSkill};
-use super::state::LoadRecord;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
 use crate::registry::Entry;
@@ -31,25 +28,21 @@ impl Session {
     /// dropped half-way has given nothing.
     pub(crate) async fn load(&self, entry: &FoundSkill, force: bool) -> Result<LoadResult, FaultKind> {
         let is_accounted = self.is_accounted(entry);
-        if is_accounted && let Some((decision, record)) = self.unchanged(entry, force) {
-            return Ok(self.acknowledge(entry, decision, &record, &entry.document.manifest.requires).await);
-        }
         let opened = self.open_skill(entry).await?;
         let skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
         let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
         let requires = &opened.skill.document.manifest.requires;
         let gathered = required::gather(self, entry, requires).await;
-        let record = Arc::new(LoadRecord::of(entry, &skill, opened.mark.clone()));
         let (decision, given) = if is_accounted {
-            self.record_load(&record, &gathered.records, force)
+            self.record_load(&skill, &gathered.loaded, force)
         } else {
             // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
             // is always given. Without tracking of the context, so is every skill.
-            (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.records.len()])
+            (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])
         };
         let shared_notes = self.expose(skill.address.clone(), toolbox);
         let Decision::Give(presence) = decision else {
-            return Ok(self.acknowledge(entry, decision, &record, requires).await);
+            return Ok(self.acknowledge(entry, decision, skill, requires).await);
         };
         let required = gathered.given(&given);
         let digest = skill.digest;
@@ -76,9 +69,7 @@ impl Session {
         let opened = opened.map_err(|error| self.kind_of(&error, &entry.manifest_file))?;
         let document = &opened.skill.document;
         if document.standing != Standing::Sound {
-            let mut errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
-            let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-            return Err(FaultKind::Broken { reason });
+            return Err(broken(document.diagnostics.iter()));
         }
         let is_for_people = document.manifest.disable_model_invocation && !self.is_invoked(entry.name());
         if document.name != *entry.name() || is_for_people {
@@ -106,53 +97,32 @@ impl Session {
         LoadedSkill { outline, soft_limit, location, ..skill }
     }
 
-    /// Returns the decision to acknowledge the skill, if its file's stamp alone proves that it is in the context unchanged.
-    fn unchanged(&self, entry: &Entry, force: bool) -> Option<(Decision, Arc<LoadRecord>)> {
-        let record = Arc::clone(self.state().loads.get(entry.name())?);
-        self.acknowledgement(&record, force)?;
-        let is_same = record.source == entry.source && record.locator == entry.locator;
-        // Reading the stamp may take a while on a slow disk, so the state is not locked during it.
-        if !is_same || !record.mark.as_ref()?.is_unchanged() {
-            return None;
-        }
-        let decision = self.acknowledgement(&record, force)?;
-        self.state().ledger.advance();
-        Some((decision, record))
-    }
-
-    fn acknowledgement(&self, record: &LoadRecord, force: bool) -> Option<Decision> {
-        let decision = self.state().ledger.decide(&record.name, &record.digest, force, self.options().reload);
-        matches!(decision, Decision::Acknowledge { .. }).then_some(decision)
-    }
-
-    /// Decides how to answer a load of the skill of `record`, opened just now, and records the given skills:
+    /// Decides how to answer a load of `skill`, opened just now, and records the given skills:
     /// it, and before it those of `first` that are not in the context. Returns the decision and which of
     /// `first` are given.
     fn record_load(
         &self,
-        record: &Arc<LoadRecord>,
-        first: &[Arc<LoadRecord>],
+        skill: &LoadedSkill,
+        first: &[RequiredSkill],
         force: bool,
     ) -> (Decision, Vec<bool>) {
         let reload = self.options().reload;
         let mut state = self.state();
         state.ledger.advance();
-        state.ledger.changed(&record.name, &record.digest);
-        let decision = state.ledger.decide(&record.name, &record.digest, force, reload);
+        state.ledger.changed(&skill.name, &skill.digest);
+        let decision = state.ledger.decide(&skill.name, &skill.digest, force, reload);
         let mut given = Vec::with_capacity(first.len());
         if let Decision::Give(_) = decision {
-            for required in first {
+            for RequiredSkill { skill: required, .. } in first {
                 let decided = state.ledger.decide(&required.name, &required.digest, false, reload);
                 let is_given = matches!(decided, Decision::Give(_));
                 if is_given {
                     state.ledger.loaded(&required.name, required.digest);
-                    state.loads.insert(required.name.clone(), Arc::clone(required));
                 }
                 given.push(is_given);
             }
-            state.ledger.loaded(&record.name, record.digest);
+            state.ledger.loaded(&skill.name, skill.digest);
         }
-        state.loads.insert(record.name.clone(), Arc::clone(record));
         (decision, given)
     }
 
@@ -161,7 +131,7 @@ impl Session {
         &self,
         entry: &FoundSkill,
         decision: Decision,
-        record: &LoadRecord,
+        skill: LoadedSkill,
         requires: &[String],
     ) -> LoadResult {
         let mut notes = required::missing(self, entry, requires);
@@ -170,7 +140,7 @@ impl Session {
             Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
-        let (version, available) = (record.version.clone(), record.available.clone());
+        let LoadedSkill { digest, version, available, .. } = skill;
         let answer = Answer::Acknowledged(Acknowledgement {
             is_bound,
             notes,
@@ -178,7 +148,7 @@ impl Session {
             available,
             ..Acknowledgement::new(entry.name().clone(), turn)
         });
-        LoadResult { answer, digest: record.digest, tokens: 0 }
+        LoadResult { answer, digest, tokens: 0 }
     }
 }
 

@@ -95,7 +95,7 @@ impl Session {
         let wording = worded(&library);
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
-            let options = binding_options(&library);
+            let options = BindingOptions::of(&library.resources().options);
             let prompt =
                 AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &options).await?;
             for (name, digest) in prompt.bound {
@@ -147,7 +147,7 @@ impl Session {
         }
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
-            let options = binding_options(&self.library);
+            let options = BindingOptions::of(self.options());
             let prompt = AgentPrompt::load_within(self.registry(), agent, &self.ceilings, &options).await?;
             self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
@@ -244,11 +244,6 @@ fn worded(library: &Library) -> Wording {
         run_script: resources.runner.is_some().then(|| options.names.run_script.clone()),
         ..options.wording()
     }
-}
-
-/// Returns the options for the prompts of the library's agents.
-fn binding_options(library: &Library) -> BindingOptions {
-    BindingOptions::of(&library.resources().options)
 }
 
 /// Returns an id that is unique by the clock, the process number and a counter.

@@ -5,6 +5,7 @@ use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::ledger::Reload;
 
 use crate::tool::{ArgumentNames, ToolNames};
+use crate::words::words;
 
 /// The default limit of names that a schema lists.
 pub const ENUM_LIMIT: usize = 100;
@@ -15,27 +16,9 @@ pub const SOFT_LIMIT_TOKENS: usize = 8_000;
 /// The default limit of tokens of skills that are loaded because another one requires them.
 pub const REQUIRED_TOKENS: usize = 8_000;
 
-/// Makes an enum whose values go by words on every surface.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$of:meta])* $value:ident $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$of])* $value,)+ }
-
-        impl $name {
-            /// Every choice.
-            pub const ALL: [Self; [$(Self::$value),+].len()] = [$(Self::$value),+];
-
-            /// Returns the word used on every surface.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$value => $word,)+ }
-            }
-        }
-    };
-}
-
 words! {
     /// Decides whether the skills that a loaded one requires are loaded with it.
+    #[derive(Default)]
     Requires {
         /// The answer names those that are not active; the default.
         #[default]
@@ -47,6 +30,7 @@ words! {
 
 words! {
     /// Decides whether a session tracks the skills in its model's context.
+    #[derive(Default)]
     Account {
         /// It does; the default.
         #[default]
@@ -58,6 +42,7 @@ words! {
 
 words! {
     /// When a session's catalog follows the library.
+    #[derive(Default)]
     Refresh {
         /// At a compaction, when the prompt is rewritten anyway, and on request; the default.
         #[default]
@@ -71,6 +56,7 @@ words! {
 
 words! {
     /// The effect of unloading a skill on the transcript.
+    #[derive(Default)]
     Unload {
         /// Its instructions stay until the next compaction; the default.
         #[default]
@@ -82,6 +68,7 @@ words! {
 
 words! {
     /// The answer to an agent that requests a skill outside its scope.
+    #[derive(Default)]
     DenyStyle {
         /// As if the skill did not exist; the default.
         #[default]
@@ -93,6 +80,7 @@ words! {
 
 words! {
     /// The way in which models see the tools of skills.
+    #[derive(Default)]
     ToolExposure {
         /// One tool calls all of them, and loading a skill describes its tools: the list of tools never
         /// changes; the default.
@@ -107,6 +95,7 @@ words! {
 
 words! {
     /// The effect of `allowed-tools` of active skills.
+    #[derive(Default)]
     ToolCeiling {
         /// They are handed to the host, and nothing more; the default.
         #[default]

@@ -40,18 +40,13 @@ impl Session {
                 self.state().ledger.removed(&name);
                 continue;
             };
-            let remembered = self.state().loads.get(&name).cloned();
-            let is_same = remembered.as_ref().is_some_and(|known| known.source == entry.source);
-            let mark = remembered.and_then(|known| known.mark.clone());
-            if is_same && mark.is_some_and(|mark| mark.is_unchanged()) {
-                continue;
-            }
             match self.open_skill(entry).await {
                 Ok(opened) => {
                     let digest = Digest::of(self.instructions(&opened).as_bytes());
                     let mut state = self.state();
                     state.ledger.changed(&name, &digest);
-                    state.on_disk.insert(name, digest);
+                    let is_told = state.on_disk.get(&name) == Some(&(digest, true));
+                    state.on_disk.insert(name, (digest, is_told));
                 }
                 Err(_) => self.state().ledger.removed(&name),
             }
@@ -69,8 +64,8 @@ impl Session {
             .collect();
         let mut edited = Vec::new();
         for name in stale {
-            let Some(digest) = state.on_disk.get(&name).copied() else { continue };
-            if state.told.insert(name.clone(), digest) != Some(digest) {
+            if let Some((_, is_told @ false)) = state.on_disk.get_mut(&name) {
+                *is_told = true;
                 edited.push(name.to_string());
             }
         }

@@ -1,14 +1,12 @@
 //! The skills that a loaded one requires: named to the model, or loaded with it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::{SkillName, Toolbox};
 
 use super::open::Session;
 use super::options::Requires;
-use super::state::LoadRecord;
 use crate::future::BoxFuture;
 use crate::registry::{self, Entry, Snapshot};
 use crate::tool::quoted;
@@ -39,9 +37,8 @@ pub(super) struct RequiredSkill {
 /// The skills that a loaded one requires, opened but not given yet.
 #[derive(Default)]
 pub(super) struct GatheredSkills {
-    /// The record of each, in the order in which they are given.
-    pub(super) records: Vec<Arc<LoadRecord>>,
-    loaded: Vec<RequiredSkill>,
+    /// In the order in which they are given.
+    pub(super) loaded: Vec<RequiredSkill>,
     /// Skills that are left to the model to load.
     pending: Vec<String>,
     notes: Vec<String>,
@@ -67,9 +64,7 @@ pub(super) fn missing(session: &Session, entry: &Entry, ids: &[String]) -> Vec<S
         return Vec::new();
     }
     let snapshot = session.registry().snapshot();
-    let found = ids.iter().filter_map(|id| session.visible(&snapshot, id)).map(Entry::name);
-    let pending = found.filter(|name| *name != entry.name() && !session.is_active(name));
-    notes(&pending.map(SkillName::to_string).collect::<Vec<_>>(), Vec::new())
+    notes(&named(session, &snapshot, entry, ids).pending, Vec::new())
 }
 
 /// Returns the sentence about the skills `pending` and then `others`, no more than are worth reading.
@@ -206,9 +201,7 @@ impl Walk<'_> {
             return;
         };
         self.room = rest;
-        let record = LoadRecord::of(entry, &skill, opened.mark.clone());
         let (skill, toolbox, notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
-        self.gathered.records.push(Arc::new(record));
         self.gathered.loaded.push(RequiredSkill { skill, toolbox, notes });
     }
 }

@@ -11,14 +11,10 @@ use super::options::{Account, ToolExposure};
 use crate::handler::HostHandler;
 use crate::registry::{Entry, Snapshot};
 use crate::runner::{ScriptCall, SkillCaller, ToolRun, Trust};
-use crate::tool::{EventDetails, ToolReply, quoted};
+use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted};
 
-/// The tool that calls the tools of skills.
-const CALL: &str = "call_skill_tool";
 /// The tool that runs scripts of skills.
 const RUN: &str = "run_skill_script";
-/// The tool that searches skills.
-const SEARCH: &str = "search_skills";
 
 impl Session {
     /// Returns `true` if models may call the tools of skills; it is the same for the whole session.
@@ -40,9 +36,9 @@ impl Session {
             "unload_skill" => {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
-            CALL => self.offers_skill_tools(),
+            "call_skill_tool" => self.offers_skill_tools(),
             RUN => self.library().runner().is_some(),
-            SEARCH => self.library().searcher().is_some(),
+            "search_skills" => self.library().searcher().is_some(),
             _ => true,
         }
     }
@@ -215,28 +211,24 @@ impl Session {
         asked: &str,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> ToolReply {
-        let entry = match self.find(asked).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(self, CALL, asked),
-        };
-        let details = EventDetails { skill_tool: Some(quoted(tool)), ..details_of(&entry) };
+    ) -> CallResult {
+        let entry = self.find(asked).await?;
+        let details = EventDetails { skill_tool: Some(quoted(tool)), ..EventDetails::of(&entry) };
         let address = self.address(&entry);
-        let Some(toolbox) = self.loaded_tools(&entry, &address).await else {
-            let kind = FaultKind::NotLoaded { tool: quoted(tool) };
-            return ToolReply { answer: self.fault(CALL, Some(asked), kind), details };
+        let ran = match self.loaded_tools(&entry, &address).await {
+            None => Err(FaultKind::NotLoaded { tool: quoted(tool) }),
+            Some(toolbox) => match toolbox.get(tool) {
+                None => {
+                    let tools = toolbox.names().map(str::to_owned).collect();
+                    Err(FaultKind::NoSkillTool { tool: quoted(tool), tools })
+                }
+                Some(_) if !self.is_below_ceiling(tool) => {
+                    Err(FaultKind::NotApproved { tool: quoted(tool), why: RunRefusal::Ceiling })
+                }
+                Some(found) => self.run_tool(&entry, &address, found, arguments).await,
+            },
         };
-        let Some(found) = toolbox.get(tool) else {
-            let tools = toolbox.names().map(str::to_owned).collect();
-            let kind = FaultKind::NoSkillTool { tool: quoted(tool), tools };
-            return ToolReply { answer: self.fault(CALL, Some(asked), kind), details };
-        };
-        if !self.is_below_ceiling(tool) {
-            let kind = FaultKind::NotApproved { tool: quoted(tool), why: RunRefusal::Ceiling };
-            return self.ran(CALL, asked, Err(kind), details);
-        }
-        let ran = self.run_tool(&entry, &address, found, arguments).await;
-        self.ran(CALL, asked, ran, details)
+        replied(asked, ran, details)
     }
 
     /// Runs a tool with the handler of the host, or with the runner.
@@ -278,52 +270,32 @@ impl Session {
     }
 
     /// Runs a script of the skill `asked`.
-    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> ToolReply {
-        let entry = match self.find(asked).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(self, RUN, asked),
-        };
-        let details = EventDetails { file: Some(quoted(&call.path)), ..details_of(&entry) };
+    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> CallResult {
+        let entry = self.find(asked).await?;
+        let tool = quoted(&call.path);
+        let details = EventDetails { file: Some(tool.clone()), ..EventDetails::of(&entry) };
         let address = self.address(&entry);
-        if self.loaded_tools(&entry, &address).await.is_none() {
-            let kind = FaultKind::NotLoaded { tool: quoted(&call.path) };
-            return ToolReply { answer: self.fault(RUN, Some(asked), kind), details };
-        }
-        if !self.is_below_ceiling(RUN) {
-            let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: RunRefusal::Ceiling };
-            return self.ran(RUN, asked, Err(kind), details);
-        }
-        let ran = match &self.library().resources().runner {
-            Some(runner) => runner.run_script(self.caller(&entry, &address), call).await,
-            None => Err(FaultKind::NoHandler { tool: quoted(&call.path) }),
+        let ran = if self.loaded_tools(&entry, &address).await.is_none() {
+            Err(FaultKind::NotLoaded { tool })
+        } else if !self.is_below_ceiling(RUN) {
+            Err(FaultKind::NotApproved { tool, why: RunRefusal::Ceiling })
+        } else {
+            match &self.library().resources().runner {
+                Some(runner) => runner.run_script(self.caller(&entry, &address), call).await,
+                None => Err(FaultKind::NoHandler { tool }),
+            }
         };
-        self.ran(RUN, asked, ran, details)
-    }
-
-    fn ran(
-        &self,
-        tool: &str,
-        asked: &str,
-        ran: Result<ToolRun, FaultKind>,
-        mut details: EventDetails,
-    ) -> ToolReply {
-        match ran {
-            Ok(ToolRun { result, sandbox, exit_code, digest }) => {
-                (details.sandbox, details.exit_code, details.digest) = (sandbox, exit_code, digest);
-                ToolReply { answer: Answer::Tool(Box::new(result)), details }
-            }
-            Err(kind) => {
-                details.is_denied = matches!(kind, FaultKind::NotApproved { .. });
-                ToolReply { answer: self.fault(tool, Some(asked), kind), details }
-            }
-        }
+        replied(asked, ran, details)
     }
 }
 
-fn details_of(entry: &FoundSkill) -> EventDetails {
-    EventDetails {
-        skill: Some(entry.name().to_string()),
-        source: Some(entry.source.clone()),
-        ..EventDetails::default()
+/// Returns the reply to a call for the skill `asked` that came to `ran`.
+fn replied(asked: &str, ran: Result<ToolRun, FaultKind>, mut details: EventDetails) -> CallResult {
+    match ran {
+        Ok(ToolRun { result, sandbox, exit_code, digest }) => {
+            (details.sandbox, details.exit_code, details.digest) = (sandbox, exit_code, digest);
+            Ok(ToolReply { answer: Answer::Tool(Box::new(result)), details })
+        }
+        Err(kind) => Err(CallFailure::of(asked, kind, details)),
     }
 }

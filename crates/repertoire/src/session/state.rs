@@ -3,15 +3,12 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use repertoire_model::answer::{AvailableFiles, LoadedSkill};
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
 use super::exposed_tools::ExposedTools;
-use crate::provider::{Locator, Mark};
-use crate::registry::{Entry, Snapshot};
+use crate::registry::Snapshot;
 use crate::task::{Task, TaskRanking};
-use crate::tool::Definition;
 
 /// The most tasks whose rankings a session remembers.
 pub const REMEMBERED_TASKS: usize = 16;
@@ -22,18 +19,12 @@ pub(super) struct State {
     pub(super) pinned: Arc<Snapshot>,
     /// The catalog, once it was requested.
     pub(super) text: Option<Arc<str>>,
-    /// The definitions of the tools, once they were requested.
-    pub(super) definitions: Option<Arc<[Definition]>>,
     /// The snapshot that was last announced to the model, in the catalog or in a note.
     pub(super) announced: Arc<Snapshot>,
     /// Records which skills are in the context.
     pub(super) ledger: Ledger,
-    /// The record of each skill that was opened to be given.
-    pub(super) loads: HashMap<SkillName, Arc<LoadRecord>>,
-    /// The digests that skills in the context were last seen to have on disk.
-    pub(super) on_disk: HashMap<SkillName, Digest>,
-    /// Those of them that the model was notified of.
-    pub(super) told: HashMap<SkillName, Digest>,
+    /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
+    pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
     /// The skills that a person invoked.
@@ -57,11 +48,8 @@ impl State {
             announced: Arc::clone(&snapshot),
             pinned: snapshot,
             text: None,
-            definitions: None,
             ledger,
-            loads: HashMap::new(),
             on_disk: HashMap::new(),
-            told: HashMap::new(),
             prompt: None,
             invoked: BTreeSet::new(),
             task: None,
@@ -108,7 +96,6 @@ impl State {
             self.pinned = Arc::clone(snapshot);
             self.text = None;
             self.ranking = None;
-            self.definitions = None;
             self.exposed.tidy();
             self.prompt = None;
         }
@@ -119,40 +106,5 @@ impl State {
     pub(super) fn announce(&mut self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
         let is_newer = snapshot.number() > self.announced.number();
         is_newer.then(|| std::mem::replace(&mut self.announced, Arc::clone(snapshot)))
-    }
-}
-
-/// The record of a skill that was opened to be given.
-#[derive(Debug, Clone)]
-pub(crate) struct LoadRecord {
-    /// Its name.
-    pub(crate) name: SkillName,
-    /// The source it came from.
-    pub(crate) source: Arc<str>,
-    /// The provider's handle for it.
-    pub(crate) locator: Locator,
-    /// A check whether its `SKILL.md` is unchanged, if there is a cheap one.
-    pub(crate) mark: Option<Mark>,
-    /// The digest of its instructions.
-    pub(crate) digest: Digest,
-    /// Its version.
-    pub(crate) version: Option<String>,
-    /// The files it is reported to have.
-    pub(crate) available: AvailableFiles,
-}
-
-impl LoadRecord {
-    /// Returns the record of `skill`, which is `entry` as it was opened with `mark`.
-    pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
-        let LoadedSkill { digest, version, available, .. } = skill;
-        Self {
-            name: entry.name().clone(),
-            source: Arc::clone(&entry.source),
-            locator: entry.locator.clone(),
-            mark,
-            digest: *digest,
-            version: version.clone(),
-            available: available.clone(),
-        }
     }
 }

@@ -49,13 +49,21 @@ impl<'a> Arguments<'a> {
         given.find(|(_, value)| !value.is_null())
     }
 
-    /// Returns the text of `parameter`, if it is given.
-    pub(super) fn text(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
+    /// Returns the text of `parameter`, of any length, if it is given.
+    pub(super) fn input(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
         match self.find(parameter) {
             None => Ok(None),
-            Some((_, Value::String(text))) if text.len() <= MAX_TEXT_BYTES => Ok(Some(text)),
-            Some((name, Value::String(_))) => Err(bad(name, "a shorter text")),
+            Some((_, Value::String(text))) => Ok(Some(text)),
             Some((name, _)) => Err(bad(name, "a string")),
+        }
+    }
+
+    /// Returns the text of `parameter`, if it is given.
+    pub(super) fn text(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
+        let text = self.input(parameter)?;
+        match text.filter(|text| text.len() > MAX_TEXT_BYTES).and(self.find(parameter)) {
+            Some((name, _)) => Err(bad(name, "a shorter text")),
+            None => Ok(text),
         }
     }
 
@@ -66,20 +74,12 @@ impl<'a> Arguments<'a> {
 
     /// Returns the name of a skill, which may be of any length: no skill has it then.
     pub(super) fn skill(&self, parameter: &Parameter<'_>) -> Result<&'a str, FaultKind> {
-        match self.find(parameter) {
-            None => Err(FaultKind::MissingArgument { name: parameter.name.to_owned() }),
-            Some((_, Value::String(text))) => Ok(text),
-            Some((name, _)) => Err(bad(name, "a string")),
-        }
+        self.input(parameter)?.ok_or_else(|| FaultKind::MissingArgument { name: parameter.name.to_owned() })
     }
 
     /// Returns the search query, if it is given. It may be of any length; only its start is used.
     pub(super) fn query(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
-        match self.find(parameter) {
-            None => Ok(None),
-            Some((_, Value::String(query))) => Ok(Some(text::start(query, MAX_QUERY_BYTES))),
-            Some((name, _)) => Err(bad(name, "a string")),
-        }
+        Ok(self.input(parameter)?.map(|query| text::start(query, MAX_QUERY_BYTES)))
     }
 
     /// Returns the number `parameter`, at least 1, if it is given.
@@ -108,12 +108,7 @@ impl<'a> Arguments<'a> {
     /// Returns the object `parameter`, or the text of one, as some models write it; empty if it is not given.
     pub(super) fn object(&self, parameter: &Parameter<'_>) -> Result<Map<String, Value>, FaultKind> {
         let Some((name, value)) = self.find(parameter) else { return Ok(Map::new()) };
-        match value {
-            Value::Object(object) => Ok(object.clone()),
-            Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
-            Value::String(text) => serde_json::from_str(text).map_err(|_| bad(name, "a JSON object")),
-            _ => Err(bad(name, "a JSON object")),
-        }
+        object_of(value).ok_or_else(|| bad(name, "a JSON object"))
     }
 
     /// Returns the texts of the list `parameter`, none if it is not given.
@@ -127,15 +122,6 @@ impl<'a> Arguments<'a> {
         let texts = value.as_array().filter(|values| values.len() <= MAX_TEXTS);
         let texts = texts.and_then(|values| values.iter().map(text).collect());
         texts.ok_or_else(|| bad(name, "a list of strings"))
-    }
-
-    /// Returns the text `parameter` of any length, if it is given.
-    pub(super) fn input(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
-        match self.find(parameter) {
-            None => Ok(None),
-            Some((_, Value::String(text))) => Ok(Some(text)),
-            Some((name, _)) => Err(bad(name, "a string")),
-        }
     }
 
     /// Returns whether `parameter` is given.
@@ -163,6 +149,17 @@ impl<'a> Arguments<'a> {
                 takes: parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
             }),
         }
+    }
+}
+
+/// Returns the object `value`, or the text of one, as some models and hosts write it; nothing at all is an empty object.
+pub(crate) fn object_of(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::Null => Some(Map::new()),
+        Value::String(text) if text.trim().is_empty() => Some(Map::new()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
     }
 }
 

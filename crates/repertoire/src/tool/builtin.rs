@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::definition::{Definition, text};
-use super::names::ToolNames;
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::{Session, SessionOptions};
@@ -22,21 +21,20 @@ pub(crate) struct DefinitionContext<'a> {
 pub(crate) struct Builtin {
     /// Its default name, which is always understood.
     pub(crate) canonical: &'static str,
-    /// Returns the name that the host configured.
-    pub(crate) name: fn(&ToolNames) -> &str,
     /// The kind of the events of its calls.
     pub(crate) kind: EventKind,
     /// Returns its description and the schema of its arguments.
     pub(super) define: fn(&DefinitionContext<'_>) -> (String, Value),
     /// Answers a call.
-    pub(super) call: for<'a> fn(&'a Session, Arguments<'a>) -> BoxFuture<'a, ToolReply>,
+    pub(super) call: for<'a> fn(&'a Session, Arguments<'a>) -> BoxFuture<'a, CallResult>,
 }
 
 impl Builtin {
     /// Returns its definition.
     pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
         let (description, input_schema) = (self.define)(context);
-        Definition { name: (self.name)(&context.options.names).to_owned(), description, input_schema }
+        let name = context.options.names.configured(self.canonical).to_owned();
+        Definition { name, description, input_schema }
     }
 
     /// Answers a call with `arguments`.
@@ -44,7 +42,7 @@ impl Builtin {
         &self,
         session: &'a Session,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, ToolReply> {
+    ) -> BoxFuture<'a, CallResult> {
         let aliases = session.options().argument_aliases;
         (self.call)(session, Arguments::new(arguments, aliases))
     }

@@ -6,7 +6,7 @@ use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -15,13 +15,8 @@ const TOOL_NAME: Parameter<'static> = Parameter { name: "tool", aliases: &["tool
 const ARGUMENTS: Parameter<'static> =
     Parameter { name: "arguments", aliases: &["args", "parameters", "input"] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "call_skill_tool",
-    name: |names| &names.call,
-    kind: EventKind::SkillToolCalled,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "call_skill_tool", kind: EventKind::SkillToolCalled, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let skill = context.options.arguments.skill.as_str();
@@ -36,16 +31,11 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[skill, TOOL_NAME.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
-        let asked = arguments.only(&[skill, TOOL_NAME, ARGUMENTS]).and_then(|()| {
-            let tool = arguments.required_text(&TOOL_NAME)?;
-            Ok((arguments.skill(&skill)?, tool, arguments.object(&ARGUMENTS)?))
-        });
-        match asked {
-            Ok((skill, tool, arguments)) => session.call_skill_tool(skill, tool, &arguments).await,
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
+        arguments.only(&[skill, TOOL_NAME, ARGUMENTS])?;
+        let tool = arguments.required_text(&TOOL_NAME)?;
+        session.call_skill_tool(arguments.skill(&skill)?, tool, &arguments.object(&ARGUMENTS)?).await
     })
 }

@@ -1,7 +1,5 @@
 //! Tools of the host.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
 
 use super::reply::ToolReply;
@@ -58,22 +56,4 @@ pub struct ToolCall<'a> {
     pub agent: Option<&'a Agent>,
     /// The skills of the library.
     pub registry: &'a Registry,
-}
-
-impl<T: Tool + ?Sized> Tool for Arc<T> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn description(&self) -> String {
-        (**self).description()
-    }
-
-    fn input_schema(&self) -> Value {
-        (**self).input_schema()
-    }
-
-    fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolReply> {
-        (**self).call(call)
-    }
 }

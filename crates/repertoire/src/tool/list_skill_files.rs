@@ -8,7 +8,7 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::{DIRECTORY_ALIASES, SKILL_ALIASES};
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::Entry;
@@ -19,13 +19,8 @@ const MAX_LISTED: usize = 500;
 
 const DIRECTORY: Parameter<'static> = Parameter { name: "directory", aliases: DIRECTORY_ALIASES };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "list_skill_files",
-    name: |names| &names.list_files,
-    kind: EventKind::FilesListed,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "list_skill_files", kind: EventKind::FilesListed, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let skill = context.options.arguments.skill.as_str();
@@ -36,30 +31,17 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     ("List the files of a skill, recursively.".to_owned(), object(properties, &[skill]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
-        let asked = arguments.only(&[skill, DIRECTORY]).and_then(|()| arguments.skill(&skill));
-        let directory = arguments.text(&DIRECTORY);
-        let (asked, directory) = match asked.and_then(|asked| Ok((asked, directory?))) {
-            Ok(asked) => asked,
-            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
-        };
-        let entry = match session.find(asked).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(session, TOOL.canonical, asked),
-        };
-        let details = EventDetails {
-            skill: Some(entry.name().to_string()),
-            file: directory.map(quoted),
-            source: Some(entry.source.clone()),
-            ..EventDetails::default()
-        };
-        let answer = match list(session, &entry, directory).await {
-            Ok(list) => Answer::Files(list),
-            Err(kind) => session.fault(TOOL.canonical, Some(asked), kind),
-        };
-        ToolReply { answer, details }
+        arguments.only(&[skill, DIRECTORY])?;
+        let (asked, directory) = (arguments.skill(&skill)?, arguments.text(&DIRECTORY)?);
+        let entry = session.find(asked).await?;
+        let details = EventDetails { file: directory.map(quoted), ..EventDetails::of(&entry) };
+        match list(session, &entry, directory).await {
+            Ok(list) => Ok(ToolReply { answer: Answer::Files(list), details }),
+            Err(kind) => Err(CallFailure::of(asked, kind, details)),
+        }
     })
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Snapshot};
@@ -25,25 +25,19 @@ const LEAST_SHARE: f32 = 0.5;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "list_skills",
-    name: |names| &names.list,
-    kind: EventKind::SkillsListed,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "list_skills", kind: EventKind::SkillsListed, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let query = text("Only skills with this in their name, tags or description, or that are about it");
     ("List the available skills with their descriptions.".to_owned(), object(vec![("query", query)], &[]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        match arguments.only(&[QUERY]).and_then(|()| arguments.query(&QUERY)) {
-            Ok(query) => list(session, query.map(str::trim).filter(|query| !query.is_empty())).await.into(),
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
+        arguments.only(&[QUERY])?;
+        let query = arguments.query(&QUERY)?.map(str::trim).filter(|query| !query.is_empty());
+        Ok(list(session, query).await.into())
     })
 }
 

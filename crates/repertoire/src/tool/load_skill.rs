@@ -9,7 +9,7 @@ use super::builtin::{Builtin, DefinitionContext, skill_name};
 use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
 use super::read_skill_file;
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Resources};
@@ -24,13 +24,8 @@ const BUCKETS: [(FileKind, Parameter<'static>); 3] = [
     (FileKind::Asset, Parameter { name: "asset", aliases: &[] }),
 ];
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "load_skill",
-    name: |names| &names.load,
-    kind: EventKind::SkillLoaded,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "load_skill", kind: EventKind::SkillLoaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.arguments.name.as_str();
@@ -57,21 +52,14 @@ struct LoadArguments<'a> {
     force: bool,
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let asked = match parse(session, arguments) {
             Ok(asked) => asked,
-            Err(kind) => return misused(session, arguments, kind).await.into(),
+            Err(kind) => return Ok(misused(session, arguments, kind).await.into()),
         };
-        let entry = match session.find(asked.skill).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
-        };
-        let mut details = EventDetails {
-            skill: Some(entry.name().to_string()),
-            source: Some(entry.source.clone()),
-            ..EventDetails::default()
-        };
+        let entry = session.find(asked.skill).await?;
+        let mut details = EventDetails::of(&entry);
         let answer = match asked.file {
             Some((kind, file)) => bucket(session, &entry, kind, file, &mut details).await,
             None => session.load(&entry, asked.force).await.map(|loaded| {
@@ -87,7 +75,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Too
                 with_files(fault, session.registry().resources(&entry).await.unwrap_or_default())
             }
         };
-        ToolReply { answer, details }
+        Ok(ToolReply { answer, details })
     })
 }
 

@@ -19,11 +19,13 @@ mod search_skills;
 mod call_skill_tool;
 mod run_skill_script;
 
+pub(crate) use arguments::object_of;
 pub use arguments::quoted;
 pub(crate) use builtin::{Builtin, DefinitionContext};
 pub use custom::{Tool, ToolCall};
 pub use definition::Definition;
 pub use names::{ArgumentNames, ToolNames};
-pub(crate) use names::{SKILL_ALIASES, is_reserved, reserved_names};
+pub(crate) use names::{SKILL_ALIASES, reserved_names};
+pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
 pub(crate) use table::BUILTINS;

@@ -1,26 +1,15 @@
 //! Names of built-in tools and their arguments.
 
-/// Names that are reserved independently of the names of the built-in tools.
-const RESERVED: &[&str] = &[
-    "load_skill",
-    "unload_skill",
-    "read_skill_file",
-    "list_skill_files",
-    "list_skills",
-    "search_skills",
-    "propose_skill_update",
-    "call_skill_tool",
-    "run_skill_script",
-];
+use std::collections::BTreeSet;
 
-/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`.
-pub(crate) fn reserved_names(names: &ToolNames) -> impl Iterator<Item = &str> {
-    RESERVED.iter().copied().chain(names.all())
-}
+/// The name of a tool that is planned.
+const PLANNED: &str = "propose_skill_update";
 
-/// Returns whether `name` is one of [`reserved_names`].
-pub(crate) fn is_reserved(name: &str, names: &ToolNames) -> bool {
-    reserved_names(names).any(|reserved| reserved == name)
+/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these, the usual
+/// ones and [`PLANNED`].
+pub(crate) fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
+    let usual = ToolNames::default();
+    usual.all().into_iter().chain(names.all()).chain([PLANNED]).map(str::to_owned).collect()
 }
 
 /// The names of the tools.
@@ -60,10 +49,10 @@ impl Default for ToolNames {
 }
 
 impl ToolNames {
-    /// Returns the configured name of the built-in tool whose default name is `canonical`.
-    pub(crate) fn configured(&self, canonical: &str) -> Option<&str> {
-        let index = Self::default().all().iter().position(|name| *name == canonical)?;
-        Some(self.all()[index])
+    /// Returns the configured name of the built-in tool whose default name is `canonical`; another tool is called what it is called.
+    pub(crate) fn configured<'a>(&'a self, canonical: &'a str) -> &'a str {
+        let index = Self::default().all().iter().position(|name| *name == canonical);
+        index.map_or(canonical, |index| self.all()[index])
     }
 
     /// Returns all names, in a fixed order.

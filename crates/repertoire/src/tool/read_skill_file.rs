@@ -10,7 +10,7 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text as text_schema};
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::provider::FileContent;
@@ -22,13 +22,8 @@ use crate::{Error, ErrorKind};
 /// The most similar names that the answer to an unknown file lists.
 const MAX_NEAR: usize = 5;
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "read_skill_file",
-    name: |names| &names.read_file,
-    kind: EventKind::FileRead,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "read_skill_file", kind: EventKind::FileRead, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let names = &context.options.arguments;
@@ -50,31 +45,19 @@ struct ReadArguments<'a> {
     lines: LineRange,
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
-        let asked = match parse(session, arguments) {
-            Ok(asked) => asked,
-            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
-        };
-        let entry = match session.find(asked.skill).await {
-            Ok(entry) => entry,
-            Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
-        };
-        let mut details = EventDetails {
-            skill: Some(entry.name().to_string()),
-            file: Some(quoted(asked.path)),
-            source: Some(entry.source.clone()),
-            ..EventDetails::default()
-        };
-        let answer = match read(session, &entry, asked.path, asked.lines).await {
+        let asked = parse(session, arguments)?;
+        let entry = session.find(asked.skill).await?;
+        let mut details = EventDetails { file: Some(quoted(asked.path)), ..EventDetails::of(&entry) };
+        match read(session, &entry, asked.path, asked.lines).await {
             Ok(file) => {
                 details.tokens = session.price(&file.text);
                 details.digest = Some(Digest::of(file.text.as_bytes()));
-                Answer::File(file)
+                Ok(ToolReply { answer: Answer::File(file), details })
             }
-            Err(kind) => session.fault(TOOL.canonical, Some(asked.skill), kind),
-        };
-        ToolReply { answer, details }
+            Err(kind) => Err(CallFailure::of(asked.skill, kind, details)),
+        }
     })
 }
 

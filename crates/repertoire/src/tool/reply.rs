@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use repertoire_model::Digest;
-use repertoire_model::answer::Answer;
+use repertoire_model::answer::{Answer, FaultKind};
+
+use crate::registry::Entry;
 
 /// The result of a tool: an answer for the model, and details for the event of the call.
 ///
@@ -57,6 +59,38 @@ pub struct EventDetails {
     pub exit_code: Option<i32>,
     /// The skill exists but is outside the agent's scope.
     pub is_denied: bool,
+}
+
+impl EventDetails {
+    /// Returns the details of a call about `entry`.
+    pub(crate) fn of(entry: &Entry) -> Self {
+        let (skill, source) = (Some(entry.name().to_string()), Some(Arc::clone(&entry.source)));
+        Self { skill, source, ..Self::default() }
+    }
+}
+
+/// The result of a call of a built-in tool, of which a failure becomes an answer too.
+pub(crate) type CallResult = Result<ToolReply, CallFailure>;
+
+/// The reason why a call failed, and details for its event.
+pub(crate) struct CallFailure {
+    pub(crate) kind: FaultKind,
+    /// The skill, as the model named it, unless the arguments were wrong already.
+    pub(crate) asked: Option<String>,
+    pub(crate) details: Box<EventDetails>,
+}
+
+impl CallFailure {
+    /// Returns the failure of a call for the skill that the model calls `asked`.
+    pub(crate) fn of(asked: &str, kind: FaultKind, details: EventDetails) -> Self {
+        Self { kind, asked: Some(asked.to_owned()), details: Box::new(details) }
+    }
+}
+
+impl From<FaultKind> for CallFailure {
+    fn from(kind: FaultKind) -> Self {
+        Self { kind, asked: None, details: Box::default() }
+    }
 }
 
 impl From<Answer> for ToolReply {

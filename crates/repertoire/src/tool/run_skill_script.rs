@@ -6,7 +6,7 @@ use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::{PATH_ALIASES, SKILL_ALIASES};
-use super::reply::ToolReply;
+use super::reply::CallResult;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::runner::ScriptCall;
@@ -15,13 +15,8 @@ use crate::session::Session;
 const ARGS: Parameter<'static> = Parameter { name: "args", aliases: &["arguments"] };
 const STDIN: Parameter<'static> = Parameter { name: "stdin", aliases: &["input"] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "run_skill_script",
-    name: |names| &names.run_script,
-    kind: EventKind::ScriptRun,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "run_skill_script", kind: EventKind::ScriptRun, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let names = &context.options.arguments;
@@ -36,22 +31,17 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let names = &session.options().arguments;
         let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
         let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
-        let asked = arguments.only(&[skill, path, ARGS, STDIN]).and_then(|()| {
-            let call = ScriptCall {
-                path: arguments.required_text(&path)?.to_owned(),
-                args: arguments.texts(&ARGS)?,
-                stdin: arguments.input(&STDIN)?.map(str::to_owned),
-            };
-            Ok((arguments.skill(&skill)?, call))
-        });
-        match asked {
-            Ok((skill, call)) => session.run_skill_script(skill, call).await,
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
+        arguments.only(&[skill, path, ARGS, STDIN])?;
+        let call = ScriptCall {
+            path: arguments.required_text(&path)?.to_owned(),
+            args: arguments.texts(&ARGS)?,
+            stdin: arguments.input(&STDIN)?.map(str::to_owned),
+        };
+        session.run_skill_script(arguments.skill(&skill)?, call).await
     })
 }

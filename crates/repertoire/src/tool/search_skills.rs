@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::searcher::SearchRequest;
@@ -21,13 +21,8 @@ const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 const LIMIT: Parameter<'static> = Parameter { name: "limit", aliases: &[] };
 const TAG: Parameter<'static> = Parameter { name: "tag", aliases: &[] };
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "search_skills",
-    name: |names| &names.search,
-    kind: EventKind::SkillsSearched,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "search_skills", kind: EventKind::SkillsSearched, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let limit = json!({
@@ -46,13 +41,8 @@ fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[QUERY.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
-    Box::pin(async move {
-        match request(&arguments) {
-            Ok(request) => search(session, request).await,
-            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
-        }
-    })
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
+    Box::pin(async move { Ok(search(session, request(&arguments)?).await) })
 }
 
 fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {

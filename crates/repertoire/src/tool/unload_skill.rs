@@ -8,18 +8,13 @@ use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext, skill_name};
 use super::definition::object;
 use super::names::SKILL_ALIASES;
-use super::reply::{EventDetails, ToolReply};
+use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::Session;
 
-pub(super) const TOOL: Builtin = Builtin {
-    canonical: "unload_skill",
-    name: |names| &names.unload,
-    kind: EventKind::SkillUnloaded,
-    define,
-    call,
-};
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "unload_skill", kind: EventKind::SkillUnloaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.arguments.name.as_str();
@@ -28,35 +23,20 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     (description.to_owned(), object(vec![(name, skill_name(context))], &[name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let parameter = Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES };
-        let asked = match arguments.only(&[parameter]).and_then(|()| arguments.skill(&parameter)) {
-            Ok(asked) => asked,
-            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
-        };
-        unload(session, asked).await
-    })
-}
-
-async fn unload(session: &Session, asked: &str) -> ToolReply {
-    // A skill that is in the context can be unloaded even if it is gone from the library.
-    if let Some(name) = SkillName::new(asked).filter(|name| session.unload(name)) {
-        let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
-        return ToolReply { answer: Answer::Unloaded(name), details };
-    }
-    match session.find(asked).await {
-        Ok(entry) => {
-            let name = entry.name().clone();
-            let details = EventDetails {
-                skill: Some(name.to_string()),
-                source: Some(entry.source.clone()),
-                ..EventDetails::default()
-            };
-            let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
-            let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
-            ToolReply { answer, details }
+        arguments.only(&[parameter])?;
+        let asked = arguments.skill(&parameter)?;
+        // A skill that is in the context can be unloaded even if it is gone from the library.
+        if let Some(name) = SkillName::new(asked).filter(|name| session.unload(name)) {
+            let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
+            return Ok(ToolReply { answer: Answer::Unloaded(name), details });
         }
-        Err(missed) => missed.answered(session, TOOL.canonical, asked),
-    }
+        let entry = session.find(asked).await?;
+        let name = entry.name().clone();
+        let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
+        let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
+        Ok(ToolReply { answer, details: EventDetails::of(&entry) })
+    })
 }

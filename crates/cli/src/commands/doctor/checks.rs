@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::Entry;
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Place, Presence, Tier};
 use repertoire_model::{Severity, State};
 use serde::Serialize;
 
@@ -15,7 +15,6 @@ use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
 use crate::ui::count;
 use crate::wire::{Context, Library};
-use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
@@ -135,9 +134,9 @@ impl Checks {
         outcome.ok()
     }
 
-    fn place(&mut self, context: &Context, library: &Library, place: &ConfiguredPlace) {
-        let path = context.shown(&place.path.display().to_string());
-        let (entries, label) = (library.snapshot.entries(), place.label.as_str());
+    fn place(&mut self, context: &Context, library: &Library, place: &Place) {
+        let path = context.shown(&place.root.path.display().to_string());
+        let (entries, label) = (library.snapshot.entries(), place.root.label.as_str());
         let message = match &place.presence {
             Presence::Found => {
                 let own = entries.iter().filter(|entry| *entry.source == *label).count();
@@ -154,26 +153,22 @@ impl Checks {
             Presence::Missing => format!("{path} is not there ({label})"),
             Presence::NotDirectory => format!("{path} is not a directory that can be read ({label})"),
         };
-        let (status, hint) = match place.origin {
-            PlaceOrigin::Given => (Status::Error, "give --root a directory that exists"),
-            PlaceOrigin::Configured | PlaceOrigin::Pack => {
-                (Status::Warn, "correct it in the configuration, or make it")
-            }
-            PlaceOrigin::Project | PlaceOrigin::User if place.presence == Presence::Missing => return,
-            PlaceOrigin::Project | PlaceOrigin::User => {
-                (Status::Warn, "make it a directory of skills, or remove it")
-            }
+        let (status, hint) = match place.root.tier {
+            Tier::Given => (Status::Error, "give --root a directory that exists"),
+            Tier::Configured | Tier::Pack => (Status::Warn, "correct it in the configuration, or make it"),
+            Tier::Project | Tier::User if place.presence == Presence::Missing => return,
+            Tier::Project | Tier::User => (Status::Warn, "make it a directory of skills, or remove it"),
         };
         self.add(status, "place", message, Some(hint));
     }
 
     /// Reports the usual places of projects and users that do not exist here.
     fn missing_places(&mut self, context: &Context, library: &Library) {
-        for reason in [PlaceOrigin::Project, PlaceOrigin::User] {
+        for reason in [Tier::Project, Tier::User] {
             let places = library.places.iter();
             let missing: Vec<String> = places
-                .filter(|place| place.origin == reason && place.presence == Presence::Missing)
-                .map(|place| context.shown(&place.path.display().to_string()))
+                .filter(|place| place.root.tier == reason && place.presence == Presence::Missing)
+                .map(|place| context.shown(&place.root.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {
                 self.ok("place", format!("not there: {}", missing.join(", ")));

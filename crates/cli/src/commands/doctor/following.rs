@@ -13,9 +13,9 @@ const READY: Duration = Duration::from_secs(60);
 impl Checks {
     /// Follows the library for a moment, and reports the method.
     pub(super) fn following(&mut self, context: &Context) {
-        let mode = context.settings.reload_mode.as_str();
+        let mode = context.settings.reload.mode.as_str();
         let registry = context.open_to_follow();
-        let watcher = match registry.watch(context.settings.reload()) {
+        let watcher = match registry.watch(context.settings.reload) {
             Ok(watcher) => watcher,
             Err(error) => {
                 let message = format!("the library cannot be followed: {error}");

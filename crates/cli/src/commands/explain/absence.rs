@@ -4,13 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::Lookup;
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Place, Presence};
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
 use crate::error::CliError;
 use crate::ui::{Style, Ui, count, escape};
-use repertoire::config::ConfiguredPlace;
 
 use crate::wire::{Context, Library};
 
@@ -71,18 +70,18 @@ impl Absence {
             Lookup::Found(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
-        let looked = |place: &ConfiguredPlace| SearchedPlace {
-            source: place.label.clone(),
-            path: place.path.display().to_string(),
+        let looked = |place: &Place| SearchedPlace {
+            source: place.root.label.clone(),
+            path: place.root.path.display().to_string(),
             exists: matches!(place.presence, Presence::Found | Presence::SameAs(_)),
-            skills: entries.iter().filter(|entry| *entry.source == *place.label).count(),
+            skills: entries.iter().filter(|entry| *entry.source == *place.root.label).count(),
         };
         let known = |path: &Path| entries.iter().any(|entry| Path::new(&*entry.path) == path);
         let near_misses = library
             .places
             .iter()
             .filter(|place| place.presence == Presence::Found)
-            .flat_map(|place| near_misses(&place.path, name))
+            .flat_map(|place| near_misses(&place.root.path, name))
             .filter(|miss| !known(Path::new(&miss.path)))
             .collect();
         Self { nearest, places: library.places.iter().map(looked).collect(), near_misses }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use repertoire::Entry;
-use repertoire::discovery::Presence;
+use repertoire::discovery::{Place, Presence};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, State, document};
 use serde::Serialize;
@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::commands::catalog;
 use crate::error::CliError;
 use crate::wire::{Context, Library};
-use repertoire::config::ConfiguredPlace;
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -50,12 +49,13 @@ impl Decisions {
     }
 
     fn place(&mut self, context: &Context, library: &Library, entry: &Entry) {
-        let place = library.places.iter().find(|place| place.label == *entry.source);
-        let because = place.map(|place| format!(", {}", place.origin.as_str())).unwrap_or_default();
+        let place = library.places.iter().find(|place| place.root.label == *entry.source);
+        let because = place.map(|place| format!(", {}", place.root.tier.as_str())).unwrap_or_default();
         self.add("found", format!("in {} by {}{because}", context.shown(&entry.path), entry.source));
-        let same = |place: &&ConfiguredPlace| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
+        let same =
+            |place: &&Place| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
         for place in library.places.iter().filter(same) {
-            let path = context.shown(&place.path.display().to_string());
+            let path = context.shown(&place.root.path.display().to_string());
             self.add("also", format!("{path} leads to the same directory"));
         }
         for route in &entry.also {
@@ -151,7 +151,7 @@ impl Decisions {
             self.add("catalog", "left out, because its author set disable-model-invocation");
             return Ok(());
         }
-        let options = context.settings.catalog_options();
+        let options = context.settings.session.catalog_options();
         let catalog = catalog::render(library, &options)?;
         let tier = catalog.report.tiers.iter().find(|skill| skill.name == entry.name().as_str());
         let shown = match tier.map(|skill| skill.tier) {

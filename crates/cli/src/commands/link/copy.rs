@@ -10,7 +10,7 @@ use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange};
 use super::paths;
 use crate::error::CliError;
 use crate::wire::{Context, Library};
-use repertoire::config::{ConfiguredPlace, PlaceOrigin};
+use repertoire::discovery::{Place, Root, Tier};
 
 /// Copies the files of `entry` to `path`, where nothing is yet, and returns the digest of what was written.
 ///
@@ -73,7 +73,7 @@ fn make_executable(_: &Path) -> io::Result<()> {
 /// The library that is nothing but the directory a copy lies in.
 fn around(context: &Context, path: &Path) -> Library {
     let parent = path.parent().unwrap_or(path);
-    let place = ConfiguredPlace::at("copies".to_owned(), parent.to_owned(), PlaceOrigin::Given);
+    let place = Place::of(Root { label: "copies".to_owned(), path: parent.to_owned(), tier: Tier::Given });
     context.inspect_places(vec![place], Vec::new(), context.settings.policy.clone())
 }
 

@@ -6,7 +6,7 @@
 //! neither.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use repertoire_model::validate::Reporter;
@@ -73,15 +73,9 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
     document
 }
 
-/// The texts of opened skills, within a limit of memory.
+/// The texts of opened skills, those opened last within a limit of memory.
 #[derive(Debug, Default)]
-pub(super) struct GoodTexts {
-    kept: HashMap<Locator, KeptText>,
-    /// The skills by the time of their last use.
-    order: BTreeMap<u64, Locator>,
-    bytes: usize,
-    uses: u64,
-}
+pub(super) struct GoodTexts(VecDeque<(Locator, GoodText)>);
 
 /// The text of a skill, from which its document can be parsed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,85 +88,27 @@ pub(super) struct GoodText {
     pub(super) stamp: Option<Stamp>,
 }
 
-#[derive(Debug)]
-struct KeptText {
-    text: GoodText,
-    used: u64,
-}
-
 impl GoodTexts {
-    /// Keeps `text`, read from `file_name` as it was at `stamp`; evicts the least recently used texts.
-    pub(super) fn keep(
-        &mut self,
-        locator: &Locator,
-        text: &str,
-        file_name: Cow<'static, str>,
-        stamp: Option<Stamp>,
-    ) {
-        if let Some(kept) = self.kept.get_mut(locator)
-            && *kept.text.text == *text
-            && kept.text.file_name == file_name
+    /// Keeps the text of the skill at `locator`, and forgets those opened longest ago if there is no room for them.
+    pub(super) fn keep(&mut self, locator: &Locator, text: GoodText) {
+        self.0.retain(|(known, _)| known != locator);
+        self.0.push_back((locator.clone(), text));
+        while self.0.iter().map(|(_, text)| text.text.len().max(LEAST_TEXT_BYTES)).sum::<usize>()
+            > MAX_TEXT_BYTES
         {
-            kept.text.stamp = stamp;
-            self.touch(locator);
-            return;
+            self.0.pop_front();
         }
-        self.forget(locator);
-        if weight(text) > MAX_TEXT_BYTES {
-            return;
-        }
-        self.bytes += weight(text);
-        while self.bytes > MAX_TEXT_BYTES
-            && let Some((_, oldest)) = self.order.first_key_value()
-        {
-            let oldest = oldest.clone();
-            // The text that is added is not in the order yet.
-            self.forget(&oldest);
-        }
-        self.uses += 1;
-        let text = GoodText { text: text.into(), file_name, stamp };
-        self.order.insert(self.uses, locator.clone());
-        self.kept.insert(locator.clone(), KeptText { text, used: self.uses });
     }
 
     /// Returns the text kept for the skill at `locator`.
-    pub(super) fn find(&mut self, locator: &Locator) -> Option<GoodText> {
-        let text = self.kept.get(locator)?.text.clone();
-        self.touch(locator);
-        Some(text)
-    }
-
-    /// Forgets the skill at `locator`.
-    pub(super) fn forget(&mut self, locator: &Locator) {
-        if let Some(kept) = self.kept.remove(locator) {
-            self.order.remove(&kept.used);
-            self.bytes -= weight(&kept.text.text);
-        }
+    pub(super) fn find(&self, locator: &Locator) -> Option<GoodText> {
+        self.0.iter().find(|(known, _)| known == locator).map(|(_, text)| text.clone())
     }
 
     /// Forgets the skills that `is_current` rejects by their locator and the stamp of the file that was read.
     pub(super) fn retain(&mut self, is_current: impl Fn(&Locator, Option<Stamp>) -> bool) {
-        let outdated: Vec<Locator> = self
-            .kept
-            .iter()
-            .filter(|(locator, kept)| !is_current(locator, kept.text.stamp))
-            .map(|(locator, _)| locator.clone())
-            .collect();
-        outdated.iter().for_each(|locator| self.forget(locator));
+        self.0.retain(|(locator, text)| is_current(locator, text.stamp));
     }
-
-    fn touch(&mut self, locator: &Locator) {
-        if let Some(kept) = self.kept.get_mut(locator) {
-            self.order.remove(&kept.used);
-            self.uses += 1;
-            kept.used = self.uses;
-            self.order.insert(self.uses, locator.clone());
-        }
-    }
-}
-
-fn weight(text: &str) -> usize {
-    text.len().max(LEAST_TEXT_BYTES)
 }
 
 #[cfg(test)]
@@ -187,32 +123,28 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_were_not_used_for_longest_make_room() {
+    fn texts_that_were_opened_longest_ago_make_room() {
         let (a, b, c) = (Locator::new("a"), Locator::new("b"), Locator::new("c"));
         let third = "x".repeat(MAX_TEXT_BYTES / 3);
         let mut texts = GoodTexts::default();
         let keep = |texts: &mut GoodTexts, locator: &Locator, text: &str| {
-            texts.keep(locator, text, Cow::Borrowed("SKILL.md"), None);
+            let text = GoodText { text: text.into(), file_name: Cow::Borrowed("SKILL.md"), stamp: None };
+            texts.keep(locator, text);
         };
-        keep(&mut texts, &a, &third);
         keep(&mut texts, &b, &third);
         keep(&mut texts, &c, &third);
         keep(&mut texts, &a, &third);
-        assert_eq!(texts.bytes, 3 * third.len());
-        assert!(texts.find(&b).is_some());
+        keep(&mut texts, &b, &third);
+        assert!(texts.find(&c).is_some());
         keep(&mut texts, &Locator::new("d"), "# D\n");
         assert!(texts.find(&c).is_none());
         assert!(texts.find(&a).is_some() && texts.find(&b).is_some());
-        keep(&mut texts, &a, &"x".repeat(MAX_TEXT_BYTES + 1));
-        assert!(
-            texts.find(&a).is_none(),
-            "a text that is too large is not kept, and not what it was before either"
-        );
         texts.retain(|_, stamp| stamp.is_none());
         assert!(texts.find(&b).is_some());
         texts.retain(|locator, _| *locator != b);
         assert!(texts.find(&b).is_none());
-        assert_eq!((texts.kept.len(), texts.order.len(), texts.bytes), (1, 1, LEAST_TEXT_BYTES));
+        keep(&mut texts, &a, &"x".repeat(MAX_TEXT_BYTES + 1));
+        assert!(texts.0.is_empty(), "a text that is too large is not kept");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use repertoire_model::{Document, Policy, RuleId, Source};
 
-use super::place::{Place, settled};
+use super::place::{self, Place};
 use super::safe_dir::{Entries, Fault, Kind, SafeDir, Stamp};
 
 /// The file that makes a directory a skill.
@@ -19,7 +19,7 @@ pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKI
 #[derive(Debug)]
 pub(super) enum Manifest {
     /// It was read; the stamp is present if the file is in the directory itself.
-    Read { file_name: Cow<'static, str>, stamp: Option<Stamp> },
+    Read { file_name: Cow<'static, str>, bytes: Vec<u8>, stamp: Option<Stamp> },
     /// It exists but was not read.
     Refused { file_name: Cow<'static, str>, rule: RuleId, message: String, help: &'static str },
     /// There is none; holds the entries of the directory if they had to be listed.
@@ -28,29 +28,14 @@ pub(super) enum Manifest {
     Unreachable(Fault),
 }
 
-/// The handling of files that change while they are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadMode {
-    /// Reads once; a change in the meantime shows at the next scan.
-    Once,
-    /// Reads again if the file changed in the meantime.
-    Settled,
-}
-
 /// Returns whether `name` is a spelling of [`FILE_NAME`].
 pub(super) fn is_spelling(name: &str) -> bool {
     name.eq_ignore_ascii_case(FILE_NAME)
 }
 
-/// Reads the `SKILL.md` of `place` into `buffer`; at most `max_entries` are read to find another spelling.
-pub(super) fn read(
-    place: &Place<'_>,
-    care: ReadMode,
-    cap: u64,
-    max_entries: usize,
-    buffer: &mut Vec<u8>,
-) -> Manifest {
-    match read_spelling(place, Cow::Borrowed(FILE_NAME), care, cap, buffer) {
+/// Reads the `SKILL.md` of `place`; at most `max_entries` are read to find another spelling.
+pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> Manifest {
+    match read_spelling(place, Cow::Borrowed(FILE_NAME), cap) {
         Manifest::Absent(_) => {}
         found => return found,
     }
@@ -66,27 +51,17 @@ pub(super) fn read(
         .map(|entry| entry.name.as_str())
         .min();
     match spelling {
-        Some(name) => read_spelling(place, Cow::Owned(name.to_owned()), care, cap, buffer),
+        Some(name) => read_spelling(place, Cow::Owned(name.to_owned()), cap),
         None => Manifest::Absent(Some(entries)),
     }
 }
 
-fn read_spelling(
-    place: &Place<'_>,
-    file_name: Cow<'static, str>,
-    care: ReadMode,
-    cap: u64,
-    buffer: &mut Vec<u8>,
-) -> Manifest {
-    let outcome = match care {
-        ReadMode::Once => place.read(&file_name, cap, buffer),
-        ReadMode::Settled => place.read_settled(&file_name, cap, buffer),
-    };
-    match outcome {
-        Ok(stamp) => Manifest::Read { file_name, stamp: Some(stamp) },
+fn read_spelling(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> Manifest {
+    match place.read(&file_name, cap) {
+        Ok((bytes, stamp)) => Manifest::Read { file_name, bytes, stamp: Some(stamp) },
         Err(Fault::Missing | Fault::NotDirectory) => Manifest::Absent(None),
         Err(Fault::Outside) => Manifest::Unreachable(Fault::Outside),
-        Err(Fault::Link) => read_link(place, file_name, cap, buffer),
+        Err(Fault::Link) => read_link(place, file_name, cap),
         // Without permission for the directory, even the existence of a SKILL.md is unknown.
         Err(Fault::Denied(error)) if place.stat(&file_name).is_err() => {
             Manifest::Unreachable(Fault::Denied(error))
@@ -96,7 +71,7 @@ fn read_spelling(
 }
 
 /// Reads a `SKILL.md` that is a link to a file of the same skill or of the same source.
-fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64, buffer: &mut Vec<u8>) -> Manifest {
+fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> Manifest {
     let refuse = |file_name: Cow<'static, str>, message: &str| Manifest::Refused {
         message: format!("{file_name} is a symbolic link {message}"),
         file_name,
@@ -108,26 +83,26 @@ fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64, buffer: 
         return refuse(file_name, "that leads nowhere");
     };
     let outcome = if let Ok(relative) = target.strip_prefix(&directory) {
-        place.directory().and_then(|handle| read_target(&handle, relative, cap, buffer))
+        place.directory().and_then(|handle| read_target(&handle, relative, cap))
     } else if let Ok(relative) = target.strip_prefix(&place.root.resolved) {
-        read_target(&place.root.handle, relative, cap, buffer)
+        read_target(&place.root.handle, relative, cap)
     } else {
         return refuse(file_name, "that leads out of the source");
     };
     match outcome {
-        Ok(()) => Manifest::Read { file_name, stamp: None },
+        Ok(bytes) => Manifest::Read { file_name, bytes, stamp: None },
         Err(Fault::Link | Fault::Outside) => refuse(file_name, "that is not followed"),
         Err(fault) => refused(file_name, &fault, cap),
     }
 }
 
 /// Reads the file at `relative`, a path that was resolved: a link on it now is a trick.
-fn read_target(handle: &SafeDir, relative: &Path, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+fn read_target(handle: &SafeDir, relative: &Path, cap: u64) -> Result<Vec<u8>, Fault> {
     let relative = relative.to_str().ok_or(Fault::Outside)?;
     if relative.split('/').any(|component| component.starts_with('.')) {
         return Err(Fault::Outside);
     }
-    settled(handle, relative, cap, buffer).map(|_| ())
+    place::read(handle, relative, cap).map(|(bytes, _)| bytes)
 }
 
 fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
@@ -146,30 +121,9 @@ fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
     Manifest::Refused { file_name, rule, message, help }
 }
 
-/// Parses the `SKILL.md` in `bytes`; without a stamp it was reached by a link, which is reported.
+/// Parses the `SKILL.md` in `bytes` with `parse`; without a stamp it was reached by a link, which is reported.
 pub(super) fn parse(
-    place: &Place<'_>,
-    file_name: &str,
-    bytes: &[u8],
-    stamp: Option<Stamp>,
-    policy: &Policy,
-) -> Document {
-    parse_with(Document::parse, place, file_name, bytes, stamp, policy)
-}
-
-/// Parses the `SKILL.md` in `bytes` as [`parse`] does, for a listing.
-pub(super) fn parse_for_listing(
-    place: &Place<'_>,
-    file_name: &str,
-    bytes: &[u8],
-    stamp: Option<Stamp>,
-    policy: &Policy,
-) -> Document {
-    parse_with(Document::parse_for_listing, place, file_name, bytes, stamp, policy)
-}
-
-fn parse_with(
-    parse: impl FnOnce(Source<'_>, &Policy) -> Document,
+    parse: fn(Source<'_>, &Policy) -> Document,
     place: &Place<'_>,
     file_name: &str,
     bytes: &[u8],

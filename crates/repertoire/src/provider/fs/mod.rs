@@ -10,7 +10,6 @@ pub(crate) mod safe_dir;
 mod place;
 mod manifest;
 mod last_good;
-mod root_entries;
 mod scan;
 mod walk;
 mod source;

@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
         match &self.home {
             Home::Linked(path) => path.clone(),
             Home::Beneath | Home::Mounted if self.relative == ROOT_LOCATOR => self.root.resolved.clone(),
-            Home::Beneath | Home::Mounted => join(&self.root.resolved, self.relative),
+            Home::Beneath | Home::Mounted => self.root.resolved.join(self.relative),
         }
     }
 
@@ -107,14 +107,9 @@ impl<'a> Place<'a> {
         self.root.handle.open_dir(self.relative)
     }
 
-    /// Reads the file `path`, as [`SafeDir::read`].
-    pub(super) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        self.handle().read(&self.within(path), cap, buffer)
-    }
-
-    /// Reads the file `path`, as [`SafeDir::read_settled`].
-    pub(super) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        settled(self.handle(), &self.within(path), cap, buffer)
+    /// Reads the file `path`, and again if it changed in the meantime.
+    pub(super) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+        read(self.handle(), &self.within(path), cap)
     }
 
     /// Returns the kind and stamp of `path`, as [`SafeDir::stat`].
@@ -123,52 +118,25 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The path of a directory as text, to which a scan adds the path of every skill.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct PathPrefix {
-    directory: String,
-    with_separator: String,
-}
-
-impl PathPrefix {
-    /// Returns the text of `directory`.
-    pub(super) fn new(directory: &Path) -> Self {
-        Self { directory: text_of(directory.to_owned()), with_separator: text_of(directory.join("")) }
+/// Returns the path of `relative` below `directory` as text; invalid UTF-8 is approximated.
+pub(super) fn path_text(directory: &Path, relative: &str) -> String {
+    if relative == ROOT_LOCATOR {
+        directory.to_string_lossy().into_owned()
+    } else {
+        directory.join(relative).to_string_lossy().into_owned()
     }
-
-    /// Returns the text of `relative` below the directory.
-    pub(super) fn join(&self, relative: &str) -> String {
-        if relative == ROOT_LOCATOR {
-            self.directory.clone()
-        } else {
-            [self.with_separator.as_str(), relative].concat()
-        }
-    }
-}
-
-/// Returns `path` as text; invalid UTF-8 is approximated.
-fn text_of(path: PathBuf) -> String {
-    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
-}
-
-/// Returns `directory` with `relative` below it, in one piece: a scan does this for every skill.
-pub(super) fn join(directory: &Path, relative: &str) -> PathBuf {
-    let mut path = PathBuf::with_capacity(directory.as_os_str().len() + relative.len() + 1);
-    path.push(directory);
-    path.push(relative);
-    path
 }
 
 /// The most attempts at reading a file that changes while it is being read.
 const MAX_ATTEMPTS: usize = 3;
 
 /// Reads the file `path` beneath `handle`, and again if it changed in the meantime.
-pub(super) fn settled(handle: &SafeDir, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+pub(super) fn read(handle: &SafeDir, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
     for _ in 1..MAX_ATTEMPTS {
-        match handle.read_settled(path, cap, buffer) {
+        match handle.read(path, cap) {
             Err(Fault::Changed) => {}
             outcome => return outcome,
         }
     }
-    handle.read_settled(path, cap, buffer)
+    handle.read(path, cap)
 }

@@ -6,27 +6,22 @@
 
 use std::borrow::Cow;
 use std::fs::canonicalize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
-use super::manifest::{self, Manifest, ReadMode};
+use super::manifest::{self, Manifest};
 use super::options::FsOptions;
-use super::place::{Home, PathPrefix, Place, ROOT_LOCATOR, Root};
-use super::root_entries::{RootEntries, RootManifest};
+use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
 
-/// Below this many directories to read, starting threads costs more than it saves.
-const SEQUENTIAL_READS_BELOW: usize = 32;
-
-/// The same where the scan before read the files, so that most directories cost one stat.
-const SEQUENTIAL_STATS_BELOW: usize = 1_024;
+/// Below this many directories, starting threads costs more than it saves.
+const SEQUENTIAL_BELOW: usize = 32;
 
 /// A skill found by a scan.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,11 +51,8 @@ impl ScannedSkill {
 
     /// Returns whether the skill was found where `place` is.
     fn is_at(&self, place: &Place<'_>) -> bool {
-        match (&self.home, &place.home) {
-            (Home::Linked(before), Home::Linked(now)) => before == now,
-            (Home::Linked(_), _) | (_, Home::Linked(_)) => false,
-            _ => true,
-        }
+        self.home == place.home
+            || ![&self.home, &place.home].iter().any(|home| matches!(home, Home::Linked(_)))
     }
 }
 
@@ -131,16 +123,7 @@ impl Visit {
 /// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
 pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
     let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
-    let scanner = Scanner {
-        options,
-        policy,
-        root,
-        before,
-        started: now(),
-        shown: PathPrefix::new(&options.root),
-        resolved: PathPrefix::new(&root.resolved),
-    };
-    scanner.run(&mut scan);
+    Scanner { options, policy, root, before, started: now() }.run(&mut scan);
     scan.skills.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
@@ -153,35 +136,28 @@ struct Scanner<'a> {
     before: Option<&'a Scan>,
     /// When the scan began.
     started: i64,
-    /// The root as people see it.
-    shown: PathPrefix,
-    /// The root without links.
-    resolved: PathPrefix,
 }
 
 impl Scanner<'_> {
     fn run(&self, scan: &mut Scan) {
         let limits = &self.options.limits;
-        let entries = match RootEntries::list(self.root, limits.max_entries) {
+        let entries = match self.root.handle.entries(limits.max_entries) {
             Ok(entries) => entries,
             Err(fault) => {
                 let message = format!("the directory cannot be listed: {}", fault.message());
                 return scan.problems.extend(self.problem(ROOT_LOCATOR, RuleId::SourceBroken, message));
             }
         };
-        let mut read = entries.count;
-        if entries.manifest == RootManifest::Exact {
+        let mut read = entries.entries.len();
+        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
             self.visit_root(scan);
             if !limits.nested {
                 return;
             }
         }
-        if entries.more {
-            scan.problems.extend(self.over_limit());
-        }
-        scan.problems.extend(entries.undecoded.iter().filter_map(|name| self.undecoded(name)));
-
-        let mut level = entries.directories;
+        let has_manifest = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
+        let links = links(&entries.entries);
+        let mut level = self.children("", entries, &mut scan.problems);
         let mut room = limits.max_directories;
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
@@ -189,7 +165,7 @@ impl Scanner<'_> {
                 level.truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
-            let visits = self.each(&level, |relative, buffer| self.visit(relative, depth, buffer));
+            let visits = each(&level, |relative| self.visit(relative, depth));
             let mut children = Vec::new();
             for (relative, visit) in level.iter().zip(visits) {
                 read += visit.entries;
@@ -199,42 +175,32 @@ impl Scanner<'_> {
             level = children;
         }
 
-        if entries.links.len() > room {
+        if links.len() > room {
             scan.problems.extend(self.over_limit());
         }
-        let links = &entries.links[..entries.links.len().min(room)];
-        let targets = if links.is_empty() { LinkTargets(None) } else { self.targets() };
-        let visits = self.each(links, |relative, buffer| self.visit_link(relative, &targets, buffer));
+        let links = &links[..links.len().min(room)];
+        let targets = if links.is_empty() { None } else { self.targets() };
+        let visits = each(links, |relative| self.visit_link(relative, targets.as_deref()));
         for visit in visits {
             scan.problems.extend(visit.problems);
             scan.skills.extend(visit.skill);
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        if scan.skills.is_empty() && entries.manifest != RootManifest::None {
+        if scan.skills.is_empty() && has_manifest {
             self.visit_root(scan);
         }
     }
 
-    /// Applies `visit` to every path, in order, on as many cores as are worth it; there is one buffer for each core.
-    fn each(&self, paths: &[String], visit: impl Fn(&str, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
-        let few = if self.before.is_some() { SEQUENTIAL_STATS_BELOW } else { SEQUENTIAL_READS_BELOW };
-        if paths.len() < few {
-            let mut buffer = Vec::new();
-            return paths.iter().map(|path| visit(path, &mut buffer)).collect();
-        }
-        paths.par_iter().map_init(Vec::new, |buffer, path| visit(path, buffer)).collect()
-    }
-
     fn visit_root(&self, scan: &mut Scan) {
-        let (visit, _) = self.examine(&Place::beneath(self.root, ROOT_LOCATOR), &mut Vec::new());
+        let (visit, _) = self.examine(&Place::beneath(self.root, ROOT_LOCATOR));
         scan.problems.extend(visit.problems);
         scan.skills.extend(visit.skill);
     }
 
-    fn visit(&self, relative: &str, depth: usize, buffer: &mut Vec<u8>) -> Visit {
+    fn visit(&self, relative: &str, depth: usize) -> Visit {
         let limits = &self.options.limits;
         let place = Place::beneath(self.root, relative);
-        let (mut visit, entries) = self.examine(&place, buffer);
+        let (mut visit, entries) = self.examine(&place);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
             return visit;
         }
@@ -259,21 +225,23 @@ impl Scanner<'_> {
         visit
     }
 
-    /// Returns the directories that links may lead into.
-    fn targets(&self) -> LinkTargets {
+    /// Returns the directories that links may lead into, without links themselves; `None` for all.
+    fn targets(&self) -> Option<Vec<PathBuf>> {
         match &self.options.links {
-            LinkScope::Anywhere => LinkTargets(None),
+            LinkScope::Anywhere => None,
             // A directory that cannot be resolved holds nothing that a link could lead to.
             LinkScope::Within(directories) => {
                 let resolved = directories.iter().filter_map(|directory| canonicalize(directory).ok());
-                LinkTargets(Some(resolved.chain([self.root.resolved.clone()]).collect()))
+                Some(resolved.chain([self.root.resolved.clone()]).collect())
             }
         }
     }
 
-    fn visit_link(&self, relative: &str, targets: &LinkTargets, buffer: &mut Vec<u8>) -> Visit {
+    fn visit_link(&self, relative: &str, targets: Option<&[PathBuf]>) -> Visit {
+        let is_target =
+            |path: PathBuf| targets.is_none_or(|all| all.iter().any(|target| path.starts_with(target)));
         match Place::link(self.root, relative) {
-            Ok(place) if targets.include(&place.resolved()) => self.examine(&place, buffer).0,
+            Ok(place) if is_target(place.resolved()) => self.examine(&place).0,
             Ok(_) => {
                 let message = "the symbolic link leads out of all roots and is not followed".to_owned();
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
@@ -288,25 +256,25 @@ impl Scanner<'_> {
     }
 
     /// Examines one directory; its entries come along if they had to be listed.
-    fn examine(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> (Visit, Option<Entries>) {
+    fn examine(&self, place: &Place<'_>) -> (Visit, Option<Entries>) {
         let before =
             self.before.and_then(|before| before.find(place.relative)).filter(|skill| skill.is_at(place));
         if let Some(skill) = before.filter(|skill| is_unchanged(skill, place)) {
             return (Visit::of(Arc::clone(skill)), None);
         }
         let (limits, cap) = (&self.options.limits, self.options.caps.manifest_bytes);
-        let (file_name, document, length, stamp) =
-            match manifest::read(place, ReadMode::Once, cap, limits.max_entries, buffer) {
-                Manifest::Read { file_name, stamp } => {
-                    let document = manifest::parse_for_listing(place, &file_name, buffer, stamp, self.policy);
-                    (file_name, document, last_good::length_without_blanks(buffer), stamp)
-                }
-                Manifest::Refused { file_name, rule, message, help } => {
-                    (file_name, manifest::unreadable(place, rule, &message, help, self.policy), 0, None)
-                }
-                Manifest::Absent(entries) => return (Visit::default(), entries),
-                Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
-            };
+        let (file_name, document, length, stamp) = match manifest::read(place, cap, limits.max_entries) {
+            Manifest::Read { file_name, bytes, stamp } => {
+                let parse = Document::parse_for_listing;
+                let document = manifest::parse(parse, place, &file_name, &bytes, stamp, self.policy);
+                (file_name, document, last_good::length_without_blanks(&bytes), stamp)
+            }
+            Manifest::Refused { file_name, rule, message, help } => {
+                (file_name, manifest::unreadable(place, rule, &message, help, self.policy), 0, None)
+            }
+            Manifest::Absent(entries) => return (Visit::default(), entries),
+            Manifest::Unreachable(fault) => return (self.unreachable(place, &fault), None),
+        };
         let good = before.and_then(|skill| skill.last_good());
         let good = good.filter(|good| last_good::is_broken(&document, length, good));
         let document = match good {
@@ -325,38 +293,24 @@ impl Scanner<'_> {
         stamp: Option<Stamp>,
         good: Option<Arc<Document>>,
     ) -> ScannedSkill {
-        let path: Arc<str> = self.shown.join(place.relative).into();
-        let identity = match &place.home {
-            // One text serves both, where no link leads to the root.
-            Home::Beneath | Home::Mounted if self.shown == self.resolved => Arc::clone(&path),
-            Home::Beneath | Home::Mounted => self.resolved.join(place.relative).into(),
-            Home::Linked(path) => PathPrefix::new(path).join(ROOT_LOCATOR).into(),
-        };
-        // Most skills are called like their directories, and one text serves both.
-        let name = document.name.as_shared();
-        let locator = if **name == *place.relative {
-            Locator::new(Arc::clone(name))
-        } else {
-            Locator::new(place.relative)
-        };
         let listed = ListedSkill {
-            locator,
-            path,
+            locator: Locator::new(place.relative),
+            path: path_text(&self.options.root, place.relative).into(),
             manifest_file,
-            identity: Some(identity),
+            identity: Some(place.resolved().to_string_lossy().into()),
             document: Arc::new(document),
         };
         let is_settled = stamp.is_some_and(|stamp| stamp.is_settled(self.started));
         ScannedSkill { listed: Arc::new(listed), home: place.home.clone(), stamp, is_settled, good }
     }
 
-    fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
+    fn unreachable(&self, place: &Place<'_>, fault: &Fault) -> Visit {
         // A mounted directory is there on purpose; it is read through a handle of its own.
         if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
-            return self.examine(&mounted, buffer).0;
+            return self.examine(&mounted).0;
         }
         Visit::of_problem(self.unreadable(place.relative, fault))
     }
@@ -371,7 +325,7 @@ impl Scanner<'_> {
             if entry.kind != Kind::Directory || is_skipped(&entry.name) {
                 continue;
             }
-            let path = format!("{parent}/{}", entry.name);
+            let path = if parent.is_empty() { entry.name } else { format!("{parent}/{}", entry.name) };
             if entry.decoded {
                 children.push(path);
             } else {
@@ -401,10 +355,7 @@ impl Scanner<'_> {
     }
 
     fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
-        let mut reporter = Reporter::new(self.policy);
-        reporter.report(rule, message);
-        let path = self.shown.join(relative);
-        reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
+        Problem::new(self.policy, rule, path_text(&self.options.root, relative), message)
     }
 }
 
@@ -429,22 +380,20 @@ fn shared(mut skill: ScannedSkill, before: Option<&Arc<ScannedSkill>>) -> Arc<Sc
     }
 }
 
-fn links(entries: &[Entry]) -> Vec<&str> {
-    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
-    let mut links: Vec<&str> = entries.iter().filter(is_link).map(|entry| entry.name.as_str()).collect();
-    links.sort_unstable();
-    links
+/// Applies `visit` to every path, in order, on all cores if that is worth it.
+fn each(paths: &[String], visit: impl Fn(&str) -> Visit + Sync) -> Vec<Visit> {
+    if paths.len() < SEQUENTIAL_BELOW {
+        return paths.iter().map(|path| visit(path)).collect();
+    }
+    paths.par_iter().map(|path| visit(path)).collect()
 }
 
-/// The directories that links may lead into, without links themselves; `None` for all.
-struct LinkTargets(Option<Vec<PathBuf>>);
-
-impl LinkTargets {
-    fn include(&self, path: &Path) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|directories| directories.iter().any(|directory| path.starts_with(directory)))
-    }
+/// Returns the links among `entries` that may lead to skills, sorted.
+fn links(entries: &[Entry]) -> Vec<String> {
+    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+    let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
+    links.sort_unstable();
+    links
 }
 
 /// Returns whether a directory or link like this is searched for skills.

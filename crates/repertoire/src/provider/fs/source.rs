@@ -5,17 +5,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use repertoire_model::validate::Reporter;
-use repertoire_model::{Bundle, BundleFile, Digest, Policy, RuleId, SkillPath, Standing};
+use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, SkillPath, Standing};
 
 use super::last_good::{self, GoodText, GoodTexts};
-use super::manifest::{self, Manifest, ReadMode};
+use super::manifest::{self, Manifest};
 use super::options::FsOptions;
-use super::place::{PathPrefix, Place, ROOT_LOCATOR, Root};
-use super::safe_dir::{Fault, SafeDir, Stamp, now};
+use super::place::{Place, ROOT_LOCATOR, Root, path_text};
+use super::safe_dir::{Fault, Stamp, now};
 use super::scan::{Scan, scan};
 use super::walk::{FileWalk, WalkedFile, walk};
-use crate::provider::{FileListing, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
+use crate::provider::{FileListing, Listing, Locator, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
 /// The most waits for a file that became empty to be written, and the length of each.
@@ -31,8 +30,8 @@ pub(super) struct Source {
     last: Mutex<LastScan>,
     /// The texts of skills that were opened.
     texts: Mutex<GoodTexts>,
-    /// The digests of bundles, each with the fingerprint of its files when it was computed.
-    digests: Mutex<HashMap<Locator, BundleDigest>>,
+    /// The digests of bundles, each after the fingerprint of the files that it was computed of.
+    digests: Mutex<HashMap<Locator, (Digest, Digest)>>,
 }
 
 /// The last scan of a source.
@@ -42,14 +41,6 @@ struct LastScan {
     scan: Option<Arc<Scan>>,
     /// True if the root could not be opened since: the scan still leads to skills, but is no memo.
     is_stale: bool,
-}
-
-/// The digest of a bundle.
-#[derive(Debug, Clone, Copy)]
-struct BundleDigest {
-    /// The digest of the paths and stamps of its files.
-    fingerprint: Digest,
-    digest: Digest,
 }
 
 /// A skill as it is on disk.
@@ -84,7 +75,7 @@ impl Source {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn digests(&self) -> MutexGuard<'_, HashMap<Locator, BundleDigest>> {
+    fn digests(&self) -> MutexGuard<'_, HashMap<Locator, (Digest, Digest)>> {
         self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,16 +115,14 @@ impl Source {
         if let Fault::Missing = fault {
             return Listing::default();
         }
-        let mut reporter = Reporter::new(policy);
-        reporter.report(RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message()));
-        let path = self.shown(ROOT_LOCATOR);
-        let problem = reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic });
+        let message = format!("the directory cannot be read: {}", fault.message());
+        let problem = Problem::new(policy, RuleId::SourceBroken, self.shown(ROOT_LOCATOR), message);
         Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
     /// Returns the path of `relative` below the root as people see it.
     fn shown(&self, relative: &str) -> String {
-        PathPrefix::new(&self.options.root).join(relative)
+        path_text(&self.options.root, relative)
     }
 
     /// Calls `work` with the place of a skill of the last listing.
@@ -173,40 +162,27 @@ impl Source {
         }
     }
 
-    fn manifest(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> Manifest {
-        let cap = self.options.caps.manifest_bytes;
-        manifest::read(place, ReadMode::Settled, cap, self.options.limits.max_entries, buffer)
+    fn manifest(&self, place: &Place<'_>) -> Manifest {
+        manifest::read(place, self.options.caps.manifest_bytes, self.options.limits.max_entries)
     }
 
     /// Returns the skill at `locator` as it is now.
     pub(super) fn get(&self, locator: &Locator, policy: &Policy) -> Result<Option<Skill>, Error> {
-        let skill = self.at(locator, |place| Ok(self.skill(locator, place, policy)?.map(|(skill, _)| skill)));
-        absent_is_none(skill)
+        absent_is_none(self.at(locator, |place| self.skill(locator, place, policy)))
     }
 
-    /// Returns the skill at `locator` as it is now, with its files and a check whether its `SKILL.md` is still the same.
+    /// Returns the skill at `locator` as it is now, with its files.
     pub(super) fn open(&self, locator: &Locator, policy: &Policy) -> Result<Option<OpenedSkill>, Error> {
-        let started = now();
         absent_is_none(self.at(locator, |place| {
-            let Some((skill, stamp)) = self.skill(locator, place, policy)? else { return Ok(None) };
+            let Some(skill) = self.skill(locator, place, policy)? else { return Ok(None) };
             let (walked, manifest_file) = self.walk(place, policy)?;
             let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
-            // A stamp is useless if it is so fresh that a second write could leave it the same.
-            let settled = stamp.filter(|stamp| stamp.is_settled(started));
-            let mark = settled.map(|stamp| mark(place, stamp));
-            Ok(Some(OpenedSkill { skill, files, mark }))
+            Ok(Some(OpenedSkill { skill, files }))
         }))
     }
 
-    /// Returns the skill at `locator`, which is at `place`, and the stamp of its `SKILL.md` where that is a file of its own.
-    ///
-    /// Of one that broke since it was opened it is the last good version.
-    fn skill(
-        &self,
-        locator: &Locator,
-        place: &Place<'_>,
-        policy: &Policy,
-    ) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
+    /// Returns the skill at `locator`, which is at `place`: of one that broke since it was opened, the last good version.
+    fn skill(&self, locator: &Locator, place: &Place<'_>, policy: &Policy) -> Result<Option<Skill>, Error> {
         let Some(SkillOnDisk { skill, file_name, stamp }) =
             self.skill_when_written(locator, place, policy)?
         else {
@@ -217,17 +193,16 @@ impl Source {
         if last_good::may_be_broken(&skill.document, length)
             && let Some(GoodText { text, file_name, stamp }) = texts.find(locator)
         {
-            let good = manifest::parse(place, &file_name, text.as_bytes(), stamp, policy);
+            let good = manifest::parse(Document::parse, place, &file_name, text.as_bytes(), stamp, policy);
             if last_good::is_broken(&skill.document, length, &good) {
                 let document = last_good::in_force(&good, &skill.document, policy);
-                return Ok(Some((Skill { document, text: text.to_string() }, None)));
+                return Ok(Some(Skill { document, text: text.to_string() }));
             }
         }
-        let is_exact = file_name == manifest::FILE_NAME;
         if skill.document.standing == Standing::Sound {
-            texts.keep(locator, &skill.text, file_name, stamp);
+            texts.keep(locator, GoodText { text: skill.text.as_str().into(), file_name, stamp });
         }
-        Ok(Some((skill, stamp.filter(|_| is_exact))))
+        Ok(Some(skill))
     }
 
     /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is about to be written.
@@ -260,10 +235,9 @@ impl Source {
     }
 
     fn skill_on_disk(&self, place: &Place<'_>, policy: &Policy) -> Result<Option<SkillOnDisk>, Error> {
-        let mut bytes = Vec::new();
-        match self.manifest(place, &mut bytes) {
-            Manifest::Read { file_name, stamp } => {
-                let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
+        match self.manifest(place) {
+            Manifest::Read { file_name, bytes, stamp } => {
+                let document = manifest::parse(Document::parse, place, &file_name, &bytes, stamp, policy);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                 Ok(Some(SkillOnDisk { skill: Skill { document, text }, file_name, stamp }))
@@ -297,8 +271,7 @@ impl Source {
             return Ok((walked, name));
         }
         // It may be a link to another file of the source, which the walk does not follow.
-        let mut bytes = Vec::new();
-        if let Manifest::Read { file_name, stamp: None } = self.manifest(place, &mut bytes)
+        if let Manifest::Read { file_name, bytes, stamp: None } = self.manifest(place)
             && let Ok(path) = SkillPath::new(&file_name)
         {
             let is_its_link =
@@ -322,15 +295,12 @@ impl Source {
         if path.is_hidden() {
             return Err(forbidden());
         }
-        let mut bytes = Vec::new();
-        match place.read_settled(path.as_str(), self.options.caps.file_bytes, &mut bytes) {
-            Ok(_) => Ok(bytes),
-            Err(Fault::Link) if manifest::is_spelling(path.as_str()) => {
-                match self.manifest(place, &mut bytes) {
-                    Manifest::Read { file_name, .. } if file_name == path.as_str() => Ok(bytes),
-                    _ => Err(forbidden()),
-                }
-            }
+        match place.read(path.as_str(), self.options.caps.file_bytes) {
+            Ok((bytes, _)) => Ok(bytes),
+            Err(Fault::Link) if manifest::is_spelling(path.as_str()) => match self.manifest(place) {
+                Manifest::Read { file_name, bytes, .. } if file_name == path.as_str() => Ok(bytes),
+                _ => Err(forbidden()),
+            },
             Err(fault) => Err(self.error(place, path.as_str(), fault)),
         }
     }
@@ -341,58 +311,46 @@ impl Source {
     pub(super) fn bundle(&self, locator: &Locator) -> Result<Bundle, Error> {
         self.at(locator, |place| {
             let (walked, _) = self.walk(place, &Policy::default())?;
-            let mut room = self.options.caps.bundle_bytes;
-            if walked.truncated {
-                return Err(self.error(place, "", Fault::TooLarge(0)));
-            }
-            let mut files = Vec::with_capacity(walked.files.len());
-            for WalkedFile { path, stamp } in walked.files {
-                let bytes = match self.read_file(place, &path) {
-                    Ok(bytes) => bytes,
-                    // A file that vanished between listing and reading is no longer part of the bundle.
-                    Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
-                    Err(error) => return Err(error),
-                };
-                let size = bytes.len() as u64;
-                room = room.checked_sub(size).ok_or_else(|| self.error(place, "", Fault::TooLarge(0)))?;
-                let executable = stamp.is_executable();
-                files.push(BundleFile { path, size, executable, digest: Digest::of(&bytes) });
-            }
-            Ok(Bundle::new(files))
+            self.bundle_of(place, walked)
         })
+    }
+
+    fn bundle_of(&self, place: &Place<'_>, walked: FileWalk) -> Result<Bundle, Error> {
+        let mut room = self.options.caps.bundle_bytes;
+        if walked.truncated {
+            return Err(self.error(place, "", Fault::TooLarge(0)));
+        }
+        let mut files = Vec::with_capacity(walked.files.len());
+        for WalkedFile { path, stamp } in walked.files {
+            let bytes = match self.read_file(place, &path) {
+                Ok(bytes) => bytes,
+                // A file that vanished between listing and reading is no longer part of the bundle.
+                Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let size = bytes.len() as u64;
+            room = room.checked_sub(size).ok_or_else(|| self.error(place, "", Fault::TooLarge(0)))?;
+            let executable = stamp.is_executable();
+            files.push(BundleFile { path, size, executable, digest: Digest::of(&bytes) });
+        }
+        Ok(Bundle::new(files))
     }
 
     /// Returns the digest of the bundle of the skill at `locator`. Files are read only if one changed since the last time.
     pub(super) fn digest(&self, locator: &Locator) -> Result<Digest, Error> {
         let started = now();
-        let before = self.fingerprint(locator, started)?;
-        let last = self.digests().get(locator).copied();
-        if let Some(last) = last.filter(|last| before == Some(last.fingerprint)) {
-            return Ok(last.digest);
-        }
-        let digest = self.bundle(locator)?.digest();
-        if let Some(fingerprint) = self.fingerprint(locator, started)?
-            && before == Some(fingerprint)
-        {
-            self.digests().insert(locator.clone(), BundleDigest { fingerprint, digest });
-        }
-        Ok(digest)
-    }
-
-    /// Returns a digest that changes whenever a file of the skill does, or `None` where a change might not show.
-    fn fingerprint(&self, locator: &Locator, now: i64) -> Result<Option<Digest>, Error> {
-        let (walked, _) = self.at(locator, |place| self.walk(place, &Policy::default()))?;
-        let is_reliable = |stamp: &Stamp| stamp.inode != 0 && stamp.is_settled(now);
-        if !walked.files.iter().all(|file| is_reliable(&file.stamp)) {
-            return Ok(None);
-        }
-        let mut text = Vec::with_capacity(walked.files.len() * 96);
-        for WalkedFile { path, stamp } in walked.files {
-            let Stamp { size, modified, changed, inode, device, mode } = stamp;
-            let line = format!("{path}\0{size} {modified} {changed} {inode} {device} {mode}\n");
-            text.extend_from_slice(line.as_bytes());
-        }
-        Ok(Some(Digest::of(&text)))
+        self.at(locator, |place| {
+            let (walked, _) = self.walk(place, &Policy::default())?;
+            let fingerprint = fingerprint(&walked.files, started);
+            let last = self.digests().get(locator).copied();
+            if let Some((_, digest)) = last.filter(|(of, _)| Some(*of) == fingerprint) {
+                return Ok(digest);
+            }
+            let digest = self.bundle_of(place, walked)?.digest();
+            // A file that changes after the walk has another stamp from then on, so that the fingerprint never matches again.
+            self.digests().extend(fingerprint.map(|fingerprint| (locator.clone(), (fingerprint, digest))));
+            Ok(digest)
+        })
     }
 
     fn error(&self, place: &Place<'_>, file: &str, fault: Fault) -> Error {
@@ -414,12 +372,17 @@ impl Source {
     }
 }
 
-/// Returns a check whether the `SKILL.md` at `place` still has `stamp`.
-///
-/// The answer decides whether the file is read again, never what may be read, so a stat of the path will do.
-fn mark(place: &Place<'_>, stamp: Stamp) -> Mark {
-    let path = place.resolved().join(manifest::FILE_NAME);
-    Mark::new(move || SafeDir::stamp_at(&path) == Some(stamp))
+/// Returns a digest that changes whenever one of `files` does, or `None` where a change after `now` might not show.
+fn fingerprint(files: &[WalkedFile], now: i64) -> Option<Digest> {
+    let mut text = String::with_capacity(files.len() * 96);
+    for WalkedFile { path, stamp } in files {
+        if stamp.inode == 0 || !stamp.is_settled(now) {
+            return None;
+        }
+        let Stamp { size, modified, changed, inode, device, mode } = stamp;
+        text += &format!("{path}\0{size} {modified} {changed} {inode} {device} {mode}\n");
+    }
+    Some(Digest::of(text.as_bytes()))
 }
 
 /// Returns `None` for a skill that is not there (any more).

@@ -3,7 +3,7 @@
 use std::fs::{canonicalize, metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use super::place::{Home, ROOT_LOCATOR, join};
+use super::place::{Home, ROOT_LOCATOR};
 use super::scan::Scan;
 use super::source::Source;
 use crate::provider::{WatchPoint, WatchScope};
@@ -35,14 +35,14 @@ impl Source {
         points.reserve(scan.skills.len() + scan.others.len() + 1);
         for skill in scan.skills.iter().filter(|skill| skill.listed.locator.as_str() != ROOT_LOCATOR) {
             let directory = match &skill.home {
-                Home::Beneath | Home::Mounted => join(&scan.resolved, skill.listed.locator.as_str()),
+                Home::Beneath | Home::Mounted => scan.resolved.join(skill.listed.locator.as_str()),
                 Home::Linked(path) => path.clone(),
             };
             points.push(point(directory, of_skill));
         }
         for other in &scan.others {
             let scope = if other.is_parent { WatchScope::Entries } else { WatchScope::Manifest };
-            points.push(point(join(&scan.resolved, &other.relative), scope));
+            points.push(point(scan.resolved.join(&other.relative), scope));
         }
     }
 }

@@ -11,9 +11,7 @@ use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId,
 use super::definition::{Resource, SkillDefinition};
 use super::render;
 use crate::provider::limits::FILE_BYTES;
-use crate::provider::{
-    BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Mark, OpenedSkill, Provider, Skill,
-};
+use crate::provider::{BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Provider, Skill};
 use crate::{Error, ErrorKind};
 
 /// The skills that were defined in code.
@@ -161,19 +159,6 @@ impl Provider for MemoryProvider {
             .held(locator)
             .map(|held| Skill { document: Document::parse(held.source(), policy), text: held.text.clone() });
         Box::pin(std::future::ready(Ok(skill)))
-    }
-
-    fn open<'a>(
-        &'a self,
-        locator: &'a Locator,
-        policy: &'a Policy,
-    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        Box::pin(async move {
-            let Some(skill) = self.get(locator, policy).await? else { return Ok(None) };
-            let files = self.files(locator, policy).await?;
-            // Nothing here ever changes.
-            Ok(Some(OpenedSkill { skill, files, mark: Some(Mark::new(|| true)) }))
-        })
     }
 
     fn files<'a>(

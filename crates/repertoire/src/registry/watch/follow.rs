@@ -1,11 +1,12 @@
 //! The thread that follows a library.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use super::inbox::{Inbox, Wake};
+use super::inbox::{Message, Wake, wait};
 use super::options::{ReloadMode, ReloadOptions};
-use super::pace::{Meter, POLL_SHARE, Pace, SWEEP_SHARE};
+use super::pace::{POLL_SHARE, Pace, SWEEP_SHARE};
 use super::state::{FollowMethod, PollReason, SourceState, WatcherState};
 use super::watch_set::WatchSet;
 use crate::registry::Registry;
@@ -17,29 +18,20 @@ const MAX_ROUNDS: usize = 4;
 
 /// Follows a library.
 pub(super) struct Follower {
-    registry: Registry,
-    options: ReloadOptions,
+    pub(super) registry: Registry,
+    pub(super) options: ReloadOptions,
     /// `None` in [`ReloadMode::Poll`].
-    watches: Option<WatchSet>,
-    inbox: Arc<Inbox>,
-    pace: Pace,
-    state: Arc<WatcherState>,
+    pub(super) watches: Option<WatchSet>,
+    /// Adds to the inbox.
+    pub(super) sender: Sender<Message>,
+    pub(super) inbox: Receiver<Message>,
+    pub(super) pace: Pace,
+    /// The state that it reports.
+    pub(super) state: Arc<WatcherState>,
 }
 
 impl Follower {
-    /// Returns a follower of `registry` that gets its events from `inbox` and reports its state on `state`.
-    pub(super) fn new(
-        registry: Registry,
-        options: ReloadOptions,
-        watches: Option<WatchSet>,
-        inbox: Arc<Inbox>,
-        state: Arc<WatcherState>,
-    ) -> Self {
-        let pace = Pace::new(options.poll, POLL_SHARE, Instant::now());
-        Self { registry, options, watches, inbox, pace, state }
-    }
-
-    /// Follows the library until the inbox is closed.
+    /// Follows the library until the watcher is dropped.
     pub(super) fn run(mut self) {
         self.update_watches();
         if self.options.mode == ReloadMode::Watch {
@@ -48,7 +40,7 @@ impl Follower {
         }
         self.state.ready();
         loop {
-            match self.inbox.wait(self.options.debounce, self.pace.due()) {
+            match wait(&self.inbox, self.options.debounce, self.pace.due()) {
                 Wake::Events(ended) => {
                     if let Some(watches) = &mut self.watches {
                         watches.forget(&ended);
@@ -64,15 +56,15 @@ impl Follower {
     /// Reloads the library and watches the directories that it has then.
     fn reload(&mut self) {
         for _ in 0..MAX_ROUNDS {
-            let meter = Meter::start();
+            let started = Instant::now();
             pollster::block_on(self.registry.reload());
-            self.pace.done(Instant::now(), meter.cost());
+            self.pace.done(Instant::now(), started.elapsed());
             if !self.update_watches() {
                 return;
             }
         }
         // More may have changed in the meantime; it is part of the next batch.
-        self.inbox.add(None);
+        let _ = self.sender.send(Message::Event(None));
     }
 
     /// Watches the directories that the library has now; returns whether some of them were not watched before.

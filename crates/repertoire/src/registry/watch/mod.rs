@@ -5,8 +5,6 @@
 //! lost event does no harm, because a reload at intervals finds what was missed. Sources that cannot be watched are polled.
 
 mod options;
-#[cfg_attr(not(feature = "fs"), allow(dead_code))]
-mod follow_state;
 #[cfg(feature = "fs")]
 mod pace;
 #[cfg(feature = "fs")]
@@ -24,8 +22,8 @@ mod state;
 #[cfg(feature = "fs")]
 mod watcher;
 
-pub(super) use follow_state::FollowState;
 pub use options::{MAX_WATCHES, ReloadMode, ReloadOptions};
+pub(super) use state::WatcherState;
 pub use state::{FollowMethod, PollReason, SourceState};
 #[cfg(feature = "fs")]
 pub use watcher::Watcher;

@@ -2,35 +2,24 @@
 
 use std::time::Duration;
 
+use crate::words::words;
+
 /// The default limit of watched directories.
 pub const MAX_WATCHES: usize = 32_768;
 
-/// The way in which a registry notices changes of its library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ReloadMode {
-    /// By events of the file system; sources without events are polled.
-    #[default]
-    Watch,
-    /// By polling.
-    Poll,
-    /// By a check on use, at most once per cooldown.
-    Lazy,
-    /// Not at all.
-    Off,
-}
-
-impl ReloadMode {
-    /// Every mode.
-    pub const ALL: [Self; 4] = [Self::Watch, Self::Poll, Self::Lazy, Self::Off];
-
-    /// Returns the mode's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Watch => "watch",
-            Self::Poll => "poll",
-            Self::Lazy => "lazy",
-            Self::Off => "off",
-        }
+words! {
+    /// The way in which a registry notices changes of its library.
+    #[derive(Default)]
+    ReloadMode {
+        /// By events of the file system; sources without events are polled.
+        #[default]
+        Watch "watch",
+        /// By polling.
+        Poll "poll",
+        /// By a check on use, at most once per cooldown.
+        Lazy "lazy",
+        /// Not at all.
+        Off "off",
     }
 }
 

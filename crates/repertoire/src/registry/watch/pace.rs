@@ -35,7 +35,7 @@ impl Pace {
         self.last + self.interval.max(cost.saturating_mul(self.share))
     }
 
-    /// Notes that a reload ended at `now` and took `cost` of processor time.
+    /// Notes that a reload ended at `now` and took `cost`.
     pub(super) fn done(&mut self, now: Instant, cost: Duration) {
         if self.costs.len() == REMEMBERED {
             self.costs.remove(0);
@@ -43,41 +43,6 @@ impl Pace {
         self.costs.push(cost);
         self.last = now;
     }
-}
-
-/// Measures processor time.
-#[derive(Debug)]
-pub(super) struct Meter {
-    started: Instant,
-    processor: Option<Duration>,
-}
-
-impl Meter {
-    /// Starts measuring.
-    pub(super) fn start() -> Self {
-        Self { started: Instant::now(), processor: processor_time() }
-    }
-
-    /// Returns the processor time of the process since the start; the elapsed time where the system does not measure it.
-    ///
-    /// Other threads may have taken part of it, so it is never too little.
-    pub(super) fn cost(&self) -> Duration {
-        match (self.processor, processor_time()) {
-            (Some(before), Some(after)) => after.saturating_sub(before),
-            _ => self.started.elapsed(),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn processor_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
-}
-
-#[cfg(not(unix))]
-fn processor_time() -> Option<Duration> {
-    None
 }
 
 #[cfg(test)]

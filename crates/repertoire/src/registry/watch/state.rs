@@ -70,7 +70,7 @@ pub struct SourceState {
 
 /// The state of a watcher, shared by its thread and its handle.
 #[derive(Debug, Default)]
-pub(super) struct WatcherState {
+pub(in crate::registry) struct WatcherState {
     content: Mutex<StateContent>,
     changed: Condvar,
 }

@@ -1,14 +1,16 @@
 //! The directories that are watched for all sources.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::inbox::Inbox;
+use super::inbox::Message;
 use super::limits::remote_kind;
 use super::relevance::{WatchedDirectories, ends_watch, is_relevant};
 use super::state::PollReason;
@@ -37,13 +39,13 @@ struct Refusal {
 pub(super) struct WatchOutcome {
     /// For each source the number of watched directories, or the reason that it must be polled.
     pub(super) sources: Vec<Result<usize, PollReason>>,
-    /// True if a directory is newly watched: earlier changes in it caused no event.
+    /// True if a directory is newly watched or no longer exists: changes there caused no event.
     pub(super) has_new: bool,
 }
 
 impl WatchSet {
     /// Returns an empty set for at most `budget` directories, whose events go to `inbox`.
-    pub(super) fn new(budget: usize, inbox: Arc<Inbox>) -> Self {
+    pub(super) fn new(budget: usize, inbox: Sender<Message>) -> Self {
         let watched = Arc::new(RwLock::new(HashMap::new()));
         let known = Arc::clone(&watched);
         let watcher = notify::recommended_watcher(move |event| receive(event, &known, &inbox));
@@ -144,8 +146,8 @@ impl WatchSet {
         Ok(directories)
     }
 
-    /// Watches `directory`; returns whether it was not watched before. A directory that no longer exists is
-    /// left out: its parent has an event for that.
+    /// Watches `directory`; returns whether the library may have changed there unnoticed, because the directory was not watched
+    /// before or no longer exists.
     fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<bool, PollReason> {
         if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
             *known = scope;
@@ -156,10 +158,15 @@ impl WatchSet {
         self.watched.write().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned(), scope);
         let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else { return Ok(true) };
         self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);
-        if is_absent(&error) {
-            return Ok(false);
+        match &error.kind {
+            notify::ErrorKind::PathNotFound => Ok(true),
+            notify::ErrorKind::Io(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(true),
+                io::ErrorKind::PermissionDenied => Ok(false),
+                _ => Err(refused(&error)),
+            },
+            _ => Err(refused(&error)),
         }
-        Err(PollReason::Refused(format!("the system refuses more watches: {error}")))
     }
 
     fn unwatch(&mut self, directory: &Path) {
@@ -171,28 +178,22 @@ impl WatchSet {
     }
 }
 
-/// Returns whether a directory cannot be watched because it does not exist or may not be read.
-fn is_absent(error: &notify::Error) -> bool {
-    match &error.kind {
-        notify::ErrorKind::PathNotFound => true,
-        notify::ErrorKind::Io(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
-        ),
-        _ => false,
-    }
+fn refused(error: &impl fmt::Display) -> PollReason {
+    PollReason::Refused(format!("the system refuses more watches: {error}"))
 }
 
 /// Passes an event on to `inbox` if it may change a skill.
-fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Inbox) {
+fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Sender<Message>) {
+    // Nobody is left to receive events while the thread ends.
+    let send = |ended: Option<PathBuf>| drop(inbox.send(Message::Event(ended)));
     let event = match event {
         Ok(event) if !event.need_rescan() => event,
         // Events were lost, so that anything may have changed.
-        Ok(_) | Err(_) => return inbox.add(None),
+        Ok(_) | Err(_) => return send(None),
     };
     let watched = watched.read().unwrap_or_else(PoisonError::into_inner);
     for path in event.paths.iter().filter(|path| is_relevant(&event.kind, path, &watched)) {
         let is_ended = ends_watch(&event.kind) && watched.contains_key(path);
-        inbox.add(is_ended.then(|| path.clone()));
+        send(is_ended.then(|| path.clone()));
     }
 }

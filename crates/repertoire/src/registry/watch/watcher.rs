@@ -1,16 +1,18 @@
 //! The handle of a library that is followed.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use repertoire_model::RuleId;
 use repertoire_model::validate::Reporter;
 
 use super::follow::Follower;
-use super::inbox::Inbox;
+use super::inbox::Message;
 use super::limits::watch_budget;
 use super::options::{ReloadMode, ReloadOptions};
+use super::pace::{POLL_SHARE, Pace};
 use super::state::{FollowMethod, SourceState, WatcherState};
 use super::watch_set::WatchSet;
 use crate::provider::Problem;
@@ -35,8 +37,8 @@ pub struct Watcher {
     registry: Registry,
     options: ReloadOptions,
     state: Arc<WatcherState>,
-    inbox: Arc<Inbox>,
-    thread: Option<JoinHandle<()>>,
+    /// The thread that follows the library, if there is one, and its inbox.
+    thread: Option<(JoinHandle<()>, Sender<Message>)>,
 }
 
 impl Registry {
@@ -46,39 +48,43 @@ impl Registry {
     /// few watches are no failure, see [`Watcher::state`].
     pub fn watch(&self, options: ReloadOptions) -> Result<Watcher, Error> {
         let state = Arc::new(WatcherState::default());
-        let following = match options.mode {
-            ReloadMode::Watch | ReloadMode::Poll => return Watcher::start(self, options, state),
-            ReloadMode::Lazy => FollowMethod::OnUse,
-            ReloadMode::Off => FollowMethod::Not,
+        let thread = match options.mode {
+            ReloadMode::Watch | ReloadMode::Poll => Some(start(self, options, Arc::clone(&state))?),
+            ReloadMode::Lazy | ReloadMode::Off => {
+                let is_lazy = options.mode == ReloadMode::Lazy;
+                let following = if is_lazy { FollowMethod::OnUse } else { FollowMethod::Not };
+                let labels = self.providers().iter().map(|provider| provider.label().into());
+                let sources = labels.map(|source| SourceState { source, following: following.clone() });
+                state.post(sources.collect(), 0);
+                state.ready();
+                None
+            }
         };
-        let sources = self.providers().iter();
-        state.post(
-            sources
-                .map(|provider| SourceState { source: provider.label().into(), following: following.clone() })
-                .collect(),
-            0,
-        );
-        state.ready();
-        self.follow_state().begin(options, Arc::clone(&state));
-        Ok(Watcher { registry: self.clone(), options, state, inbox: Arc::default(), thread: None })
+        *self.watcher() = Some((options, Arc::clone(&state)));
+        Ok(Watcher { registry: self.clone(), options, state, thread })
     }
 }
 
-impl Watcher {
-    fn start(registry: &Registry, options: ReloadOptions, state: Arc<WatcherState>) -> Result<Self, Error> {
-        let inbox = Arc::new(Inbox::default());
-        let watches = (options.mode == ReloadMode::Watch)
-            .then(|| WatchSet::new(watch_budget(options.max_watches), Arc::clone(&inbox)));
-        let follower =
-            Follower::new(registry.clone(), options, watches, Arc::clone(&inbox), Arc::clone(&state));
-        let thread = std::thread::Builder::new()
-            .name("repertoire-watch".to_owned())
-            .spawn(move || follower.run())
-            .map_err(|error| Error::new(ErrorKind::Io).because(error))?;
-        registry.follow_state().begin(options, Arc::clone(&state));
-        Ok(Self { registry: registry.clone(), options, state, inbox, thread: Some(thread) })
-    }
+/// Starts the thread that follows the library.
+fn start(
+    registry: &Registry,
+    options: ReloadOptions,
+    state: Arc<WatcherState>,
+) -> Result<(JoinHandle<()>, Sender<Message>), Error> {
+    let (sender, inbox) = channel();
+    let watches = (options.mode == ReloadMode::Watch)
+        .then(|| WatchSet::new(watch_budget(options.max_watches), sender.clone()));
+    let pace = Pace::new(options.poll, POLL_SHARE, Instant::now());
+    let (registry, own) = (registry.clone(), sender.clone());
+    let follower = Follower { registry, options, watches, sender: own, inbox, pace, state };
+    let thread = std::thread::Builder::new()
+        .name("repertoire-watch".to_owned())
+        .spawn(move || follower.run())
+        .map_err(|error| Error::new(ErrorKind::Io).because(error))?;
+    Ok((thread, sender))
+}
 
+impl Watcher {
     /// Returns the options of following the library.
     pub fn options(&self) -> ReloadOptions {
         self.options
@@ -119,10 +125,15 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.registry.follow_state().end(&self.state);
-        self.inbox.close();
-        if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing left to report.
+        {
+            let mut current = self.registry.watcher();
+            if current.as_ref().is_some_and(|(_, state)| Arc::ptr_eq(state, &self.state)) {
+                *current = None;
+            }
+        }
+        if let Some((thread, inbox)) = self.thread.take() {
+            // A thread that panicked receives nothing and has nothing left to report.
+            let _ = inbox.send(Message::Close);
             let _ = thread.join();
         }
     }

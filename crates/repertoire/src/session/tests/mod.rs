@@ -8,7 +8,6 @@ mod tools;
 use pollster::block_on;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::answer::Render;
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::event::{MemorySink, Outcome};
-use crate::provider::{Mark, OpenedSkill};
+use crate::provider::OpenedSkill;
 use crate::testing::WordSearcher;
 use crate::*;
 

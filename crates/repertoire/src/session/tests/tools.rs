@@ -81,7 +81,7 @@ impl Tool for Named {
 #[test]
 fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
     let library = SkillDirectory::new(&["alpha", "clock"]);
-    let opened = block_on(library.builder().tool(Arc::new(Clock)).open()).unwrap();
+    let opened = block_on(library.builder().tool(Clock).open()).unwrap();
     let session = block_on(opened.session()).unwrap();
     let names: Vec<String> = session.tools().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(
@@ -99,10 +99,10 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
     assert_eq!(block_on(session.call("clock", &json!({}))).text(), "noon");
     assert!(!session.catalog().text.contains("<name>clock</name>"), "a skill named like a tool is set aside");
     for name in ["load_skill", "search_skills", "call_skill_tool"] {
-        let refused = block_on(library.builder().tool(Arc::new(Named(name))).open());
+        let refused = block_on(library.builder().tool(Named(name)).open());
         assert_eq!(refused.err().unwrap().kind(), ErrorKind::ReservedName, "{name}");
     }
-    let twice = block_on(library.builder().tool(Arc::new(Clock)).tool(Arc::new(Clock)).open());
+    let twice = block_on(library.builder().tool(Clock).tool(Clock).open());
     assert_eq!(twice.err().unwrap().kind(), ErrorKind::ReservedName);
 }
 

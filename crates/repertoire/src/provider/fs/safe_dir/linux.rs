@@ -1,18 +1,17 @@
 //! The implementation for Linux: `openat2`, or `openat` component by component where that is missing.
 
-use std::fs::canonicalize;
+use std::fs::{File, canonicalize};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::buffer::spare_capacity;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, openat, openat2, statat,
 };
-use rustix::io::{Errno, read, retry_on_intr};
+use rustix::io::Errno;
 
-use super::types::nanoseconds;
+use super::types::{nanoseconds, read_up_to};
 use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
@@ -98,21 +97,17 @@ impl SafeDir {
         Ok(Self { handle, stepwise: self.stepwise })
     }
 
-    /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
-    pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let file = self.open_at(path, FILE)?;
+    /// Reads the regular file at `path`, if it is at most `cap` bytes; fails if it changed in the meantime.
+    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+        let file = File::from(self.open_at(path, FILE)?);
         let stamp = regular(&fstat(&file).map_err(fault)?)?;
-        fill(&file, &stamp, cap, buffer)?;
-        Ok(stamp)
-    }
-
-    /// Reads as [`SafeDir::read`] does, and fails if the file changed in the meantime.
-    pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let file = self.open_at(path, FILE)?;
-        let stamp = regular(&fstat(&file).map_err(fault)?)?;
-        fill(&file, &stamp, cap, buffer)?;
+        let bytes = read_up_to(&file, &stamp, cap)?;
         let after = regular(&fstat(&file).map_err(fault)?)?;
-        if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
+        if after == stamp && bytes.len() as u64 == stamp.size {
+            Ok((bytes, stamp))
+        } else {
+            Err(Fault::Changed)
+        }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
@@ -120,11 +115,6 @@ impl SafeDir {
     pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
         let stat = statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?;
         Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
-    }
-
-    /// Returns the stamp of the regular file at `path`, with a single stat.
-    pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
-        regular(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?).ok()
     }
 
     /// Returns the entries of this directory, at most `limit`.
@@ -211,26 +201,6 @@ impl SafeDir {
             current = Some(next);
         }
         current.ok_or(Fault::Missing)
-    }
-}
-
-/// Reads all of `file` into `buffer`.
-fn fill(file: &OwnedFd, stamp: &Stamp, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
-    if stamp.size > cap {
-        return Err(Fault::TooLarge(stamp.size));
-    }
-    buffer.clear();
-    loop {
-        // One byte more than expected, so that a file of the expected size takes a single call.
-        let expected = usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_sub(buffer.len());
-        buffer.reserve(expected.saturating_add(1));
-        let count = retry_on_intr(|| read(file, spare_capacity(buffer))).map_err(fault)?;
-        if buffer.len() as u64 > cap {
-            return Err(Fault::TooLarge(buffer.len() as u64));
-        }
-        if count == 0 || (buffer.len() as u64 == stamp.size && buffer.len() < buffer.capacity()) {
-            return Ok(());
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The implementation for systems without `openat2`: cap-std, component by component.
 
 use std::fs::canonicalize;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use cap_fs_ext::{
@@ -11,7 +11,7 @@ use cap_fs_ext::{
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
-use super::types::nanoseconds;
+use super::types::{nanoseconds, read_up_to};
 use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// A handle on a directory.
@@ -75,21 +75,17 @@ impl SafeDir {
         current.map(|handle| Self { handle }).ok_or(Fault::Missing)
     }
 
-    /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
-    pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let mut file = self.open_regular(path)?;
+    /// Reads the regular file at `path`, if it is at most `cap` bytes; fails if it changed in the meantime.
+    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+        let file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
-        fill(&mut file, &stamp, cap, buffer)?;
-        Ok(stamp)
-    }
-
-    /// Reads as [`SafeDir::read`] does, and fails if the file changed in the meantime.
-    pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let mut file = self.open_regular(path)?;
-        let stamp = regular(&file.metadata().map_err(fault)?)?;
-        fill(&mut file, &stamp, cap, buffer)?;
+        let bytes = read_up_to(&file, &stamp, cap)?;
         let after = regular(&file.metadata().map_err(fault)?)?;
-        if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
+        if after == stamp && bytes.len() as u64 == stamp.size {
+            Ok((bytes, stamp))
+        } else {
+            Err(Fault::Changed)
+        }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
@@ -97,13 +93,6 @@ impl SafeDir {
     pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
         let metadata = self.handle.symlink_metadata(path).map_err(fault)?;
         Ok((kind(metadata.file_type()), stamp(&metadata)))
-    }
-
-    /// Returns the stamp of the regular file at `path`.
-    pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
-        let (directory, file) = (path.parent()?, path.file_name()?.to_str()?);
-        let (kind, stamp) = Self::open(directory).ok()?.stat(file).ok()?;
-        (kind == Kind::File).then_some(stamp)
     }
 
     /// Returns the entries of this directory, at most `limit`.
@@ -147,15 +136,6 @@ impl SafeDir {
 fn check(component: &str) -> Result<(), Fault> {
     let plain = !matches!(component, "" | "." | "..") && !component.contains(['\\', ':', '\0']);
     if plain { Ok(()) } else { Err(Fault::Outside) }
-}
-
-fn fill(file: &mut File, stamp: &Stamp, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
-    if stamp.size > cap {
-        return Err(Fault::TooLarge(stamp.size));
-    }
-    buffer.clear();
-    let length = file.take(cap.saturating_add(1)).read_to_end(buffer).map_err(fault)?;
-    if length as u64 > cap { Err(Fault::TooLarge(length as u64)) } else { Ok(()) }
 }
 
 fn regular(metadata: &Metadata) -> Result<Stamp, Fault> {

@@ -1,6 +1,6 @@
 //! Types that both implementations share.
 
-use std::io;
+use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The kind of a directory entry.
@@ -109,6 +109,16 @@ impl Fault {
             Self::Denied(error) | Self::Io(error) => error.to_string().to_lowercase(),
         }
     }
+}
+
+/// Reads all of `file`, whose stamp is `stamp`, if it is at most `cap` bytes.
+pub(super) fn read_up_to(file: impl Read, stamp: &Stamp, cap: u64) -> Result<Vec<u8>, Fault> {
+    if stamp.size > cap {
+        return Err(Fault::TooLarge(stamp.size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
+    let length = file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(Fault::Io)?;
+    if length as u64 > cap { Err(Fault::TooLarge(length as u64)) } else { Ok(bytes) }
 }
 
 /// Returns `seconds` and `nanoseconds` as nanoseconds; times beyond the year 2262 come out as that year.
