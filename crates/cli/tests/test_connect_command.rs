@@ -77,7 +77,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.claude.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -86,7 +86,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.cline/data/settings/cline_mcp_settings.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"],
           "disabled": false
@@ -96,20 +96,20 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.codeium/windsurf/mcp_config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
       }
     }
     === home/.codex/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio"]
     === home/.config/Claude/claude_desktop_config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "[REP]",
           "args": ["serve", "--stdio"]
         }
@@ -118,7 +118,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.config/Code/User/mcp.json
     {
       "servers": {
-        "skills": {
+        "repertoire": {
           "type": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
@@ -127,8 +127,8 @@ fn every_client_gets_the_entry_that_it_reads() {
     }
     === home/.config/goose/config.yaml
     extensions:
-      skills:
-        name: skills
+      repertoire:
+        name: repertoire
         type: stdio
         cmd: rep
         args:
@@ -140,7 +140,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.config/kilo/kilo.json
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "local",
           "command": ["rep", "serve", "--stdio"],
           "enabled": true
@@ -150,7 +150,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.config/opencode/opencode.jsonc
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "local",
           "command": ["rep", "serve", "--stdio"],
           "enabled": true
@@ -160,7 +160,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.config/zed/settings.json
     {
       "context_servers": {
-        "skills": {
+        "repertoire": {
           "source": "custom",
           "command": "rep",
           "args": ["serve", "--stdio"],
@@ -171,7 +171,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.copilot/mcp-config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "type": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"],
@@ -182,7 +182,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.cursor/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -191,7 +191,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.gemini/config/mcp_config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -200,20 +200,20 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.gemini/settings.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
       }
     }
     === home/.grok/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio"]
     === home/.kimi-code/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "transport": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
@@ -223,7 +223,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.kiro/settings/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -232,7 +232,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     === home/.pi/agent/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -268,13 +268,13 @@ fn projects_have_files_of_their_own() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     insta::assert_snapshot!(files(&sandbox), @r#"
     === project/.codex/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio"]
     === project/.cursor/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -283,20 +283,20 @@ fn projects_have_files_of_their_own() {
     === project/.gemini/settings.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
       }
     }
     === project/.grok/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio"]
     === project/.kimi-code/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "transport": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
@@ -306,7 +306,7 @@ fn projects_have_files_of_their_own() {
     === project/.kiro/settings/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -315,7 +315,7 @@ fn projects_have_files_of_their_own() {
     === project/.mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio"]
         }
@@ -324,7 +324,7 @@ fn projects_have_files_of_their_own() {
     === project/.vscode/mcp.json
     {
       "servers": {
-        "skills": {
+        "repertoire": {
           "type": "stdio",
           "command": "rep",
           "args": ["serve", "--stdio"]
@@ -334,7 +334,7 @@ fn projects_have_files_of_their_own() {
     === project/.zed/settings.json
     {
       "context_servers": {
-        "skills": {
+        "repertoire": {
           "source": "custom",
           "command": "rep",
           "args": ["serve", "--stdio"],
@@ -345,7 +345,7 @@ fn projects_have_files_of_their_own() {
     === project/kilo.json
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "local",
           "command": ["rep", "serve", "--stdio"],
           "enabled": true
@@ -355,7 +355,7 @@ fn projects_have_files_of_their_own() {
     === project/opencode.jsonc
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "local",
           "command": ["rep", "serve", "--stdio"],
           "enabled": true
@@ -402,7 +402,7 @@ fn a_second_name_for_the_same_server_is_warned_of() {
     assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
     let run = sandbox.run(&["connect", "--yes", "--name", "mine", "cursor"]);
     assert_eq!(run.code, 0);
-    let warning = "Cursor has the server as `skills` already and will be offered every skill twice; \
+    let warning = "Cursor has the server as `repertoire` already and will be offered every skill twice; \
                    run `rep connect --undo cursor`";
     assert!(run.stderr.contains(warning), "{}", run.stderr);
 }
@@ -420,7 +420,7 @@ fn the_options_of_the_server_are_passed_on() {
     # Cursor: [DIR]/home/.cursor/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "command": "rep",
           "args": ["serve", "--stdio", "--root", "[DIR]/project/own", "--config", "[DIR]/project/own.toml", "--profile", "strict", "--agent", "reviewer"]
         }
@@ -433,7 +433,7 @@ fn the_options_of_the_server_are_passed_on() {
     exit 0
     --- stdout
     # Codex: [DIR]/project/.codex/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     command = "rep"
     args = ["serve", "--stdio", "--root", "own"]
     --- stderr
@@ -494,7 +494,7 @@ fn connect_writes_nothing_without_consent() {
        "mcpServers": {
     -    "a": {}
     +    "a": {},
-    +    "skills": {
+    +    "repertoire": {
     +      "command": "rep",
     +      "args": ["serve", "--stdio"]
     +    }
@@ -521,7 +521,7 @@ fn connect_writes_nothing_without_consent() {
        "mcpServers": {
     -    "a": {}
     +    "a": {},
-    +    "skills": {
+    +    "repertoire": {
     +      "command": "rep",
     +      "args": ["serve", "--stdio"]
     +    }
@@ -541,7 +541,7 @@ fn connect_writes_nothing_without_consent() {
        // mine
        "mcpServers": {
     -    "a": {},
-    -    "skills": {
+    -    "repertoire": {
     -      "command": "rep",
     -      "args": ["serve", "--stdio"]
     -    }
@@ -559,7 +559,7 @@ fn foreign_and_broken_entries_are_left_alone() {
     let sandbox = sandbox();
     sandbox.write(
         "../home/.cursor/mcp.json",
-        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}}}",
+        "{\"mcpServers\": {\"repertoire\": {\"command\": \"npx\", \"args\": [\"serve\"]}}}",
     );
     sandbox.write("../home/.codex/config.toml", "model = \"x\"\nbroken\n");
     sandbox.write("../home/.config/goose/config.yaml", "extensions: {a: {enabled: true}}\n");
@@ -574,7 +574,7 @@ fn foreign_and_broken_entries_are_left_alone() {
     @@ -0,0 +1,8 @@
     +{
     +  "mcpServers": {
-    +    "skills": {
+    +    "repertoire": {
     +      "command": "rep",
     +      "args": ["serve", "--stdio"]
     +    }
@@ -582,7 +582,7 @@ fn foreign_and_broken_entries_are_left_alone() {
     +}
     connected Kiro ([DIR]/home/.kiro/settings/mcp.json)
     --- stderr
-    error: [DIR]/home/.cursor/mcp.json has a server `skills` that is not Repertoire's
+    error: [DIR]/home/.cursor/mcp.json has a server `repertoire` that is not Repertoire's
     hint: `--name OTHER` registers the server under another name
     error: [DIR]/home/.codex/config.toml is left alone, line 2: key with no value, expected `=`
     hint: repair it, or add by hand what `rep connect codex --print` shows
@@ -596,7 +596,7 @@ fn foreign_and_broken_entries_are_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    error: [DIR]/home/.cursor/mcp.json has a server `skills` that is not Repertoire's
+    error: [DIR]/home/.cursor/mcp.json has a server `repertoire` that is not Repertoire's
     hint: it is left alone; remove it by hand if it is no longer wanted
     hint: an entry made with --http or --command is removed with the same option
     "#);
@@ -604,7 +604,7 @@ fn foreign_and_broken_entries_are_left_alone() {
     let text = sandbox.read("../home/.cursor/mcp.json");
     assert_eq!(
         text,
-        "{\"mcpServers\": {\n    \"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]},\n    \"rep\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }}"
+        "{\"mcpServers\": {\n    \"repertoire\": {\"command\": \"npx\", \"args\": [\"serve\"]},\n    \"rep\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }}"
     );
 }
 
@@ -645,7 +645,7 @@ fn a_server_that_runs_already() {
     # Claude Code: [DIR]/home/.claude.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "type": "http",
           "url": "http://127.0.0.1:7437/mcp"
         }
@@ -654,18 +654,18 @@ fn a_server_that_runs_already() {
     # Cursor: [DIR]/home/.cursor/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "url": "http://127.0.0.1:7437/mcp"
         }
       }
     }
     # Codex: [DIR]/home/.codex/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     url = "http://127.0.0.1:7437/mcp"
     # VS Code: [DIR]/home/.config/Code/User/mcp.json
     {
       "servers": {
-        "skills": {
+        "repertoire": {
           "type": "http",
           "url": "http://127.0.0.1:7437/mcp"
         }
@@ -674,7 +674,7 @@ fn a_server_that_runs_already() {
     # opencode: [DIR]/home/.config/opencode/opencode.jsonc
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "remote",
           "url": "http://127.0.0.1:7437/mcp",
           "enabled": true
@@ -683,8 +683,8 @@ fn a_server_that_runs_already() {
     }
     # Goose: [DIR]/home/.config/goose/config.yaml
     extensions:
-      skills:
-        name: skills
+      repertoire:
+        name: repertoire
         type: streamable_http
         uri: http://127.0.0.1:7437/mcp
         enabled: true
@@ -694,7 +694,7 @@ fn a_server_that_runs_already() {
     # Gemini CLI: [DIR]/home/.gemini/settings.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "httpUrl": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -702,7 +702,7 @@ fn a_server_that_runs_already() {
     # Zed: [DIR]/home/.config/zed/settings.json
     {
       "context_servers": {
-        "skills": {
+        "repertoire": {
           "url": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -710,7 +710,7 @@ fn a_server_that_runs_already() {
     # Windsurf: [DIR]/home/.codeium/windsurf/mcp_config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "serverUrl": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -718,7 +718,7 @@ fn a_server_that_runs_already() {
     # GitHub Copilot CLI: [DIR]/home/.copilot/mcp-config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "type": "http",
           "url": "http://127.0.0.1:7437/mcp",
           "tools": ["*"]
@@ -728,7 +728,7 @@ fn a_server_that_runs_already() {
     # Kiro: [DIR]/home/.kiro/settings/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "url": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -736,7 +736,7 @@ fn a_server_that_runs_already() {
     # Cline: [DIR]/home/.cline/data/settings/cline_mcp_settings.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "type": "streamableHttp",
           "url": "http://127.0.0.1:7437/mcp",
           "disabled": false
@@ -746,7 +746,7 @@ fn a_server_that_runs_already() {
     # Antigravity: [DIR]/home/.gemini/config/mcp_config.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "serverUrl": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -754,7 +754,7 @@ fn a_server_that_runs_already() {
     # Kilo Code: [DIR]/home/.config/kilo/kilo.json
     {
       "mcp": {
-        "skills": {
+        "repertoire": {
           "type": "remote",
           "url": "http://127.0.0.1:7437/mcp",
           "enabled": true
@@ -764,14 +764,14 @@ fn a_server_that_runs_already() {
     # Kimi Code: [DIR]/home/.kimi-code/mcp.json
     {
       "mcpServers": {
-        "skills": {
+        "repertoire": {
           "transport": "http",
           "url": "http://127.0.0.1:7437/mcp"
         }
       }
     }
     # Grok Build: [DIR]/home/.grok/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     url = "http://127.0.0.1:7437/mcp"
     --- stderr
     "#);
@@ -788,12 +788,12 @@ fn a_server_that_runs_already() {
     assert_eq!(connect(&sandbox, &[&http[..], &["codex", "goose", "zed"]].concat()).code, 0);
     insta::assert_snapshot!(files(&sandbox), @r#"
     === home/.codex/config.toml
-    [mcp_servers.skills]
+    [mcp_servers.repertoire]
     url = "http://127.0.0.1:7437/mcp"
     === home/.config/goose/config.yaml
     extensions:
-      skills:
-        name: skills
+      repertoire:
+        name: repertoire
         type: streamable_http
         enabled: true
         envs: {}
@@ -803,7 +803,7 @@ fn a_server_that_runs_already() {
     === home/.config/zed/settings.json
     {
       "context_servers": {
-        "skills": {
+        "repertoire": {
           "url": "http://127.0.0.1:7437/mcp"
         }
       }
@@ -827,7 +827,7 @@ fn a_server_that_runs_already() {
 fn an_entry_in_several_files_is_removed_from_all() {
     let sandbox = sandbox();
     let entry =
-        "{\"mcp\": {\"skills\": {\"type\": \"local\", \"command\": [\"rep\", \"serve\"]}, \"a\": {}}}\n";
+        "{\"mcp\": {\"repertoire\": {\"type\": \"local\", \"command\": [\"rep\", \"serve\"]}, \"a\": {}}}\n";
     for path in ["opencode/opencode.json", "opencode/opencode.jsonc", "kilo/kilo.json", "kilo/kilo.jsonc"] {
         sandbox.write(&format!("../home/.config/{path}"), entry);
     }
@@ -874,12 +874,12 @@ fn keys_that_users_add_to_the_entry_stay() {
     let entry = "{\"source\": \"custom\", \"command\": \"/old/rep\", \"args\": [\"serve\"], \"env\": {\"A\": \"1\"}, \"x\": 1}";
     sandbox.write(
         "../home/.config/zed/settings.json",
-        format!("{{\"context_servers\": {{\"skills\": {entry}}}}}"),
+        format!("{{\"context_servers\": {{\"repertoire\": {entry}}}}}"),
     );
     assert_eq!(connect(&sandbox, &["zed"]).code, 0);
     let expect = entry.replace("/old/rep", "rep").replace("[\"serve\"]", "[\"serve\", \"--stdio\"]");
     let text = sandbox.read("../home/.config/zed/settings.json");
-    assert_eq!(text, format!("{{\"context_servers\": {{\"skills\": {expect}}}}}"));
+    assert_eq!(text, format!("{{\"context_servers\": {{\"repertoire\": {expect}}}}}"));
     assert!(connect(&sandbox, &["zed"]).stdout.contains("Zed is already connected"));
 }
 
@@ -965,4 +965,30 @@ fn links_are_written_through_where_they_may_be() {
       because: No such file or directory (os error 2)
     hint: make the file that it leads to, or remove the link
     "#);
+}
+
+/// goose has an extension `skills` of its own, which replaces a server of that name.
+#[test]
+fn connect_renames_an_entry_under_the_former_name() {
+    let sandbox = Sandbox::new();
+    let former = "extensions:\n  skills:\n    name: skills\n    type: stdio\n    enabled: true\n    cmd: rep\n    args: [serve, --stdio]\n    envs:\n      A: b\n";
+    sandbox.write("../home/.config/goose/config.yaml", former);
+    sandbox.write(
+        "../home/.cursor/mcp.json",
+        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}}}",
+    );
+    let run = sandbox.run(&["connect", "goose", "cursor", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let goose = sandbox.read("../home/.config/goose/config.yaml");
+    assert!(goose.contains("  repertoire:\n") && !goose.contains("skills:"), "{goose}");
+    assert!(goose.contains("{\"A\":\"b\"}"), "{goose}");
+    // Another program's server keeps its name.
+    let cursor = sandbox.read("../home/.cursor/mcp.json");
+    assert!(
+        cursor.contains("\"skills\": {\"command\": \"npx\"") && cursor.contains("\"repertoire\""),
+        "{cursor}"
+    );
+    sandbox.write("../home/.config/goose/config.yaml", former);
+    assert_eq!(sandbox.run(&["connect", "goose", "--undo", "--yes"]).code, 0);
+    assert!(!sandbox.read("../home/.config/goose/config.yaml").contains("skills:"));
 }

