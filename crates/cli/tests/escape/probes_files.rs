@@ -177,4 +177,14 @@ pub(crate) const PROBES: &[Probe] = &[
         "create a node that runs as its owner",
         "(os.mknod('set', 0o104755), os.stat('set').st_mode & 0o4000)[-1] != 0",
     ),
+    probe("read an attribute of a secret", "os.getxattr(SECRET, 'user.note') == b'SECRET-NOTE'"),
+    probe("list the attributes of a secret", "os.listxattr(SECRET) != []"),
+    probe(
+        "read an attribute of a secret behind a link",
+        "(os.symlink(SECRET, 'link'), os.getxattr('link', 'user.note') == b'SECRET-NOTE')[-1]",
+    ),
+    probe(
+        "change the version of a file",
+        "fcntl.ioctl(os.open(SKILL + '/data.txt', os.O_RDONLY), 0x40087602, struct.pack('l', 77)) is not None",
+    ),
 ];

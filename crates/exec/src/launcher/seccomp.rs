@@ -218,9 +218,13 @@ const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[
 #[cfg(target_arch = "aarch64")]
 const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that change extended attributes. Without namespaces they return `ENOTSUP`: programs expect file systems that
-/// have no extended attributes.
+/// Calls that change extended attributes, or read them by path, which Landlock does not restrict. Without namespaces they
+/// return `ENOTSUP`: programs expect file systems that have no extended attributes.
 const XATTR_CALLS: &[i64] = &[
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -259,6 +263,9 @@ const REFUSED_IOCTLS: &[u32] = &[
     0x5423,      // TIOCSETD
     0x4008_6602, // FS_IOC_SETFLAGS
     0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4004_7602, // FS_IOC32_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
@@ -291,6 +298,8 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         always(METADATA_CALLS, SUCCESS_WITHOUT_EFFECT);
         always(METADATA_CALLS_OF_ARCHITECTURE, SUCCESS_WITHOUT_EFFECT);
         always(XATTR_CALLS, NOT_SUPPORTED);
+        // A handle of any process tells its parent, its user and its end. Programs fall back to waiting for their children.
+        always(&[libc::SYS_pidfd_open], NOT_IMPLEMENTED);
         always(INOTIFY_CALLS, NOT_PERMITTED);
         always(INOTIFY_CALLS_OF_ARCHITECTURE, NOT_PERMITTED);
     }
@@ -606,6 +615,9 @@ mod tests {
         check(WITHOUT_NAMESPACES, libc::SYS_fchmodat, &[], SUCCESS_WITHOUT_EFFECT);
         check(WITH_NAMESPACES, libc::SYS_fchmodat, &[], ALLOW);
         check(WITHOUT_NAMESPACES, libc::SYS_setxattr, &[], NOT_SUPPORTED);
+        check(WITHOUT_NAMESPACES, libc::SYS_lgetxattr, &[], NOT_SUPPORTED);
+        check(WITHOUT_NAMESPACES, libc::SYS_pidfd_open, &[], NOT_IMPLEMENTED);
+        check(WITH_NAMESPACES, libc::SYS_pidfd_open, &[], ALLOW);
     }
 
     #[test]
