@@ -55,6 +55,11 @@ impl GitDirParts {
         self.refs |= names::is_named(name, "refs");
     }
 
+    /// Returns whether there is any part.
+    pub(crate) fn is_any(&self) -> bool {
+        self.head || self.common || self.objects || self.refs
+    }
+
     /// Returns whether git might take a directory with these parts for a git directory.
     pub(crate) fn may_be_directory(&self) -> bool {
         self.head && (self.common || self.objects && self.refs)

@@ -182,8 +182,7 @@ const SET_ID_BITS: u32 = 0o6000;
 /// The flags of `open` that create a file: `O_CREAT`, and the own bit of `O_TMPFILE`.
 const CREATION_FLAGS: u32 = 0o100 | 0o20_000_000;
 /// Calls that set a mode, each with the argument that has it.
-const MODE_CALLS: &[(i64, u32)] =
-    &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (libc::SYS_fchmodat2, 2)];
+const MODE_CALLS: &[(i64, u32)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (libc::SYS_fchmodat2, 2)];
 #[cfg(target_arch = "x86_64")]
 const MODE_CALLS_OF_ARCHITECTURE: &[(i64, u32)] = &[(libc::SYS_chmod, 1)];
 #[cfg(target_arch = "aarch64")]
