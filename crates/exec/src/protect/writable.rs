@@ -159,4 +159,4 @@ impl WritableGrant {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::git::{ScratchRepository, transfer};
+use crate::journal::{self, Journal};
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
-use crate::protect::after::{self, RenamedFiles};
+use crate::protect::after;
 use crate::protect::during::{Watch, WatchFindings};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
@@ -80,14 +81,19 @@ pub(crate) fn run(
         grants.environment.extend(own);
     }
     let tag = run_tag::fresh();
+    let granted = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
+    let journal = job.state.as_ref().map(|state| {
+        let time = job.limits.timeout.min(MAX_TIMEOUT) + 2 * GRACE;
+        Journal::write(&journal::directory(state), tag, time, scratch.path(), granted)
+            .map_err(|error| io_error(state, error))
+    });
+    let journal = journal.transpose()?;
     // A file that was replaced on the host has lost its read-only mount.
     let has_mounts = cfg!(target_os = "linux") && means == ProtectionMeans::ExceptFiles;
-    let watched = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
-    let watch = Watch::start(watched, has_mounts);
+    let watch = Watch::start(granted, has_mounts);
     let finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
-    let renames =
-        if means == ProtectionMeans::None { RenamedFiles::default() } else { after::sweep(&grants.writable) };
+    let renames = after::sweep(granted);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
     let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
@@ -129,6 +135,7 @@ pub(crate) fn run(
     }
     let LauncherResult { report, stdout, stderr, detail, findings } = finished;
     drop(scratch);
+    drop(journal);
     let is_alarm = findings.is_alarm();
     let mut refused = findings.renames.refused;
     refused.extend(renames.refused);
