@@ -67,6 +67,8 @@ enum CallVerdict {
     Unless { argument: u32, mask: u32, values: Vec<u32> },
     /// Refuses if the argument is one of these values.
     When { argument: u32, values: Vec<u32> },
+    /// Pretends success if the first argument has this value and the second one is one of these; allows others.
+    PretendPair { first: (u32, u32), second: (u32, Vec<u32>) },
     /// Refuses if the argument has one of these bits.
     WithBits { argument: u32, bits: u32 },
     /// Refuses a call that creates a file, by its flags, with a mode that has one of [`SET_ID_BITS`].
@@ -254,6 +256,10 @@ const PRIORITY_CALLS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_i
 /// The resource limit that holds the [tag of the run](crate::launcher::run_tag); no command may change it.
 const RUN_TAG: u32 = libc::RLIMIT_RTTIME;
 
+/// Options of sockets that set the size of their buffers, which no limit of memory counts: `SO_SNDBUF`, `SO_RCVBUF` and the
+/// privileged forms. The default size stays.
+const BUFFER_OPTIONS: &[u32] = &[7, 8, 32, 33];
+
 /// Requests of `ioctl` that are refused: injecting input into a terminal, acquiring one, and changing flags of files.
 const REFUSED_IOCTLS: &[u32] = &[
     0x5412,      // TIOCSTI
@@ -310,6 +316,9 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_listen,
             libc::SYS_accept,
             libc::SYS_accept4,
+            // Only these can send open files to another process. Files and sockets on their way count towards no limit.
+            libc::SYS_sendmsg,
+            libc::SYS_sendmmsg,
         ];
         always(&calls, NOT_PERMITTED);
     }
@@ -344,6 +353,11 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         libc::SYS_socketpair,
         CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE_MASK, values },
     );
+    let buffers = CallVerdict::PretendPair {
+        first: (1, libc::SOL_SOCKET as u32),
+        second: (2, BUFFER_OPTIONS.to_vec()),
+    };
+    verdicts.insert(libc::SYS_setsockopt, buffers);
     let no_namespaces = CallVerdict::Unless { argument: 0, mask: NAMESPACE_FLAGS, values: vec![0] };
     verdicts.insert(libc::SYS_clone, no_namespaces);
     let mut controls = REFUSED_FCNTLS.to_vec();
@@ -418,6 +432,11 @@ fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
             choice(*argument, *mask, values, ALLOW, NOT_PERMITTED)
         }
         CallVerdict::When { argument, values } => choice(*argument, u32::MAX, values, NOT_PERMITTED, ALLOW),
+        CallVerdict::PretendPair { first: (argument, value), second: (other, values) } => {
+            let mut block = vec![load(*argument), jump(JUMP_EQUAL, *value, 1, 0), statement(RETURN, ALLOW)];
+            block.extend(choice(*other, u32::MAX, values, SUCCESS_WITHOUT_EFFECT, ALLOW));
+            block
+        }
         CallVerdict::Ioctl { refused } => {
             let mut block = vec![load(1)];
             for request in CLONE_IOCTLS {
@@ -579,6 +598,20 @@ mod tests {
         check(WITH_NAMESPACES, libc::SYS_socketpair, &[1, 5], ALLOW);
         check(WITH_NAMESPACES, libc::SYS_socketpair, &[1, 2], NOT_PERMITTED);
         check(WITH_NAMESPACES, libc::SYS_socketpair, &[16, 1], NOT_PERMITTED);
+    }
+
+    #[test]
+    fn buffers_of_sockets_keep_their_size_and_files_are_not_sent() {
+        let network = FilterOptions { network: true, ..WITH_NAMESPACES };
+        for options in [WITH_NAMESPACES, WITHOUT_NAMESPACES, network] {
+            for option in BUFFER_OPTIONS {
+                check(options, libc::SYS_setsockopt, &[0, 1, *option], SUCCESS_WITHOUT_EFFECT);
+            }
+            check(options, libc::SYS_setsockopt, &[0, 1, 2], ALLOW);
+            check(options, libc::SYS_setsockopt, &[0, 6, 7], ALLOW);
+        }
+        check(WITH_NAMESPACES, libc::SYS_sendmsg, &[], NOT_PERMITTED);
+        check(network, libc::SYS_sendmsg, &[], ALLOW);
     }
 
     #[test]
