@@ -186,7 +186,7 @@ mod tests {
         drop(journal);
         let found = finish_interrupted_runs(state.path());
         assert_eq!(found.renamed, [root.join("src/CLAUDE.md.refused")]);
-        assert!(root.join("docs/AGENTS.md").is_file() && !scratch.exists());
+        assert!(root.join("docs/AGENTS.md").is_file() && !scratch.is_dir());
         assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
         // A program that ends well leaves no record.
         drop(write());

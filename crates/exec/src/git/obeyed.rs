@@ -55,9 +55,12 @@ impl GitDirParts {
         self.refs |= names::is_named(name, "refs");
     }
 
-    /// Returns whether there is any part.
-    pub(crate) fn is_any(&self) -> bool {
-        self.head || self.common || self.objects || self.refs
+    /// Returns whether `name` is that of a part.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_part(name: &OsStr) -> bool {
+        let mut parts = Self::default();
+        parts.note(name);
+        parts.head || parts.common || parts.objects || parts.refs
     }
 
     /// Returns whether git might take a directory with these parts for a git directory.

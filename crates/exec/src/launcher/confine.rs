@@ -378,9 +378,15 @@ pub(super) struct Meter<'a> {
     device: u64,
     /// The sizes of files in the scratch directory.
     sizes: scratch::FileSizes,
-    /// Free blocks and inodes of its file system at the last poll of the disk.
+    /// Free bytes and inodes of its file system at the last poll of the disk.
     #[cfg(target_os = "linux")]
     free: (u64, u64),
+    /// Bytes that were left of the limit then.
+    #[cfg(target_os = "linux")]
+    disk_left: u64,
+    /// The earliest time of the next poll of the disk.
+    #[cfg(target_os = "linux")]
+    earliest_disk: Instant,
     /// `true` if a process hid its open files at the last poll of the disk.
     #[cfg(target_os = "linux")]
     was_hidden: bool,
@@ -415,7 +421,11 @@ impl<'a> Meter<'a> {
             device,
             sizes: scratch::FileSizes::default(),
             #[cfg(target_os = "linux")]
-            free: (0, 0),
+            free: free(&plan.scratch),
+            #[cfg(target_os = "linux")]
+            disk_left: plan.limits.disk,
+            #[cfg(target_os = "linux")]
+            earliest_disk: now,
             #[cfg(target_os = "linux")]
             was_hidden: false,
             #[cfg(target_os = "linux")]
@@ -469,33 +479,39 @@ impl<'a> Meter<'a> {
         }
         // A slow disk poll does not delay the next poll of processes.
         let spent = now.elapsed();
-        if now >= self.next_disk || self.is_disk_filling() {
+        if now >= self.next_disk || self.is_disk_filling(now) {
             let start = Instant::now();
             self.sizes.begin();
             let total = scratch::size(&self.plan.scratch, limits.disk, &mut self.sizes);
             let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
             // The init process hides its open files, and so does its child until it runs the command. No other may.
             let is_hidden = std::mem::replace(&mut self.was_hidden, open.is_hidden) && open.is_hidden;
-            if is_hidden || total.saturating_add(open.disk) > limits.disk {
+            let total = total.saturating_add(open.disk);
+            if is_hidden || total > limits.disk {
                 return Some(Exceeded::Disk);
             }
             self.sockets = open.sockets;
             self.free = free(&self.plan.scratch);
             let after = Instant::now();
+            self.disk_left = limits.disk.saturating_sub(total);
+            self.earliest_disk = after + (after - start);
             self.next_disk = after + DISK_INTERVAL.max((after - start) * PAUSE_FACTOR);
         }
         self.next = Instant::now() + INTERVAL.max(spent * PAUSE_FACTOR);
         None
     }
 
-    /// Returns whether the file system of the scratch directory lost much of its free space since the last poll of the disk,
-    /// by whatever program. A poll of many files takes long, so the next one would otherwise be late.
+    /// Returns whether the file system of the scratch directory lost so much free space since the last poll of the disk, by
+    /// whatever program, that the limit may be near. A poll of many files takes long, so the next one would be late.
     #[cfg(target_os = "linux")]
-    fn is_disk_filling(&self) -> bool {
+    fn is_disk_filling(&self, now: Instant) -> bool {
+        if now < self.earliest_disk {
+            return false;
+        }
         let (blocks, inodes) = free(&self.plan.scratch);
-        let part = self.plan.limits.disk / 8;
-        self.free.0.saturating_sub(blocks) > part
-            || self.free.1.saturating_sub(inodes).saturating_mul(scratch::MIN_ENTRY) > part
+        let lost = self.free.0.saturating_sub(blocks);
+        let lost = lost.max(self.free.1.saturating_sub(inodes).saturating_mul(scratch::MIN_ENTRY));
+        lost > self.disk_left / 2
     }
 
     /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children of the init

@@ -26,6 +26,8 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(100);
 const PAUSE_FACTOR: u32 = 4;
 /// Size of the event buffer, in bytes.
 const BUFFER: usize = 64 << 10;
+/// The most events that are handled, and entries that are listed, at a time.
+const MAX_EVENTS: usize = 512;
 
 /// The findings of a watch.
 #[derive(Debug, Default)]
@@ -52,6 +54,8 @@ pub(crate) struct Watch<'a> {
     inotify: OwnedFd,
     /// The watched directories, by watch descriptor.
     directories: HashMap<i32, PathBuf>,
+    /// Directories that have to be listed, the last one first.
+    pending: Vec<PathBuf>,
     /// `true` if a directory could not be watched.
     is_incomplete: bool,
     /// `true` if a replaced file is writable for the command.
@@ -71,6 +75,7 @@ impl<'a> Watch<'a> {
             granted,
             inotify,
             directories: HashMap::new(),
+            pending: Vec::new(),
             is_incomplete: false,
             reports_replaced,
             findings,
@@ -84,18 +89,23 @@ impl<'a> Watch<'a> {
         let mut is_reported = false;
         let mut next = Instant::now() + SEARCH_INTERVAL;
         loop {
-            let wait =
-                self.is_incomplete.then(|| next.saturating_duration_since(Instant::now())).map(timespec);
+            let wait = match self.pending.is_empty() {
+                false => Some(Duration::ZERO),
+                true => self.is_incomplete.then(|| next.saturating_duration_since(Instant::now())),
+            };
+            let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
             let mut fds =
                 [PollFd::from_borrowed_fd(end, PollFlags::IN), PollFd::new(&self.inotify, PollFlags::IN)];
             let _ = poll(&mut fds, wait.as_ref());
             let is_over = !fds[0].revents().is_empty();
-            let mut is_lost = self.read(end);
-            is_lost |= self.is_incomplete && Instant::now() >= next;
-            if is_lost && !is_over {
-                let start = Instant::now();
-                self.granted.iter().for_each(|grant| self.search(grant.pinned.path.clone(), end));
+            self.read();
+            // Events come first, so that a command that moves large directories does not delay the alarm.
+            let start = Instant::now();
+            if let Some(directory) = self.pending.pop() {
+                self.list(&directory);
                 next = Instant::now() + SEARCH_INTERVAL.max(start.elapsed() * PAUSE_FACTOR);
+            } else if self.is_incomplete && start >= next {
+                self.search_all();
             }
             if self.findings.is_alarm() && !is_reported {
                 is_reported = true;
@@ -117,8 +127,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Handles all pending events; returns whether some were lost.
-    fn read(&mut self, end: BorrowedFd<'_>) -> bool {
+    /// Handles pending events.
+    fn read(&mut self) {
         let mut is_lost = false;
         let mut events = Vec::new();
         let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
@@ -127,8 +137,7 @@ impl<'a> Watch<'a> {
             is_lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()).to_owned());
             events.push((event.wd(), event.events(), name));
-            // A flood of events does not delay the alarm.
-            if events.len() >= BUFFER / 16 {
+            if events.len() >= MAX_EVENTS {
                 break;
             }
         }
@@ -141,85 +150,80 @@ impl<'a> Watch<'a> {
             };
             self.check(&directory, &name);
             if kinds.contains(ReadFlags::ISDIR) {
-                self.search(directory.join(&name), end);
+                self.pending.push(directory.join(&name));
             }
         }
-        is_lost
+        if is_lost {
+            self.search_all();
+        }
     }
 
-    /// Checks a name that appeared in `directory`, and renames it if it is protected.
+    /// Has everything searched again. The names at the top are looked up at once.
+    fn search_all(&mut self) {
+        self.pending.clear();
+        for grant in self.granted {
+            let top = &grant.pinned.path;
+            for name in names::PROTECTED.iter().filter(|name| fs::symlink_metadata(top.join(name)).is_ok()) {
+                self.check(top, OsStr::new(name));
+            }
+            self.pending.push(top.clone());
+        }
+    }
+
+    /// Watches a directory, checks everything in it, and has its subdirectories listed.
+    fn list(&mut self, directory: &Path) {
+        // Before listing it, so that nothing is created unseen in between.
+        self.add(directory);
+        let Ok(entries) = fs::read_dir(directory) else { return };
+        for (count, entry) in entries.flatten().enumerate() {
+            if count % MAX_EVENTS == MAX_EVENTS - 1 {
+                self.read();
+            }
+            let name = entry.file_name();
+            self.check(directory, &name);
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let path = directory.join(&name);
+                if !self.granted.iter().any(|grant| grant.protected.contains_key(&path)) {
+                    self.pending.push(path);
+                }
+            }
+        }
+    }
+
+    /// Checks a name in `directory`, and renames what has it if it is protected and new.
     fn check(&mut self, directory: &Path, name: &OsStr) {
         let path = directory.join(name);
         let Some(grant) = self.granted.iter().find(|grant| path.starts_with(&grant.pinned.path)) else {
             return;
         };
-        let metadata = fs::symlink_metadata(&path).ok();
-        if grant.is_held(&path) {
-            let is_same = metadata.is_some_and(|metadata| grant.is_unchanged(&path, &metadata));
-            if self.reports_replaced && !is_same && !self.findings.replaced.contains(&path) {
-                self.findings.replaced.push(path);
+        let is_held = grant.is_held(&path);
+        let is_protected =
+            names::is_protected_in(directory.file_name(), name) || grant.obeyed.contains(&path);
+        let is_read = names::is_read_by_git(name);
+        let is_part = GitDirParts::is_part(name) && obeyed::may_be_directory(directory);
+        if !(is_held || is_protected || is_read || is_part) {
+            return;
+        }
+        let found = if is_held || is_protected || is_read { path } else { directory.join(obeyed::HEAD) };
+        let Ok(metadata) = fs::symlink_metadata(&found) else {
+            // It was renamed or removed since, by whomever.
+            self.findings.is_alarmed |= is_protected && !is_held;
+            return;
+        };
+        let is_plain = metadata.is_file() || metadata.is_dir() || metadata.is_symlink();
+        if is_held {
+            let is_known = grant.is_unchanged(&found, &metadata) || self.findings.replaced.contains(&found);
+            if self.reports_replaced && !is_known {
+                self.findings.replaced.push(found);
             }
-            return;
-        }
-        let is_pipe = || {
-            names::is_read_by_git(name)
-                && metadata.as_ref().is_some_and(|metadata| {
-                    !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink()
-                })
-        };
-        let is_git_part = || {
-            let mut part = GitDirParts::default();
-            part.note(name);
-            part.is_any() && obeyed::may_be_directory(directory)
-        };
-        let found = if names::is_protected_in(directory.file_name(), name)
-            || grant.obeyed.contains(&path)
-            || is_pipe()
-        {
-            path
-        } else if is_git_part() {
-            directory.join(obeyed::HEAD)
-        } else {
-            return;
-        };
-        let is_users = |metadata: &fs::Metadata| grant.is_users(&found, metadata);
-        if fs::symlink_metadata(&found).is_ok_and(|metadata| is_users(&metadata)) {
-            return;
-        }
-        self.findings.is_alarmed = true;
-        // If that fails, the sweep after the run tries again.
-        if let Ok(now) = after::renamed(&found) {
-            self.findings.renames.refused.push(now);
-        }
-    }
-
-    /// Watches a directory that appeared, and checks everything in it.
-    fn search(&mut self, top: PathBuf, end: BorrowedFd<'_>) {
-        let mut pending = vec![top];
-        while let Some(directory) = pending.pop() {
-            let mut fds = [PollFd::from_borrowed_fd(end, PollFlags::IN)];
-            let _ = poll(&mut fds, Some(&timespec(Duration::ZERO)));
-            if !fds[0].revents().is_empty() {
-                return;
-            }
-            // Before listing it, so that nothing is created unseen in between.
-            self.add(&directory);
-            let Ok(entries) = fs::read_dir(&directory) else { continue };
-            for entry in entries.flatten() {
-                let name = entry.file_name();
-                let path = directory.join(&name);
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                self.check(&directory, &name);
-                if is_directory && !self.granted.iter().any(|grant| grant.protected.contains_key(&path)) {
-                    pending.push(path);
-                }
+        } else if (is_protected || is_part || !is_plain) && !grant.is_users(&found, &metadata) {
+            self.findings.is_alarmed = true;
+            // If that fails, the sweep after the run tries again.
+            if let Ok(now) = after::renamed(&found) {
+                self.findings.renames.refused.push(now);
             }
         }
     }
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }
 
 #[cfg(test)]
