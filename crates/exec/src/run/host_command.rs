@@ -115,7 +115,7 @@ impl HostCall {
     }
 
     fn is_rebasing(&self) -> bool {
-        ["rebase-merge", "rebase-apply"].iter().any(|name| self.repository.own.join(name).exists())
+        ["rebase-merge", "rebase-apply"].iter().any(|name| self.repository.own.join(name).is_dir())
     }
 }
 
