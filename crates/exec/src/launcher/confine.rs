@@ -155,8 +155,14 @@ fn limit(plan: &Plan) -> Result<(), StartError> {
     all.extend(start_limits(plan));
     #[cfg(target_os = "linux")]
     all.extend(
-        [(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]
-            .map(|(resource, value)| both(resource, value)),
+        [
+            (Resource::Memlock, 64 << 10),
+            (Resource::Msgqueue, 0),
+            (Resource::Sigpending, 1024),
+            (Resource::Nice, 0),
+            (Resource::Rtprio, 0),
+        ]
+        .map(|(resource, value)| both(resource, value)),
     );
     for (resource, current, maximum) in all {
         let now = rustix::process::getrlimit(resource).maximum;

@@ -350,13 +350,18 @@ mod tests {
         let (_directory, root) = project();
         fs::create_dir_all(root.join("sub/.claude")).unwrap();
         fs::write(root.join("sub/AGENTS.md"), "rules").unwrap();
+        symlink("docs/x.md", root.join("GEMINI.md")).unwrap();
         let all = granted(&root, &root).unwrap();
         // A directory that was renamed, and a file that an editor replaced.
         fs::rename(root.join("sub"), root.join("moved")).unwrap();
         fs::write(root.join("docs/saved"), "edited").unwrap();
         fs::rename(root.join("docs/saved"), root.join("docs/AGENTS.md")).unwrap();
         fs::write(root.join("moved/CLAUDE.md"), "obey").unwrap();
-        assert_eq!(after(&all).refused, [root.join("moved/CLAUDE.md.refused")]);
+        // A link that was moved leads elsewhere.
+        fs::rename(root.join("GEMINI.md"), root.join("src/GEMINI.md")).unwrap();
+        let refused = after(&all).refused;
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(fs::symlink_metadata(root.join("src/GEMINI.md")).is_err());
         assert_eq!(names(&root.join("moved")), [".claude", "AGENTS.md", "CLAUDE.md.refused"]);
         assert_eq!(names(&root.join("docs")), ["AGENTS.md", "x.md"]);
     }

@@ -32,12 +32,13 @@ pub(crate) struct ProtectedEntry {
 }
 
 impl ProtectedEntry {
-    /// Returns whether this is the same file or directory, wherever it is now.
+    /// Returns whether this is the same file or directory, wherever it is now. A symbolic link is not: elsewhere it may lead to
+    /// another file.
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
         let numbers = |entry: &Self| (entry.pinned.device, entry.pinned.inode);
         // Without a time of birth only a directory is known by its inode: it exists until the end of the run.
         let is_known = self.born.is_some() || self.is_directory && other.is_directory;
-        is_known && numbers(self) == numbers(other) && self.born == other.born
+        is_known && !self.is_link && numbers(self) == numbers(other) && self.born == other.born
     }
 
     pub(super) fn of(path: &Path, metadata: &fs::Metadata) -> Self {
