@@ -112,7 +112,10 @@ impl<'a> Watch<'a> {
                 alarm();
             }
             if is_over {
-                return self.findings;
+                let Self { inotify, findings, .. } = self;
+                // Closing it waits for the kernel, often for 10 milliseconds and more.
+                std::thread::spawn(move || drop(inotify));
+                return findings;
             }
         }
     }

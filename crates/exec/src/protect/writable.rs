@@ -121,11 +121,11 @@ impl WritableGrant {
     /// Returns whether a file or directory with a protected name is the user's: it existed before, here or elsewhere in the
     /// grant, or only the user can have replaced the one that existed here.
     pub(super) fn is_users(&self, path: &Path, metadata: &Metadata) -> bool {
-        let before = self.by_inode.get(&(metadata.dev(), metadata.ino()));
-        let before = before.and_then(|path| self.protected.get(path));
-        self.is_held(path)
-            || self.is_unchanged(path, metadata)
-            || before.is_some_and(|before| before.is_same_file(&ProtectedEntry::of(path, metadata)))
+        let elsewhere = self.by_inode.get(&(metadata.dev(), metadata.ino()));
+        let elsewhere = elsewhere.and_then(|path| self.protected.get(path));
+        let here = self.protected.get(path);
+        here.is_some_and(|here| !here.is_link || self.is_unchanged(path, metadata))
+            || elsewhere.is_some_and(|before| before.is_same_file(&ProtectedEntry::of(path, metadata)))
     }
 
     /// Returns directories that may be written as a whole, and files that may be changed but not removed, for a sandbox that
