@@ -1,7 +1,7 @@
 //! Watches granted directories while a command runs, so that a new file under a protected name ends the command at once.
 //!
-//! Every directory of a grant has an inotify watch. If there are too many for the system's limit, or events are lost, the
-//! directories are searched again instead.
+//! Every directory of a grant has an inotify watch. If there are too many directories, or events are lost, the directories are
+//! searched again instead.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,6 +20,8 @@ use crate::protect::after::{self, RenamedFiles};
 use crate::protect::names;
 use crate::protect::writable::WritableGrant;
 
+/// The most watches: the system's limit is one for all programs of the user.
+const MAX_WATCHES: usize = 1 << 15;
 /// Shortest pause between two searches, where watches are missing.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause between two searches, as a multiple of the time that one takes.
@@ -56,6 +58,8 @@ pub(crate) struct Watch<'a> {
     directories: HashMap<i32, PathBuf>,
     /// Directories that have to be listed, the last one first.
     pending: Vec<PathBuf>,
+    /// The start of a search of everything.
+    searching_since: Option<Instant>,
     /// `true` if a directory could not be watched.
     is_incomplete: bool,
     /// `true` if a replaced file is writable for the command.
@@ -76,6 +80,7 @@ impl<'a> Watch<'a> {
             inotify,
             directories: HashMap::new(),
             pending: Vec::new(),
+            searching_since: None,
             is_incomplete: false,
             reports_replaced,
             findings,
@@ -89,9 +94,10 @@ impl<'a> Watch<'a> {
         let mut is_reported = false;
         let mut next = Instant::now() + SEARCH_INTERVAL;
         loop {
-            let wait = match self.pending.is_empty() {
-                false => Some(Duration::ZERO),
-                true => self.is_incomplete.then(|| next.saturating_duration_since(Instant::now())),
+            let wait = if self.pending.is_empty() {
+                self.is_incomplete.then(|| next.saturating_duration_since(Instant::now()))
+            } else {
+                Some(Duration::ZERO)
             };
             let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
             let mut fds =
@@ -100,11 +106,12 @@ impl<'a> Watch<'a> {
             let is_over = !fds[0].revents().is_empty();
             self.read();
             // Events come first, so that a command that moves large directories does not delay the alarm.
-            let start = Instant::now();
+            let now = Instant::now();
             if let Some(directory) = self.pending.pop() {
                 self.list(&directory);
-                next = Instant::now() + SEARCH_INTERVAL.max(start.elapsed() * PAUSE_FACTOR);
-            } else if self.is_incomplete && start >= next {
+            } else if let Some(start) = self.searching_since.take() {
+                next = now + SEARCH_INTERVAL.max((now - start) * PAUSE_FACTOR);
+            } else if self.is_incomplete && now >= next {
                 self.search_all();
             }
             if self.findings.is_alarm() && !is_reported {
@@ -121,6 +128,10 @@ impl<'a> Watch<'a> {
     }
 
     fn add(&mut self, directory: &Path) {
+        if self.directories.len() >= MAX_WATCHES {
+            self.is_incomplete = true;
+            return;
+        }
         let flags = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
         match inotify::add_watch(&self.inotify, directory, flags) {
             Ok(number) => drop(self.directories.insert(number, directory.to_owned())),
@@ -164,6 +175,7 @@ impl<'a> Watch<'a> {
     /// Has everything searched again. The names at the top are looked up at once.
     fn search_all(&mut self) {
         self.pending.clear();
+        self.searching_since.get_or_insert_with(Instant::now);
         for grant in self.granted {
             let top = &grant.pinned.path;
             for name in names::PROTECTED.iter().filter(|name| fs::symlink_metadata(top.join(name)).is_ok()) {
