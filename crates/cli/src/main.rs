@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     }
     let cli = cli::parse(&env);
     let mut ui = Ui::new(&cli.globals, &env);
+    wire::finish_interrupted_runs(&mut ui, &env);
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.report(&mut ui)).into()
 }

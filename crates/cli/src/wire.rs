@@ -10,5 +10,5 @@ mod sessions;
 mod user;
 
 pub(crate) use context::Context;
-pub(crate) use executor::ExecRequest;
+pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};

@@ -53,3 +53,5 @@ mod bombs;
 mod grants;
 #[path = "escape/interpreters.rs"]
 mod interpreters;
+#[path = "escape/protected.rs"]
+mod protected;

@@ -48,6 +48,9 @@ pub struct Job {
     pub cancel: Option<Cancel>,
     /// The parent of the scratch directory, absolute; the system's temporary directory unless given.
     pub scratch: Option<PathBuf>,
+    /// The state directory of the program, absolute. The job is recorded there while it runs, so that
+    /// [`finish_interrupted_runs`](crate::finish_interrupted_runs) can clean up after a crash.
+    pub state: Option<PathBuf>,
 }
 
 impl Job {
@@ -65,6 +68,7 @@ impl Job {
             workplaces: Vec::new(),
             cancel: None,
             scratch: None,
+            state: None,
         }
     }
 }

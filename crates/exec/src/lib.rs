@@ -62,12 +62,18 @@ pub mod git;
 pub mod protect;
 pub mod launcher;
 pub mod sandbox;
+#[cfg(unix)]
+mod journal;
+#[cfg(not(unix))]
+#[path = "journal_stub.rs"]
+mod journal;
 pub mod approval;
 pub mod run;
 
 pub use approval::{Approval, Approvals, Approver};
 pub use error::{ExecError, ExecErrorKind};
 pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
+pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
 pub use limits::Limits;
 pub use outcome::{Aftermath, Ending, Exceeded, Outcome, Output};

@@ -28,6 +28,8 @@ pub struct Outcome {
 pub enum Aftermath {
     /// This path could not be searched for protected names: it may contain files that agents, shells or git obey.
     NotSwept(PathBuf),
+    /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
+    ProtectedFileReplaced(PathBuf),
     /// The commits of the command could not be transferred to the repository, for this reason.
     RepositoryNotWritten(String),
     /// These refs of the command were not applied to the repository, each with the reason.
@@ -50,6 +52,11 @@ impl std::fmt::Display for Aftermath {
             Self::NotSwept(path) => write!(
                 f,
                 "{}: files that the command created here could not be checked; look for files that agents, shells or git obey",
+                path.display()
+            ),
+            Self::ProtectedFileReplaced(path) => write!(
+                f,
+                "{}: replaced while the command ran, which could write it until it was killed; look at its content",
                 path.display()
             ),
             Self::RepositoryNotWritten(why) => {
@@ -86,6 +93,8 @@ pub enum Ending {
     Cancelled,
     /// It exceeded this limit and was killed.
     Exceeded(Exceeded),
+    /// A file was created or replaced under a protected name, and it was killed unless it had just ended.
+    ProtectedName,
 }
 
 impl Ending {

@@ -1,6 +1,6 @@
 //! The scratch directory of a command.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -12,7 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) const PARENT: &str = "/tmp";
 
 /// The size that every entry counts at least, so that empty files are not free.
-const MIN_ENTRY: u64 = 4096;
+pub(crate) const MIN_ENTRY: u64 = 4096;
+
+/// The most files whose sizes are remembered.
+const MAX_SIZES: usize = 1 << 20;
 
 /// Its subdirectories, for the variables that point into it.
 const INNER: &[&str] = &["home", "tmp", "work", "home/.cache", "home/.config", "home/.local"];
@@ -132,9 +135,39 @@ fn fresh(top: &Path, count: &mut u64) -> PathBuf {
     }
 }
 
-/// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `counted` are left
-/// out, and the others are added to it.
-pub(crate) fn size(top: &Path, limit: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
+/// The files that one poll has counted, and the largest size that each of them had in any poll.
+#[derive(Debug, Default)]
+pub(crate) struct FileSizes {
+    counted: HashSet<(u64, u64)>,
+    largest: HashMap<(u64, u64), u64>,
+}
+
+impl FileSizes {
+    /// Begins a new poll, in which every file counts again.
+    pub(crate) fn begin(&mut self) {
+        self.counted.clear();
+        if self.largest.len() > MAX_SIZES {
+            self.largest.clear();
+        }
+    }
+
+    /// Counts a file or directory, which takes `used` bytes and is `length` bytes long; returns what it adds to the total.
+    pub(crate) fn count(&mut self, id: (u64, u64), used: u64, length: u64) -> u64 {
+        let largest = self.largest.entry(id).or_default();
+        *largest = used.max(length).max(*largest);
+        if self.counted.insert(id) { used } else { 0 }
+    }
+
+    /// Counts a file of which only a mapping is seen; `unknown` is its size if no poll has seen the file before.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn count_mapped(&mut self, id: (u64, u64), unknown: u64) -> u64 {
+        if self.counted.insert(id) { self.largest.get(&id).copied().unwrap_or(unknown) } else { 0 }
+    }
+}
+
+/// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `sizes` are left out,
+/// and the others are added to it.
+pub(crate) fn size(top: &Path, limit: u64, sizes: &mut FileSizes) -> u64 {
     let mut total = 0;
     let mut pending = vec![top.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -148,11 +181,10 @@ pub(crate) fn size(top: &Path, limit: u64, counted: &mut HashSet<(u64, u64)>) ->
         };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            if !counted.insert((metadata.dev(), metadata.ino())) {
-                continue;
-            }
-            total += (metadata.blocks() * 512).max(MIN_ENTRY);
-            if metadata.is_dir() {
+            let used = (metadata.blocks() * 512).max(MIN_ENTRY);
+            let added = sizes.count((metadata.dev(), metadata.ino()), used, metadata.len());
+            total += added;
+            if added > 0 && metadata.is_dir() {
                 pending.push(entry.path());
             }
             if total > limit {
@@ -211,7 +243,7 @@ mod tests {
         for number in 0..100 {
             fs::write(parent.path().join(number.to_string()), "").unwrap();
         }
-        assert!(size(parent.path(), u64::MAX, &mut HashSet::new()) >= 100 * MIN_ENTRY);
-        assert!(size(parent.path(), 5000, &mut HashSet::new()) < 3 * MIN_ENTRY);
+        assert!(size(parent.path(), u64::MAX, &mut FileSizes::default()) >= 100 * MIN_ENTRY);
+        assert!(size(parent.path(), 5000, &mut FileSizes::default()) < 3 * MIN_ENTRY);
     }
 }

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::user::with_user;
 use crate::env::Env;
 use crate::error::CliError;
-use crate::ui::Ui;
+use crate::ui::{Ui, escape};
 
 /// The options of an executor that a command sets; the configuration sets the rest.
 #[derive(Default)]
@@ -25,6 +25,19 @@ pub(crate) struct ExecRequest {
     pub scripts: ScriptGrants,
     /// The approver to ask.
     pub approver: Option<Arc<dyn Approver>>,
+}
+
+/// Completes the clean-up of runs whose program was killed, and says what it found.
+pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
+    let Some(state) = env.state_directory() else { return };
+    let found = repertoire_exec::finish_interrupted_runs(&env.working_directory().join(state));
+    let renamed =
+        found.renamed.iter().map(|path| (path, "created under a protected name by a run that was killed"));
+    let unchecked =
+        found.unchecked.iter().map(|path| (path, "could not be checked after a run that was killed"));
+    for (path, what) in renamed.chain(unchecked) {
+        let _ = ui.warn(&format!("{}: {what}", escape(&path.display().to_string())));
+    }
 }
 
 impl Context {

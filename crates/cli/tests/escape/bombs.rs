@@ -330,6 +330,50 @@ fn mapped_files_without_a_name_count() {
 }
 
 #[test]
+fn shared_memory_counts_when_nobody_has_it_in_its_page_tables() {
+    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 1 << 20): kept[place:place + (1 << 20)] = bytes(1 << 20)\nkept.madvise(mmap.MADV_DONTNEED)\ntime.sleep(2)";
+    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    let program = "kept = []\nfor number in range(10):\n    piece = mmap.mmap(-1, 30 << 20)\n    kept.append(piece)\n    child = os.fork()\n    if child == 0:\n        piece.write(bytes(30 << 20))\n        os._exit(0)\n    os.waitpid(child, 0)\ntime.sleep(2)";
+    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
+fn page_tables_count() {
+    let program = "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000\nkept = mmap.mmap(-1, 100 << 30, flags=flags, prot=mmap.PROT_READ)\nkept.madvise(15)\nfor place in range(0, 100 << 30, 2 << 20): kept[place]\ntime.sleep(2)";
+    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
+fn sockets_count() {
+    let program = "import socket\nkept = []\nfor number in range(110):\n    pair = socket.socketpair()\n    kept.append(pair)\n    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)\n    pair[0].setblocking(False)\n    try:\n        while True: pair[0].send(bytes(1 << 16))\n    except BlockingIOError: pass\ntime.sleep(2)";
+    check(program, |limits| limits.memory = 50 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
+fn files_without_a_name_count_if_only_a_page_is_mapped() {
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(2)";
+    // Python keeps a duplicate of the descriptor, unlike a program in C.
+    let program = program.replace("    file.close()", "    file.close()\n    os.closerange(3, 200)");
+    check(&program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
+fn open_files_are_not_sent_to_nowhere() {
+    let program = "import socket\none, other = socket.socketpair()\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    socket.send_fds(one, [b'x'], [file.fileno()])\n    file.close()\ntime.sleep(2)";
+    check(
+        program,
+        |limits| limits.disk = 20 << 20,
+        |outcome| stderr(outcome).contains("PermissionError: [Errno 1]"),
+    );
+}
+
+#[test]
+fn a_process_that_hides_its_open_files_is_ended() {
+    let program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nkept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(2)";
+    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
 fn a_timeout_of_any_length_is_none_too_long() {
     let world = World::new();
     for sandbox in sandboxes() {

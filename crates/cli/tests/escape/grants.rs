@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
+use repertoire_exec::{Aftermath, Ending, ExecErrorKind, GitUser, Job, RepositoryGrant};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;
@@ -51,9 +51,13 @@ fn protected_files_stay_as_they_are_when_everything_is_granted() {
 fn new_files_with_protected_names_are_renamed() {
     for sandbox in sandboxes() {
         let world = World::new();
-        let text = "echo evil > src/CLAUDE.md; mkdir -p src/.claude src/s; echo evil > src/.claude/settings.json; echo evil > src/s/SKILL.md; echo fine > src/fine.txt";
-        let outcome = sandbox.run(&granted(&world, text, &["project/src"])).unwrap();
+        let text = |path: &str| {
+            format!("echo fine > src/fine.txt; mkdir -p src/s; mkdir {path} || echo evil > {path}")
+        };
         for path in ["project/src/CLAUDE.md", "project/src/.claude", "project/src/s/SKILL.md"] {
+            let inner = path.strip_prefix("project/").unwrap();
+            let outcome = sandbox.run(&granted(&world, &text(inner), &["project/src"])).unwrap();
+            assert_eq!(outcome.ending, Ending::ProtectedName, "{} {path}", sandbox.name());
             assert!(fs::symlink_metadata(world.path(path)).is_err(), "{} {path}", sandbox.name());
             let name = world.path(&format!("{path}.refused"));
             assert!(
@@ -213,7 +217,7 @@ fn targets_of_links_and_settings_stay_unchanged() {
         symlink("../cfg/later.json", world.path("project/.claude/later.json")).unwrap();
         let before = kept.map(|path| world.read(path));
         let text = "for f in lib/x.sh cfg/claude.json settings/git hooks/a uhooks/b; do echo evil > $f; rm -f $f; done 2>/dev/null; \
-            for f in cfg/later.json uhooks/pre-push src/fine; do echo made > $f; done; true";
+            for f in src/fine uhooks/pre-push cfg/later.json; do echo made > $f; done; true";
         let mut job = granted(&world, text, &["project"]);
         job.git = GitUser::of(&[("HOME".to_owned(), world.path("home").display().to_string())]);
         sandbox.run(&job).unwrap();
@@ -229,9 +233,9 @@ fn targets_of_links_and_settings_stay_unchanged() {
 fn pipes_that_block_git_are_removed() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
-        let text = "mkfifo src/.gitignore src/.gitattributes; echo made";
+        let text = "mkfifo src/.gitignore src/.gitattributes; sleep 600";
         let outcome = sandbox.run(&granted(&world, text, &["project/src"])).unwrap();
-        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
+        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {}", stderr(&outcome));
         for path in ["project/src/.gitignore", "project/src/.gitattributes"] {
             assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
         }
@@ -443,25 +447,32 @@ fn repository_job(world: &World, job: Job) -> Job {
 
 #[test]
 fn git_settings_and_links_are_not_left_in_a_repository() {
-    for sandbox in sandboxes() {
+    // A directory that is one of git's by way of links, and another by way of `commondir`.
+    let made = [
+        "mkdir objects refs; ln -s refs/heads/none HEAD; cp settings config",
+        "mkdir -p w st/objects st/refs; cp settings st/config; cp settings w/config.worktree; echo ../st > w/commondir; echo ref: refs/heads/main > w/HEAD",
+    ];
+    for (sandbox, made) in
+        sandboxes().into_iter().flat_map(|sandbox| made.map(|made| (sandbox.clone(), made)))
+    {
         let (world, name) = (World::new(), sandbox.name());
         let victim = world.path("victim").display().to_string();
         fs::create_dir(world.path("victims")).unwrap();
         let settings = format!("[core]\n\tfsmonitor=\"echo run >> {victim}; false\"\n");
         world.write("project/src/settings", &settings);
-        // A directory that is one of git's by way of links, another by way of `commondir`, and links that git would write through.
+        // Links that git would write through come first.
         let text = format!(
-            "cd src; mkdir objects refs; ln -s refs/heads/none HEAD; cp settings config; \
-             mkdir -p w st/objects st/refs; echo ref: refs/heads/main > w/HEAD; echo ../st > w/commondir; cp settings st/config; cp settings w/config.worktree; cd ..; \
-             rm -f .git/logs/HEAD; ln -s {victim} .git/logs/HEAD; ln -s {victim}s .git/refs/tags/o; ln -s {victim} .git/packed-refs; \
-             mv .git/HEAD .git/H; cp .git/H HEAD; mkfifo .git/config.worktree; echo done"
+            "rm -f .git/logs/HEAD; ln -s {victim} .git/logs/HEAD; ln -s {victim}s .git/refs/tags/o; ln -s {victim} .git/packed-refs; \
+             mv .git/HEAD .git/H; mkfifo .git/config.worktree; echo done; cd src; {made}"
         );
         let job = repository_job(&world, world.sh(&text));
         let outcome = sandbox.run(&job).unwrap();
-        assert!(stdout(&outcome).contains("done"), "{name} {}", stderr(&outcome));
+        assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
+        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {outcome:?}");
         for path in ["project/.git/logs/HEAD", "project/.git/refs/tags/o", "project/.git/packed-refs"] {
             assert!(fs::read_link(world.path(path)).is_err(), "{name} {path}");
         }
+        fs::create_dir_all(world.path("project/src/w")).unwrap();
         for directory in ["project", "project/src", "project/src/w"] {
             let mut status = std::process::Command::new("git");
             let _ = status.arg("status").current_dir(world.path(directory)).output().unwrap();

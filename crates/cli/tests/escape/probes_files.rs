@@ -149,4 +149,42 @@ pub(crate) const PROBES: &[Probe] = &[
         "see every process through its own mount of /proc",
         "in_child(lambda: (call('unshare', 0x20000), call('mount', ctypes.c_char_p(b'proc'), ctypes.c_char_p(b'/proc'), ctypes.c_char_p(b'proc'), 0, None), True)[-1])",
     ),
+    probe(
+        "make a program that runs as its owner",
+        "(open('set', 'w').close(), os.chmod('set', 0o4755), os.stat('set').st_mode & 0o4000)[-1] != 0",
+    ),
+    probe(
+        "make a program that runs as its group",
+        "(open('set', 'w').close(), os.chmod('set', 0o2755), os.stat('set').st_mode & 0o2000)[-1] != 0",
+    ),
+    probe(
+        "make a program that runs as its owner, by a handle",
+        "(lambda f: (os.fchmod(f, 0o4755), os.fstat(f).st_mode & 0o4000)[-1] != 0)(os.open('set', os.O_CREAT | os.O_RDWR))",
+    ),
+    probe(
+        "create a program that runs as its owner",
+        "os.fstat(os.open('set', os.O_CREAT | os.O_RDWR, 0o4755)).st_mode & 0o4000 != 0",
+    ),
+    probe(
+        "create a program without a name that runs as its owner",
+        "os.fstat(os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755)).st_mode & 0o4000 != 0",
+    ),
+    probe(
+        "create a program that runs as its owner, in the new way",
+        "os.fstat(call(437, -100, ctypes.c_char_p(b'set'), struct.pack('QQQ', os.O_CREAT | os.O_RDWR, 0o4755, 0), 24)).st_mode & 0o4000 != 0",
+    ),
+    probe(
+        "create a node that runs as its owner",
+        "(os.mknod('set', 0o104755), os.stat('set').st_mode & 0o4000)[-1] != 0",
+    ),
+    probe("read an attribute of a secret", "os.getxattr(SECRET, 'user.note') == b'SECRET-NOTE'"),
+    probe("list the attributes of a secret", "os.listxattr(SECRET) != []"),
+    probe(
+        "read an attribute of a secret behind a link",
+        "(os.symlink(SECRET, 'link'), os.getxattr('link', 'user.note') == b'SECRET-NOTE')[-1]",
+    ),
+    probe(
+        "change the version of a file",
+        "fcntl.ioctl(os.open(SKILL + '/data.txt', os.O_RDONLY), 0x40087602, struct.pack('l', 77)) is not None",
+    ),
 ];

@@ -72,4 +72,5 @@ pub(crate) const PROBES: &[Probe] = &[
         "read what happens in the processor",
         "reaches('perf_event_open', struct.pack('II', 1, 112) + bytes(104), 0, -1, -1, 0)",
     ),
+    probe("hold a handle of another process", "call(434, VICTIM, 0) >= 0"),
 ];

@@ -73,6 +73,9 @@ impl World {
         ] {
             world.write(path, text);
         }
+        // Not every file system has attributes.
+        let (secret, flags) = (world.path("home/.ssh/id_ed25519"), rustix::fs::XattrFlags::empty());
+        let _ = rustix::fs::setxattr(secret, "user.note", b"SECRET-NOTE", flags);
         world
     }
 

@@ -55,6 +55,14 @@ impl GitDirParts {
         self.refs |= names::is_named(name, "refs");
     }
 
+    /// Returns whether `name` is that of a part.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_part(name: &OsStr) -> bool {
+        let mut parts = Self::default();
+        parts.note(name);
+        parts.head || parts.common || parts.objects || parts.refs
+    }
+
     /// Returns whether git might take a directory with these parts for a git directory.
     pub(crate) fn may_be_directory(&self) -> bool {
         self.head && (self.common || self.objects && self.refs)

@@ -1,6 +1,7 @@
 //! Sets resource limits, builds the confinement, and starts the command in it.
 
 use std::cell::{Cell, RefCell};
+#[cfg(target_os = "linux")]
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -154,8 +155,14 @@ fn limit(plan: &Plan) -> Result<(), StartError> {
     all.extend(start_limits(plan));
     #[cfg(target_os = "linux")]
     all.extend(
-        [(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]
-            .map(|(resource, value)| both(resource, value)),
+        [
+            (Resource::Memlock, 64 << 10),
+            (Resource::Msgqueue, 0),
+            (Resource::Sigpending, 1024),
+            (Resource::Nice, 0),
+            (Resource::Rtprio, 0),
+        ]
+        .map(|(resource, value)| both(resource, value)),
     );
     for (resource, current, maximum) in all {
         let now = rustix::process::getrlimit(resource).maximum;
@@ -363,12 +370,35 @@ fn start_wrapped(
     )
 }
 
+/// Returns the free bytes and inodes of the file system of `path`.
+#[cfg(target_os = "linux")]
+fn free(path: &std::path::Path) -> (u64, u64) {
+    rustix::fs::statvfs(path).map_or((0, 0), |all| (all.f_bfree.saturating_mul(all.f_frsize), all.f_ffree))
+}
+
 /// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
     plan: &'a Plan,
     next: Instant,
     next_disk: Instant,
     device: u64,
+    /// The sizes of files in the scratch directory.
+    sizes: scratch::FileSizes,
+    /// Free bytes and inodes of its file system at the last poll of the disk.
+    #[cfg(target_os = "linux")]
+    free: (u64, u64),
+    /// Bytes that were left of the limit then.
+    #[cfg(target_os = "linux")]
+    disk_left: u64,
+    /// The earliest time of the next poll of the disk.
+    #[cfg(target_os = "linux")]
+    earliest_disk: Instant,
+    /// `true` if a process hid its open files at the last poll of the disk.
+    #[cfg(target_os = "linux")]
+    was_hidden: bool,
+    /// The memory of sockets at the last poll of the disk, in bytes.
+    #[cfg(target_os = "linux")]
+    sockets: u64,
     /// The process that was started: the command or its wrapper.
     #[cfg(target_os = "linux")]
     process: i32,
@@ -395,6 +425,17 @@ impl<'a> Meter<'a> {
             next: now + INTERVAL / 2,
             next_disk: now + DISK_INTERVAL,
             device,
+            sizes: scratch::FileSizes::default(),
+            #[cfg(target_os = "linux")]
+            free: free(&plan.scratch),
+            #[cfg(target_os = "linux")]
+            disk_left: plan.limits.disk,
+            #[cfg(target_os = "linux")]
+            earliest_disk: now,
+            #[cfg(target_os = "linux")]
+            was_hidden: false,
+            #[cfg(target_os = "linux")]
+            sockets: 0,
             #[cfg(target_os = "linux")]
             process: started.process.as_raw_nonzero().get(),
             #[cfg(target_os = "linux")]
@@ -439,24 +480,44 @@ impl<'a> Meter<'a> {
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
         }
-        if used.memory > limits.memory {
+        if used.memory.saturating_add(self.sockets) > limits.memory {
             return Some(Exceeded::Memory);
         }
         // A slow disk poll does not delay the next poll of processes.
         let spent = now.elapsed();
-        if now >= self.next_disk {
+        if now >= self.next_disk || self.is_disk_filling(now) {
             let start = Instant::now();
-            let mut counted = HashSet::new();
-            let total = scratch::size(&self.plan.scratch, limits.disk, &mut counted);
-            let total = total.saturating_add(process_tree::open_files(&processes, self.device, &mut counted));
-            if total > limits.disk {
+            self.sizes.begin();
+            let total = scratch::size(&self.plan.scratch, limits.disk, &mut self.sizes);
+            let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
+            // The init process hides its open files, and so does its child until it runs the command. No other may.
+            let is_hidden = std::mem::replace(&mut self.was_hidden, open.is_hidden) && open.is_hidden;
+            let total = total.saturating_add(open.disk);
+            if is_hidden || total > limits.disk {
                 return Some(Exceeded::Disk);
             }
+            self.sockets = open.sockets;
+            self.free = free(&self.plan.scratch);
             let after = Instant::now();
+            self.disk_left = limits.disk.saturating_sub(total);
+            self.earliest_disk = after + (after - start);
             self.next_disk = after + DISK_INTERVAL.max((after - start) * PAUSE_FACTOR);
         }
         self.next = Instant::now() + INTERVAL.max(spent * PAUSE_FACTOR);
         None
+    }
+
+    /// Returns whether the file system of the scratch directory lost so much free space since the last poll of the disk, by
+    /// whatever program, that the limit may be near. A poll of many files takes long, so the next one would be late.
+    #[cfg(target_os = "linux")]
+    fn is_disk_filling(&self, now: Instant) -> bool {
+        if now < self.earliest_disk {
+            return false;
+        }
+        let (blocks, inodes) = free(&self.plan.scratch);
+        let lost = self.free.0.saturating_sub(blocks);
+        let lost = lost.max(self.free.1.saturating_sub(inodes).saturating_mul(scratch::MIN_ENTRY));
+        lost > self.disk_left / 2
     }
 
     /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children of the init
@@ -476,7 +537,8 @@ impl<'a> Meter<'a> {
         if now < self.next {
             return None;
         }
-        let total = scratch::size(&self.plan.scratch, self.plan.limits.disk, &mut HashSet::new());
+        self.sizes.begin();
+        let total = scratch::size(&self.plan.scratch, self.plan.limits.disk, &mut self.sizes);
         let after = Instant::now();
         // Without a pidfd this is also the poll interval for the end of the command.
         self.next = after + (INTERVAL / 4).max((after - now) * PAUSE_FACTOR);

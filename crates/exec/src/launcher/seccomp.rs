@@ -24,6 +24,7 @@ const AND: u16 = 0x54;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_GREATER: u16 = 0x25;
 const JUMP_GREATER_OR_EQUAL: u16 = 0x35;
+const JUMP_ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
 const ALLOW: u32 = 0x7fff_0000;
@@ -66,6 +67,12 @@ enum CallVerdict {
     Unless { argument: u32, mask: u32, values: Vec<u32> },
     /// Refuses if the argument is one of these values.
     When { argument: u32, values: Vec<u32> },
+    /// Pretends success if the first argument has this value and the second one is one of these; allows others.
+    PretendPair { first: (u32, u32), second: (u32, Vec<u32>) },
+    /// Refuses if the argument has one of these bits.
+    WithBits { argument: u32, bits: u32 },
+    /// Refuses a call that creates a file, by its flags, with a mode that has one of [`SET_ID_BITS`].
+    Creation { flags: u32, mode: u32 },
     /// Refuses unless the pair of arguments, the second one masked, is one of these; `None` matches any second argument.
     UnlessPair { first: u32, second: u32, mask: u32, values: Vec<(u32, Option<u32>)> },
 }
@@ -165,9 +172,30 @@ const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[
 #[cfg(target_arch = "aarch64")]
 const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that return `ENOSYS`, so that programs fall back to others. The flags of `clone3` are in memory, where a filter
-/// cannot read them; those of `clone` are in an argument. Files in memory would not count towards any limit.
-const HIDDEN_CALLS: &[i64] = &[libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
+/// Calls that return `ENOSYS`, so that programs fall back to others. The flags of `clone3` and the mode of `openat2` are in
+/// memory, where a filter cannot read them; those of `clone` and `openat` are arguments. Files in memory would not count
+/// towards any limit.
+const HIDDEN_CALLS: &[i64] =
+    &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_memfd_create, libc::SYS_memfd_secret];
+
+/// The bits of a mode that make a program run as the owner or group of its file: such a file would outlive the sandbox in a
+/// granted directory.
+const SET_ID_BITS: u32 = 0o6000;
+/// The flags of `open` that create a file: `O_CREAT`, and the own bit of `O_TMPFILE`.
+const CREATION_FLAGS: u32 = 0o100 | 0o20_000_000;
+/// Calls that set a mode, each with the argument that has it.
+const MODE_CALLS: &[(i64, u32)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (libc::SYS_fchmodat2, 2)];
+#[cfg(target_arch = "x86_64")]
+const MODE_CALLS_OF_ARCHITECTURE: &[(i64, u32)] = &[(libc::SYS_chmod, 1)];
+#[cfg(target_arch = "aarch64")]
+const MODE_CALLS_OF_ARCHITECTURE: &[(i64, u32)] = &[];
+/// Calls that create files and directories, each with the argument that has the mode.
+const CREATION_CALLS: &[(i64, u32)] = &[(libc::SYS_mkdirat, 2), (libc::SYS_mknodat, 2)];
+#[cfg(target_arch = "x86_64")]
+const CREATION_CALLS_OF_ARCHITECTURE: &[(i64, u32)] =
+    &[(libc::SYS_creat, 1), (libc::SYS_mkdir, 1), (libc::SYS_mknod, 1)];
+#[cfg(target_arch = "aarch64")]
+const CREATION_CALLS_OF_ARCHITECTURE: &[(i64, u32)] = &[];
 
 /// Calls that change modes, owners and times of files. Landlock does not restrict them to writable files, so without
 /// namespaces they have no effect. They report success, because most programs would otherwise fail to copy a file.
@@ -191,9 +219,13 @@ const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[
 #[cfg(target_arch = "aarch64")]
 const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that change extended attributes. Without namespaces they return `ENOTSUP`: programs expect file systems that
-/// have no extended attributes.
+/// Calls that change extended attributes, or read them by path, which Landlock does not restrict. Without namespaces they
+/// return `ENOTSUP`: programs expect file systems that have no extended attributes.
 const XATTR_CALLS: &[i64] = &[
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -224,6 +256,10 @@ const PRIORITY_CALLS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_i
 /// The resource limit that holds the [tag of the run](crate::launcher::run_tag); no command may change it.
 const RUN_TAG: u32 = libc::RLIMIT_RTTIME;
 
+/// Options of sockets that set the size of their buffers, which no limit of memory counts: `SO_SNDBUF`, `SO_RCVBUF` and the
+/// privileged forms. The default size stays.
+const BUFFER_OPTIONS: &[u32] = &[7, 8, 32, 33];
+
 /// Requests of `ioctl` that are refused: injecting input into a terminal, acquiring one, and changing flags of files.
 const REFUSED_IOCTLS: &[u32] = &[
     0x5412,      // TIOCSTI
@@ -232,6 +268,9 @@ const REFUSED_IOCTLS: &[u32] = &[
     0x5423,      // TIOCSETD
     0x4008_6602, // FS_IOC_SETFLAGS
     0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4004_7602, // FS_IOC32_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
@@ -264,6 +303,8 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         always(METADATA_CALLS, SUCCESS_WITHOUT_EFFECT);
         always(METADATA_CALLS_OF_ARCHITECTURE, SUCCESS_WITHOUT_EFFECT);
         always(XATTR_CALLS, NOT_SUPPORTED);
+        // A handle of any process tells its parent, its user and its end. Programs fall back to waiting for their children.
+        always(&[libc::SYS_pidfd_open], NOT_IMPLEMENTED);
         always(INOTIFY_CALLS, NOT_PERMITTED);
         always(INOTIFY_CALLS_OF_ARCHITECTURE, NOT_PERMITTED);
     }
@@ -275,6 +316,9 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_listen,
             libc::SYS_accept,
             libc::SYS_accept4,
+            // Only these can send open files to another process. Files and sockets on their way count towards no limit.
+            libc::SYS_sendmsg,
+            libc::SYS_sendmmsg,
         ];
         always(&calls, NOT_PERMITTED);
     }
@@ -309,6 +353,11 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         libc::SYS_socketpair,
         CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE_MASK, values },
     );
+    let buffers = CallVerdict::PretendPair {
+        first: (1, libc::SOL_SOCKET as u32),
+        second: (2, BUFFER_OPTIONS.to_vec()),
+    };
+    verdicts.insert(libc::SYS_setsockopt, buffers);
     let no_namespaces = CallVerdict::Unless { argument: 0, mask: NAMESPACE_FLAGS, values: vec![0] };
     verdicts.insert(libc::SYS_clone, no_namespaces);
     let mut controls = REFUSED_FCNTLS.to_vec();
@@ -328,6 +377,14 @@ fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
         verdicts.insert(*call, pair(vec![(*kind, Some(0))]));
     }
     verdicts.extend(SCHEDULING_CALLS.iter().map(|call| (*call, zero_only())));
+    // Without namespaces the calls in `MODE_CALLS` have no effect.
+    let modes = MODE_CALLS.iter().chain(MODE_CALLS_OF_ARCHITECTURE).filter(|_| options.has_namespaces);
+    for (call, argument) in modes.chain(CREATION_CALLS).chain(CREATION_CALLS_OF_ARCHITECTURE) {
+        verdicts.insert(*call, CallVerdict::WithBits { argument: *argument, bits: SET_ID_BITS });
+    }
+    verdicts.insert(libc::SYS_openat, CallVerdict::Creation { flags: 2, mode: 3 });
+    #[cfg(target_arch = "x86_64")]
+    verdicts.insert(libc::SYS_open, CallVerdict::Creation { flags: 1, mode: 2 });
     verdicts
 }
 
@@ -375,6 +432,11 @@ fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
             choice(*argument, *mask, values, ALLOW, NOT_PERMITTED)
         }
         CallVerdict::When { argument, values } => choice(*argument, u32::MAX, values, NOT_PERMITTED, ALLOW),
+        CallVerdict::PretendPair { first: (argument, value), second: (other, values) } => {
+            let mut block = vec![load(*argument), jump(JUMP_EQUAL, *value, 1, 0), statement(RETURN, ALLOW)];
+            block.extend(choice(*other, u32::MAX, values, SUCCESS_WITHOUT_EFFECT, ALLOW));
+            block
+        }
         CallVerdict::Ioctl { refused } => {
             let mut block = vec![load(1)];
             for request in CLONE_IOCTLS {
@@ -386,6 +448,21 @@ fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
             block.extend(choice(1, IOCTL_TYPE_MASK, &[BTRFS_IOCTL_TYPE], NOT_PERMITTED, ALLOW));
             block
         }
+        CallVerdict::WithBits { argument, bits } => vec![
+            load(*argument),
+            jump(JUMP_ANY_BIT, *bits, 0, 1),
+            statement(RETURN, NOT_PERMITTED),
+            statement(RETURN, ALLOW),
+        ],
+        // The mode of a call that creates nothing is any number.
+        CallVerdict::Creation { flags, mode } => vec![
+            load(*flags),
+            jump(JUMP_ANY_BIT, CREATION_FLAGS, 0, 3),
+            load(*mode),
+            jump(JUMP_ANY_BIT, SET_ID_BITS, 0, 1),
+            statement(RETURN, NOT_PERMITTED),
+            statement(RETURN, ALLOW),
+        ],
         CallVerdict::UnlessPair { first, second, mask, values } => {
             let mut block = Vec::new();
             for (one, other) in values {
@@ -452,6 +529,7 @@ mod tests {
                 JUMP_EQUAL => at += jumped(a == instruction.k),
                 JUMP_GREATER => at += jumped(a > instruction.k),
                 JUMP_GREATER_OR_EQUAL => at += jumped(a >= instruction.k),
+                JUMP_ANY_BIT => at += jumped(a & instruction.k != 0),
                 RETURN => return instruction.k,
                 code => panic!("{code:#x}"),
             }
@@ -523,6 +601,20 @@ mod tests {
     }
 
     #[test]
+    fn buffers_of_sockets_keep_their_size_and_files_are_not_sent() {
+        let network = FilterOptions { network: true, ..WITH_NAMESPACES };
+        for options in [WITH_NAMESPACES, WITHOUT_NAMESPACES, network] {
+            for option in BUFFER_OPTIONS {
+                check(options, libc::SYS_setsockopt, &[0, 1, *option], SUCCESS_WITHOUT_EFFECT);
+            }
+            check(options, libc::SYS_setsockopt, &[0, 1, 2], ALLOW);
+            check(options, libc::SYS_setsockopt, &[0, 6, 7], ALLOW);
+        }
+        check(WITH_NAMESPACES, libc::SYS_sendmsg, &[], NOT_PERMITTED);
+        check(network, libc::SYS_sendmsg, &[], ALLOW);
+    }
+
+    #[test]
     fn namespaces_other_processes_and_terminals_are_refused() {
         for flag in
             [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000]
@@ -555,6 +647,31 @@ mod tests {
         check(WITHOUT_NAMESPACES, libc::SYS_fchmodat, &[], SUCCESS_WITHOUT_EFFECT);
         check(WITH_NAMESPACES, libc::SYS_fchmodat, &[], ALLOW);
         check(WITHOUT_NAMESPACES, libc::SYS_setxattr, &[], NOT_SUPPORTED);
+        check(WITHOUT_NAMESPACES, libc::SYS_lgetxattr, &[], NOT_SUPPORTED);
+        check(WITHOUT_NAMESPACES, libc::SYS_pidfd_open, &[], NOT_IMPLEMENTED);
+        check(WITH_NAMESPACES, libc::SYS_pidfd_open, &[], ALLOW);
+    }
+
+    #[test]
+    fn set_id_bits_are_refused() {
+        let (create, temporary) = (libc::O_CREAT as u32, libc::O_TMPFILE as u32);
+        for options in [WITH_NAMESPACES, WITHOUT_NAMESPACES] {
+            check(options, libc::SYS_openat, &[0, 0, create, 0o4755], NOT_PERMITTED);
+            check(options, libc::SYS_openat, &[0, 0, create, 0o2755], NOT_PERMITTED);
+            check(options, libc::SYS_openat, &[0, 0, temporary | 1, 0o6755], NOT_PERMITTED);
+            check(options, libc::SYS_openat, &[0, 0, create, 0o1755], ALLOW);
+            // Without a flag that creates a file, the mode is not one.
+            check(options, libc::SYS_openat, &[0, 0, libc::O_DIRECTORY as u32, u32::MAX], ALLOW);
+            check(options, libc::SYS_openat2, &[], NOT_IMPLEMENTED);
+            check(options, libc::SYS_mkdirat, &[0, 0, 0o2755], NOT_PERMITTED);
+            check(options, libc::SYS_mknodat, &[0, 0, 0o104_755], NOT_PERMITTED);
+            check(options, libc::SYS_mknodat, &[0, 0, 0o100_755], ALLOW);
+        }
+        check(WITH_NAMESPACES, libc::SYS_fchmod, &[0, 0o4755], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_fchmodat, &[0, 0, 0o2755], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_fchmodat2, &[0, 0, 0o4755], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_fchmodat, &[0, 0, 0o755], ALLOW);
+        check(WITHOUT_NAMESPACES, libc::SYS_fchmodat, &[0, 0, 0o4755], SUCCESS_WITHOUT_EFFECT);
     }
 
     #[test]

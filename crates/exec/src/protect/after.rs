@@ -2,21 +2,19 @@
 //!
 //! Nothing is deleted, because it could have been created by somebody else meanwhile.
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
 use crate::launcher::run_tag;
-use crate::protect::entry::ProtectedEntry;
 use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::names;
 use crate::protect::writable::WritableGrant;
 use crate::verified_path;
 
@@ -43,16 +41,24 @@ pub(crate) struct RenamedFiles {
     pub(crate) refused: Vec<PathBuf>,
     /// Paths that could not be checked or renamed.
     pub(crate) left: Vec<PathBuf>,
+    /// A time at which the command had ended.
+    ended: Option<SystemTime>,
 }
 
 /// Renames files and directories that a command created under protected names.
 pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
-    sweep_until(granted, Instant::now() + SWEEP_TIME)
+    sweep_until(granted, None, Instant::now() + SWEEP_TIME)
 }
 
-fn sweep_until(granted: &[WritableGrant], until: Instant) -> RenamedFiles {
-    let mut renames = RenamedFiles::default();
+/// Does the same for a command that ended before `ended`, some time ago. Files that were born later are left alone.
+pub(crate) fn sweep_late(granted: &[WritableGrant], ended: SystemTime) -> RenamedFiles {
+    sweep_until(granted, Some(ended), Instant::now() + SWEEP_TIME)
+}
+
+fn sweep_until(granted: &[WritableGrant], ended: Option<SystemTime>, until: Instant) -> RenamedFiles {
+    let mut renames = RenamedFiles { ended, ..RenamedFiles::default() };
     for writable in granted {
+        renames.rename_at_top(writable);
         renames.walk(writable, until);
         renames.rename_obeyed(writable);
     }
@@ -64,20 +70,15 @@ impl RenamedFiles {
     fn walk(&mut self, writable: &WritableGrant, until: Instant) {
         let top = &writable.pinned.path;
         let mut budget = Budget::new(MAX_ENTRIES, until);
-        // Only directories: they exist until the end, while the inode of a removed link may be reused.
-        let directories = writable.protected.values().filter(|entry| entry.is_directory);
-        let before: HashSet<(u64, u64)> =
-            directories.map(|entry| (entry.pinned.device, entry.pinned.inode)).collect();
         let mut pending = Vec::new();
         if let Ok(metadata) = fs::symlink_metadata(top) {
-            pending.extend(metadata.is_dir().then(|| (top.clone(), file_id(&metadata))));
+            pending.extend(metadata.is_dir().then(|| top.clone()));
         }
-        while let Some((directory, own)) = pending.pop() {
+        while let Some(directory) = pending.pop() {
             let listing = match listed(&directory, &mut budget) {
                 Ok(listing) => listing,
                 Err(ListingError::Gone) => continue,
                 Err(ListingError::Spent) => {
-                    let pending = pending.into_iter().map(|(directory, _)| directory);
                     return [directory].into_iter().chain(pending).for_each(|path| self.leave(path));
                 }
                 Err(ListingError::Denied | ListingError::Failed) => {
@@ -85,18 +86,13 @@ impl RenamedFiles {
                     continue;
                 }
             };
-            // A git directory that existed before and was moved with its parent. The command could not change it.
-            if listing.is_git && before.contains(&own) {
-                continue;
-            }
             let head = listing.head.as_ref().filter(|_| listing.is_git);
             if let Some(head) = head {
                 self.rename(writable, listing.path(head));
             }
             for entry in listing.entries.iter().filter(|entry| head != Some(&entry.name)) {
                 let path = listing.path(&entry.name);
-                let now = ProtectedEntry::of(&path, &entry.metadata);
-                if writable.protected.get(&path) == Some(&now) {
+                if self.is_users(writable, &path, &entry.metadata) {
                     continue;
                 }
                 if entry.is_protected && Instant::now() >= until {
@@ -105,10 +101,27 @@ impl RenamedFiles {
                 }
                 let path = if entry.is_protected { self.rename(writable, path) } else { path };
                 if entry.metadata.is_dir() {
-                    pending.push((path, file_id(&entry.metadata)));
+                    pending.push(path);
                 }
             }
         }
+    }
+
+    /// Looks up the protected names at the top of the grant, before anything is listed: a command may have created millions
+    /// of files there.
+    fn rename_at_top(&mut self, writable: &WritableGrant) {
+        for path in names::PROTECTED.iter().map(|name| writable.pinned.path.join(name)) {
+            let metadata = fs::symlink_metadata(&path);
+            if metadata.is_ok_and(|metadata| !self.is_users(writable, &path, &metadata)) {
+                self.rename(writable, path);
+            }
+        }
+    }
+
+    /// Returns whether a file or directory with a protected name is not the command's.
+    fn is_users(&self, writable: &WritableGrant, path: &Path, metadata: &fs::Metadata) -> bool {
+        let is_later = |ended: SystemTime| metadata.created().is_ok_and(|born| born > ended);
+        writable.is_users(path, metadata) || self.ended.is_some_and(is_later)
     }
 
     /// Records a path that could not be checked or renamed.
@@ -122,8 +135,7 @@ impl RenamedFiles {
     fn rename_obeyed(&mut self, writable: &WritableGrant) {
         for _ in 0..MAX_ROUNDS {
             let is_new = |path: &&PathBuf| {
-                let now = fs::symlink_metadata(path).ok().map(|metadata| ProtectedEntry::of(path, &metadata));
-                now.is_some_and(|now| writable.protected.get(*path) != Some(&now))
+                fs::symlink_metadata(path).is_ok_and(|metadata| !self.is_users(writable, path, &metadata))
             };
             let new: Vec<PathBuf> = writable.obeyed.iter().filter(is_new).cloned().collect();
             let before = self.refused.len();
@@ -153,11 +165,6 @@ impl RenamedFiles {
     }
 }
 
-/// Returns the device and inode of a file or directory.
-fn file_id(metadata: &fs::Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
-}
-
 /// Lists a directory. If permissions forbid that, they are changed first.
 fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
     match Listing::of(directory, budget) {
@@ -169,7 +176,8 @@ fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError
     }
 }
 
-fn renamed(path: &Path) -> io::Result<PathBuf> {
+/// Renames a file or directory within its parent; returns its new path.
+pub(super) fn renamed(path: &Path) -> io::Result<PathBuf> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -235,7 +243,7 @@ fn rename_if_free(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::
 mod tests {
     use super::*;
     use crate::protect::writable::tests::{granted, project};
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn after(writable: &WritableGrant) -> RenamedFiles {
         sweep(std::slice::from_ref(writable))
@@ -338,6 +346,39 @@ mod tests {
     }
 
     #[test]
+    fn files_that_existed_before_are_left_alone() {
+        let (_directory, root) = project();
+        fs::create_dir_all(root.join("sub/.claude")).unwrap();
+        fs::write(root.join("sub/AGENTS.md"), "rules").unwrap();
+        symlink("docs/x.md", root.join("GEMINI.md")).unwrap();
+        let all = granted(&root, &root).unwrap();
+        // A directory that was renamed, and a file that an editor replaced.
+        fs::rename(root.join("sub"), root.join("moved")).unwrap();
+        fs::write(root.join("docs/saved"), "edited").unwrap();
+        fs::rename(root.join("docs/saved"), root.join("docs/AGENTS.md")).unwrap();
+        fs::write(root.join("moved/CLAUDE.md"), "obey").unwrap();
+        // A link that was moved leads elsewhere.
+        fs::rename(root.join("GEMINI.md"), root.join("src/GEMINI.md")).unwrap();
+        let refused = after(&all).refused;
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(fs::symlink_metadata(root.join("src/GEMINI.md")).is_err());
+        assert_eq!(names(&root.join("moved")), [".claude", "AGENTS.md", "CLAUDE.md.refused"]);
+        assert_eq!(names(&root.join("docs")), ["AGENTS.md", "x.md"]);
+    }
+
+    #[test]
+    fn a_late_sweep_leaves_younger_files_alone() {
+        let (_directory, root) = project();
+        let all = granted(&root, &root).unwrap();
+        fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
+        let born = fs::metadata(root.join("src/CLAUDE.md")).unwrap().created().unwrap();
+        let before = born - Duration::from_secs(1);
+        assert!(sweep_late(std::slice::from_ref(&all), before).refused.is_empty());
+        let renames = sweep_late(std::slice::from_ref(&all), born);
+        assert_eq!(renames.refused, [root.join("src/CLAUDE.md.refused")]);
+    }
+
+    #[test]
     fn a_moved_repository_keeps_its_content() {
         let (_directory, root) = project();
         for path in ["src/sub/.git/objects", "src/sub/.git/refs"] {
@@ -346,8 +387,8 @@ mod tests {
         fs::write(root.join("src/sub/.git/HEAD"), "ref: refs/heads/main").unwrap();
         let all = granted(&root, &root).unwrap();
         fs::rename(root.join("src/sub"), root.join("src/moved")).unwrap();
-        assert_eq!(after(&all).refused, [root.join("src/moved/.git.refused")]);
-        assert!(root.join("src/moved/.git.refused/HEAD").is_file());
+        assert!(after(&all).refused.is_empty());
+        assert!(root.join("src/moved/.git/HEAD").is_file());
     }
 
     #[test]
@@ -450,8 +491,8 @@ mod tests {
     fn directories_beyond_the_time_limit_are_reported() {
         let (_directory, root) = project();
         let all = granted(&root.join("src"), &root).unwrap();
-        fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
-        let renames = sweep_until(std::slice::from_ref(&all), Instant::now());
+        fs::write(root.join("src/deep/CLAUDE.md"), "obey").unwrap();
+        let renames = sweep_until(std::slice::from_ref(&all), None, Instant::now());
         assert_eq!((renames.refused, renames.left), (Vec::new(), vec![root.join("src")]));
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct ProtectedPaths {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
     /// Paths that are obeyed for another reason than their name, existing or not.
     pub(crate) obeyed: BTreeSet<PathBuf>,
+    /// The directories that are not protected.
+    pub(crate) directories: Vec<PathBuf>,
     /// A path that could not be checked.
     pub(crate) unseen: Option<PathBuf>,
     /// `true` if the reason is the limit of entries or time.
@@ -121,6 +123,7 @@ impl Search<'_> {
                     pending.push((path, entry.metadata.clone()));
                 }
             }
+            self.found.directories.push(directory);
         }
     }
 

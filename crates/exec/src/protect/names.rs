@@ -8,7 +8,9 @@ use crate::protect::file_name;
 /// Files and directories of these names are protected everywhere, with their content.
 pub const PROTECTED: &[&str] = &[
     // Settings and instructions of agents.
+    ".agent",
     ".agents",
+    ".aiassistant",
     ".aider.conf.yml",
     ".amazonq",
     ".amp",
@@ -17,8 +19,12 @@ pub const PROTECTED: &[&str] = &[
     ".claude.json",
     ".cline",
     ".clinerules",
+    ".codebuddy",
     ".codex",
+    ".commandcode",
     ".continue",
+    ".continuerc.json",
+    ".continuerules",
     ".copilot",
     ".crush",
     ".crush.json",
@@ -26,52 +32,76 @@ pub const PROTECTED: &[&str] = &[
     ".cursorignore",
     ".cursorrules",
     ".factory",
+    ".firebender",
     ".gemini",
     ".goose",
     ".goosehints",
     ".grok",
+    ".iflow",
     ".junie",
     ".kilo",
     ".kilocode",
+    ".kilocodemodes",
+    ".kilocoderules",
     ".kimi-code",
     ".kiro",
     ".mcp.json",
+    ".mux",
+    ".neovate",
     ".openclaw",
     ".opencode",
     ".openhands",
     ".pi",
+    ".qoder",
+    ".qodo",
     ".qwen",
     ".roo",
     ".roomodes",
     ".rules",
+    ".tabnine",
     ".trae",
+    ".vibe",
     ".windsurf",
     ".windsurfrules",
+    ".zencoder",
     "AGENT.md",
+    "AGENTS.local.md",
     "AGENTS.md",
     "AGENTS.override.md",
     "CLAUDE.local.md",
     "CLAUDE.md",
     "CRUSH.md",
+    "GEMINI.local.md",
     "GEMINI.md",
     "MEMORY.md",
     "QWEN.md",
     "SOUL.md",
     "WARP.md",
     "crush.json",
+    "firebender.json",
     "kilo.json",
     "kilo.jsonc",
     "opencode.json",
     "opencode.jsonc",
+    "replit.md",
     // Skills, and settings of Repertoire.
     "SKILL.md",
     "repertoire.toml",
     ".repertoire",
     // Settings of editors and environments that run commands of a project.
     ".devcontainer",
+    ".dir-locals-2.el",
+    ".dir-locals.el",
+    ".emacs",
+    ".emacs.d",
     ".envrc",
+    ".exrc",
     ".fleet",
     ".idea",
+    ".nvim.lua",
+    ".nvimrc",
+    ".vim",
+    ".vimrc",
     ".vscode",
     ".zed",
     // Directories of git, Mercurial and Jujutsu, with settings and hooks. Git accepts `.git` in any case.
@@ -87,10 +117,12 @@ pub const PROTECTED: &[&str] = &[
     ".pre-commit-config.yaml",
     // Files that shells and tools read whenever they start.
     ".bash_aliases",
+    ".bash_completion",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
+    ".cshrc",
     ".gitconfig",
     ".gitmodules",
     ".inputrc",
@@ -104,24 +136,59 @@ pub const PROTECTED: &[&str] = &[
     ".pypirc",
     ".ssh",
     ".tcshrc",
+    ".xinitrc",
     ".xprofile",
+    ".xsession",
     ".xsessionrc",
     ".zlogin",
     ".zlogout",
     ".zprofile",
     ".zshenv",
     ".zshrc",
+    // Files that debuggers, interpreters and package managers run when they start in a directory.
+    ".Renviron",
+    ".Rprofile",
+    ".gdbinit",
+    ".ghci",
+    ".irbrc",
+    ".lldbinit",
+    ".mise",
+    ".mise.local.toml",
+    ".mise.toml",
+    ".pdbrc",
+    ".pnpmfile.cjs",
+    ".pnpmfile.mjs",
+    ".pryrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "bunfig.toml",
+    "mise.local.toml",
+    "mise.toml",
 ];
 
 /// Entries that are protected in a directory of this name: files that are read or run at login, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
+    (".cargo", "config"),
+    (".cargo", "config.toml"),
+    (".config", "agents"),
+    (".config", "amp"),
     (".config", "autostart"),
+    (".config", "crush"),
+    (".config", "direnv"),
+    (".config", "emacs"),
     (".config", "environment.d"),
     (".config", "fish"),
     (".config", "git"),
+    (".config", "goose"),
+    (".config", "mise"),
     (".config", "nushell"),
+    (".config", "nvim"),
+    (".config", "opencode"),
     (".config", "repertoire"),
     (".config", "systemd"),
+    (".config", "tmux"),
+    (".config", "vim"),
+    (".config", "zed"),
     // Instructions for agents of GitHub.
     (".github", "agents"),
     (".github", "chatmodes"),
@@ -230,6 +297,10 @@ mod tests {
         check(".huskyrc", true);
         check(".github/copilot-instructions.md", true);
         check(".github/skills/x/run.sh", true);
+        check(".cargo/config.toml", true);
+        check("sub/.config/nvim/init.lua", true);
+        check(".yarnrc.yml", true);
+        check(".rprofile", true);
     }
 
     #[test]
@@ -243,6 +314,11 @@ mod tests {
         check("hooks/pre-commit", false);
         check("config", false);
         check(".config/other", false);
+        check(".cargo/registry", false);
+        check("config.toml", false);
+        check("Makefile", false);
+        check("package.json", false);
+        check("conftest.py", false);
         check("info/attributes", false);
         check("agents.md.txt", false);
     }

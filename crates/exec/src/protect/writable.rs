@@ -1,7 +1,8 @@
 //! A grant to write a directory, except protected files in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,11 @@ pub(crate) struct WritableGrant {
     /// Protected files and directories in it.
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
     /// Paths in it that are obeyed for another reason than their name, existing or not.
-    pub(super) obeyed: BTreeSet<PathBuf>,
+    pub(crate) obeyed: BTreeSet<PathBuf>,
+    /// Its other directories, itself included.
+    pub(super) directories: Vec<PathBuf>,
+    /// The paths of protected entries by device and inode.
+    by_inode: HashMap<(u64, u64), PathBuf>,
 }
 
 /// Returns the grant to write `path`, which must lie in `root`. `root` contains no symbolic links.
@@ -73,7 +78,9 @@ pub(crate) fn writable(
     if before.protected.contains_key(&real) {
         return Err(refused(LINK_TARGET));
     }
-    Ok(WritableGrant { pinned, protected: before.protected, obeyed: before.obeyed })
+    let mut grant = WritableGrant::new(pinned, before.protected, before.obeyed);
+    grant.directories = before.directories;
+    Ok(grant)
 }
 
 /// Returns whether `path` goes through a symbolic link in `root`.
@@ -89,6 +96,38 @@ fn is_skill(directory: &Path) -> bool {
 }
 
 impl WritableGrant {
+    pub(crate) fn new(
+        pinned: VerifiedPath,
+        protected: BTreeMap<PathBuf, ProtectedEntry>,
+        obeyed: BTreeSet<PathBuf>,
+    ) -> Self {
+        let by_inode = protected.iter();
+        let by_inode =
+            by_inode.map(|(path, entry)| ((entry.pinned.device, entry.pinned.inode), path.clone())).collect();
+        Self { pinned, protected, obeyed, directories: Vec::new(), by_inode }
+    }
+
+    /// Returns whether a protected file or directory existed at `path` that no command can replace. A symbolic link can be
+    /// replaced in some sandboxes.
+    pub(super) fn is_held(&self, path: &Path) -> bool {
+        self.protected.get(path).is_some_and(|entry| !entry.is_link)
+    }
+
+    /// Returns whether the protected entry at `path` is the one that existed before.
+    pub(super) fn is_unchanged(&self, path: &Path, metadata: &Metadata) -> bool {
+        self.protected.get(path) == Some(&ProtectedEntry::of(path, metadata))
+    }
+
+    /// Returns whether a file or directory with a protected name is the user's: it existed before, here or elsewhere in the
+    /// grant, or only the user can have replaced the one that existed here.
+    pub(super) fn is_users(&self, path: &Path, metadata: &Metadata) -> bool {
+        let elsewhere = self.by_inode.get(&(metadata.dev(), metadata.ino()));
+        let elsewhere = elsewhere.and_then(|path| self.protected.get(path));
+        let here = self.protected.get(path);
+        here.is_some_and(|here| !here.is_link || self.is_unchanged(path, metadata))
+            || elsewhere.is_some_and(|before| before.is_same_file(&ProtectedEntry::of(path, metadata)))
+    }
+
     /// Returns directories that may be written as a whole, and files that may be changed but not removed, for a sandbox that
     /// cannot except files from a writable directory.
     ///
@@ -120,4 +159,4 @@ impl WritableGrant {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

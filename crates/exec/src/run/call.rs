@@ -195,6 +195,7 @@ async fn finish(
     job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
     job.protected = executor.options.protected.clone();
     job.protected.push(executor.options.state.clone());
+    job.state = Some(executor.options.state.clone());
     job.git = GitUser::of(&executor.options.variables);
     job.workplaces = executor.workplaces();
     job.limits = executor.options.limits.clone();

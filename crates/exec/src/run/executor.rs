@@ -72,7 +72,8 @@ pub struct ScriptGrants {
 /// Runs approved tools and scripts of skills in a sandbox: the [`Runner`](repertoire::Runner) of a library.
 ///
 /// Before it exits, a program calls [`Runner::end`](repertoire::Runner::end) and waits for
-/// [`Runner::settled`](repertoire::Runner::settled). Otherwise files that a command created under protected names may stay.
+/// [`Runner::settled`](repertoire::Runner::settled). When it starts, it calls
+/// [`finish_interrupted_runs`](crate::finish_interrupted_runs), which cleans up if it was killed the last time.
 #[derive(Debug)]
 pub struct Executor {
     pub(super) sandbox: Arc<dyn Sandbox>,

@@ -1,7 +1,7 @@
 //! Commands of git that run outside of the sandbox, each after a person approved the call.
 
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -189,8 +189,9 @@ impl HostCall {
     ) -> io::Result<GitOutcome> {
         let git = self.git(variables);
         let mut outcome = git.run(&self.arguments, deadline, cancel)?;
-        let original = fs::read_to_string(self.repository.own.join("rebase-merge/orig-head"));
-        if self.command == HostCommand::GitRebase && original.is_ok_and(|head| head.trim() == self.head) {
+        // The rebase of this call, and not one that the user started meanwhile.
+        let original = obeyed::pointer(&self.repository.own.join("rebase-merge/orig-head"));
+        if self.command == HostCommand::GitRebase && original.as_ref() == Some(&self.head) {
             // Tools cannot conclude a rebase with conflicts. It is undone even if the time is up or the call was cancelled.
             let abort = ["-c", NO_HOOKS, "rebase", "--abort"].map(str::to_owned);
             let aborted = git.run(&abort, Instant::now() + ABORT_TIME, &Cancel::new())?;

@@ -90,8 +90,18 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
             "files that it created could not be checked, so a person has to look for files that agents, shells or git obey, in {shown}"
         )
     });
-    let others = all.iter().filter(|one| !matches!(one, Aftermath::NotSwept(_))).map(ToString::to_string);
-    swept.into_iter().chain(others).collect()
+    let replaced: Vec<&PathBuf> = all
+        .iter()
+        .filter_map(|one| if let Aftermath::ProtectedFileReplaced(path) = one { Some(path) } else { None })
+        .collect();
+    let replaced = (!replaced.is_empty()).then(|| {
+        let shown = listed(replaced.into_iter(), directory);
+        format!("{shown} was replaced by another program meanwhile; a person has to look at its content")
+    });
+    let is_other =
+        |one: &&Aftermath| !matches!(one, Aftermath::NotSwept(_) | Aftermath::ProtectedFileReplaced(_));
+    let others = all.iter().filter(is_other).map(ToString::to_string);
+    swept.into_iter().chain(replaced).chain(others).collect()
 }
 
 /// Returns the first paths relative to `directory`, and the number of further ones.
@@ -140,6 +150,9 @@ fn ending(ending: Ending, timeout: Duration) -> String {
         Ending::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
         Ending::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
         Ending::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
+        Ending::ProtectedName => {
+            "killed because a file was created or replaced under a protected name".to_owned()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sandbox with bubblewrap: new namespaces that contain only granted files, and a seccomp filter.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -107,8 +108,16 @@ fn arguments(program: &Path, grants: &ResolvedGrants) -> Arguments {
     grants.directories.iter().for_each(|pinned| arguments.mount_pinned(read, pinned, &pinned.path));
     for writable in &grants.writable {
         arguments.mount_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
-        // A symbolic link cannot be mounted over. Its target is protected, and a replaced link is found after the run.
+        // A symbolic link cannot be mounted over. Its target is protected, and a replaced link is found by its name.
         let protected = writable.protected.values().filter(|entry| !entry.is_link);
+        // A mount point cannot be renamed, so the directories around protected files are mounted over themselves.
+        let around = protected.clone().flat_map(|entry| entry.pinned.path.ancestors().skip(1));
+        let around =
+            around.filter(|path| path.starts_with(&writable.pinned.path) && *path != writable.pinned.path);
+        let around: BTreeSet<&Path> = around.collect();
+        for pinned in around.into_iter().filter_map(|path| VerifiedPath::at(path).ok()) {
+            arguments.mount_pinned("--bind-fd", &pinned, &pinned.path);
+        }
         protected.for_each(|entry| arguments.mount_pinned(read, &entry.pinned, &entry.pinned.path));
     }
     arguments.mount_pinned(read, &grants.skill_pin, &grants.skill);

@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::git::{ScratchRepository, transfer};
+use crate::journal::{self, Journal};
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
-use crate::protect::after::{self, RenamedFiles};
+use crate::protect::after;
+use crate::protect::during::{Watch, WatchFindings};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
@@ -79,11 +81,21 @@ pub(crate) fn run(
         grants.environment.extend(own);
     }
     let tag = run_tag::fresh();
-    let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
+    let granted = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
+    let journal = job.state.as_ref().map(|state| {
+        let time = job.limits.timeout.min(MAX_TIMEOUT) + 2 * GRACE;
+        Journal::write(&journal::directory(state), tag, time, scratch.path(), granted)
+            .map_err(|error| io_error(state, error))
+    });
+    let journal = journal.transpose()?;
+    // A file that was replaced on the host has lost its read-only mount.
+    let has_mounts = cfg!(target_os = "linux") && means == ProtectionMeans::ExceptFiles;
+    let watch = Watch::start(granted, has_mounts);
+    let finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
-    let renames =
-        if means == ProtectionMeans::None { RenamedFiles::default() } else { after::sweep(&grants.writable) };
+    let renames = after::sweep(granted);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
+    aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
     let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
@@ -95,9 +107,17 @@ pub(crate) fn run(
             packing.input = Some(input.into_bytes());
             packing.limits.timeout = if is_cancelled { CANCELLED_GIT_TIME } else { GIT_TIME };
             packing.limits.output = MAX_GIT_OUTPUT;
-            let finished =
-                execute(launcher, &packing, &grants, &scratch, &confine, run_tag::fresh(), Instant::now())
-                    .map_err(io::Error::other)?;
+            let finished = execute(
+                launcher,
+                &packing,
+                &grants,
+                &scratch,
+                &confine,
+                None,
+                run_tag::fresh(),
+                Instant::now(),
+            )
+            .map_err(io::Error::other)?;
             match finished.report {
                 Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
                     Ok(finished.stdout.bytes)
@@ -113,11 +133,16 @@ pub(crate) fn run(
         };
         aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
     }
-    let LauncherResult { report, stdout, stderr, detail } = finished;
+    let LauncherResult { report, stdout, stderr, detail, findings } = finished;
     drop(scratch);
-    let refused = renames.refused;
+    drop(journal);
+    let is_alarm = findings.is_alarm();
+    let mut refused = findings.renames.refused;
+    refused.extend(renames.refused);
+    // Whether it was killed in time or had just ended makes no difference.
+    let is_refused = is_alarm || !refused.is_empty();
     let outcome = |ending, stdout, stderr| Outcome {
-        ending,
+        ending: if is_refused { Ending::ProtectedName } else { ending },
         stdout,
         stderr,
         elapsed: start.elapsed(),
@@ -152,15 +177,18 @@ struct LauncherResult {
     stdout: Output,
     stderr: Output,
     detail: String,
+    findings: WatchFindings,
 }
 
 /// Runs the command of a job with a launcher, and waits until all its processes are gone.
+#[allow(clippy::too_many_arguments, reason = "one call for the job, and one for git afterwards")]
 fn execute(
     launcher: &Launcher,
     job: &Job,
     grants: &ResolvedGrants,
     scratch: &Scratch,
     confine: &impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
+    watch: Option<Watch<'_>>,
     tag: u64,
     start: Instant,
 ) -> Result<LauncherResult, ExecError> {
@@ -178,9 +206,13 @@ fn execute(
         limits: job.limits.clone(),
     };
     let mut connection = LauncherConnection::open(launcher, &plan, job)?;
-    let report = connection.wait_for_end(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
+    let deadline = start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE;
+    let (report, findings) = match watch {
+        Some(watch) => connection.wait_watched(job, deadline, watch),
+        None => (connection.wait_for_end(job, deadline), WatchFindings::default()),
+    };
     let (stdout, stderr, detail) = connection.end();
-    Ok(LauncherResult { report, stdout, stderr, detail })
+    Ok(LauncherResult { report, stdout, stderr, detail, findings })
 }
 
 fn io_error(path: &Path, error: io::Error) -> ExecError {
@@ -307,6 +339,29 @@ impl LauncherConnection {
             }
         }
         last.or(self.process.map(|process| Report::Started { process, detail: String::new() }))
+    }
+
+    /// Waits for the end, and cancels the job at the alarm of a watch.
+    fn wait_watched(
+        &mut self,
+        job: &Job,
+        deadline: Instant,
+        watch: Watch<'_>,
+    ) -> (Option<Report>, WatchFindings) {
+        let (Ok((end, ended)), Ok(control)) = (UnixStream::pair(), self.control.try_clone()) else {
+            return (self.wait_for_end(job, deadline), WatchFindings::default());
+        };
+        std::thread::scope(|scope| {
+            let watching = scope.spawn(move || {
+                watch.run(ended.as_fd(), || {
+                    // The launcher kills all processes then.
+                    let _ = (&control).write_all(b"c");
+                })
+            });
+            let report = self.wait_for_end(job, deadline);
+            drop(end);
+            (report, watching.join().unwrap_or_default())
+        })
     }
 
     fn wait(&self, is_open: bool, wait: Duration) {

@@ -147,6 +147,6 @@ mod tests {
         };
         check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
         check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);
-        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck, Render::Xml);
+        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck, Render::Text);
     }
 }

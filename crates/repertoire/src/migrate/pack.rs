@@ -300,8 +300,8 @@ mod tests {
         let pack = pack(role(prompt));
         assert_eq!(
             pack.files[0].text,
-            "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nmetadata:\n  version: \"2\"\n  \
-             \"odd key\": \"{\\\"x\\\":1}\"\n  tags: \"a, b: c\"\n---\n# QA\n"
+            "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nmetadata:\n  version: \"2\"\n  tags: \"a, b: c\"\n  \
+             \"odd key\": \"{\\\"x\\\":1}\"\n---\n# QA\n"
         );
         let source =
             Source { bytes: pack.files[0].text.as_bytes(), directory: Some("qa"), file_name: "SKILL.md" };

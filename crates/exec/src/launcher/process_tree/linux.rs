@@ -3,17 +3,25 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::scratch::FileSizes;
 
 /// The most that is read of a file in `/proc`, in bytes.
 const MAX_TEXT: u64 = 64 << 10;
 /// The most that is read of a list of children, in bytes.
 const MAX_CHILDREN: u64 = 4 << 20;
 
-/// The most that is read of a list of mappings, in bytes.
-const MAX_MAPS: u64 = 4 << 20;
+/// The most that is read of a list of mappings, in bytes. A longer one counts as all memory there is.
+const MAX_MAPS: u64 = 16 << 20;
+
+/// The name of shared memory without a file.
+const SHARED_MEMORY: &str = "/dev/zero (deleted)";
+
+/// The memory that a socket counts, in bytes: more than its buffers by default.
+const SOCKET_MEMORY: u64 = 256 << 10;
 
 /// Resource usage of a tree of processes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -102,9 +110,11 @@ fn parent_and_session(process: i32) -> Option<(i32, i32)> {
     Some((parent, session))
 }
 
-/// Returns the total resource usage of processes.
+/// Returns the total resource usage of processes. Shared memory counts by its size, because what was written to it stays
+/// also if no process has it in its page tables.
 pub(crate) fn usage(processes: &[i32]) -> Usage {
     let mut total = Usage::default();
+    let (mut resident, mut shared) = (0, HashMap::new());
     for process in processes {
         let Some(status) = text(&format!("/proc/{process}/status")) else { continue };
         let number = |name: &str| -> u64 {
@@ -114,9 +124,57 @@ pub(crate) fn usage(processes: &[i32]) -> Usage {
                 .unwrap_or(0)
         };
         total.processes += number("Threads:").max(1);
-        total.memory += (number("RssAnon:") + number("RssShmem:") + number("VmSwap:")) * 1024;
+        total.memory += (number("RssAnon:") + number("VmSwap:") + number("VmPTE:")) * 1024;
+        resident += number("RssShmem:") * 1024;
+        match mappings(*process) {
+            Some(mappings) => count_shared(&mappings, &mut shared),
+            None => total.memory = u64::MAX / 2,
+        }
     }
+    total.memory += resident.max(shared.values().sum());
     total
+}
+
+/// A mapping of a file that has no name any more, or of shared memory.
+struct Mapping {
+    device: u64,
+    inode: u64,
+    size: u64,
+    is_shared_memory: bool,
+}
+
+/// Returns the mappings of a process without a named file; `None` if there are too many to be read.
+fn mappings(process: i32) -> Option<Vec<Mapping>> {
+    let mut text = Vec::new();
+    let Ok(file) = fs::File::open(format!("/proc/{process}/maps")) else { return Some(Vec::new()) };
+    // Fails if the process has ended.
+    let _ = file.take(MAX_MAPS).read_to_end(&mut text);
+    if text.len() as u64 >= MAX_MAPS {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&text);
+    Some(text.lines().filter(|line| line.ends_with(" (deleted)")).filter_map(mapping).collect())
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut words = line.split_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let size = u64::from_str_radix(end, 16).ok()?.saturating_sub(u64::from_str_radix(start, 16).ok()?);
+    let device = words.nth(2).and_then(device_of)?;
+    let inode = words.next()?.parse().ok()?;
+    Some(Mapping { device, inode, size, is_shared_memory: line.ends_with(SHARED_MEMORY) })
+}
+
+/// Adds the largest mapped size of each piece of shared memory to `shared`.
+fn count_shared(mappings: &[Mapping], shared: &mut HashMap<(u64, u64), u64>) {
+    let mut own: HashMap<(u64, u64), u64> = HashMap::new();
+    for mapping in mappings.iter().filter(|mapping| mapping.is_shared_memory) {
+        *own.entry((mapping.device, mapping.inode)).or_default() += mapping.size;
+    }
+    for (memory, size) in own {
+        let largest = shared.entry(memory).or_default();
+        *largest = size.max(*largest);
+    }
 }
 
 /// Returns the size of a process's private data (`VmData`) in bytes, used or not.
@@ -127,47 +185,50 @@ pub(crate) fn reserved(process: i32) -> u64 {
     kilobytes.unwrap_or(0_u64) * 1024
 }
 
-/// Returns the size in bytes of deleted files on `device` that processes hold open or mapped. Files in `counted` are left
-/// out, and the others are added to it.
-pub(crate) fn open_files(processes: &[i32], device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
-    let mut total = 0;
-    for process in processes {
-        let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { continue };
-        for entry in entries.flatten() {
-            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-            // Files with a name are counted in the scratch directory; files written elsewhere by grant do not count.
-            let is_deleted = metadata.is_file() && metadata.nlink() == 0;
-            if is_deleted && metadata.dev() == device && counted.insert((metadata.dev(), metadata.ino())) {
-                total += metadata.blocks() * 512;
-            }
-        }
-        total += mapped_files(*process, device, counted);
-    }
-    total
+/// Open files of processes that no directory shows.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenFiles {
+    /// Bytes of deleted files.
+    pub(crate) disk: u64,
+    /// Bytes of memory that sockets may take.
+    pub(crate) sockets: u64,
+    /// `true` if a process does not show its open files.
+    pub(crate) is_hidden: bool,
 }
 
-/// Returns the mapped size in bytes of deleted files that a process has mapped.
-fn mapped_files(process: i32, device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
-    let mut maps = String::new();
-    let Ok(file) = fs::File::open(format!("/proc/{process}/maps")) else { return 0 };
-    // A name need not be UTF-8; the lines before it count.
-    let _ = file.take(MAX_MAPS).read_to_string(&mut maps);
-    let mut sizes: HashMap<u64, u64> = HashMap::new();
-    for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
-        let mut words = line.split_whitespace();
-        let range = words.next().and_then(|range| range.split_once('-'));
-        let numbers = range.and_then(|(start, end)| {
-            Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
-        });
-        let place = words.nth(2).and_then(device_of);
-        let inode = words.next().and_then(|inode| inode.parse().ok());
-        let (Some((start, end)), Some(place), Some(inode)) = (numbers, place, inode) else { continue };
-        if place == device && !counted.contains(&(device, inode)) {
-            *sizes.entry(inode).or_default() += end.saturating_sub(start);
+/// Returns the sockets of processes, and the deleted files on `device` that they hold open or mapped. `sizes` has the files
+/// that are counted already, with their sizes; the others are added to it. A mapped file that was never seen open counts
+/// as `largest`.
+pub(crate) fn open_files(processes: &[i32], device: u64, sizes: &mut FileSizes, largest: u64) -> OpenFiles {
+    let mut found = OpenFiles::default();
+    let mut sockets = HashSet::new();
+    for process in processes {
+        let entries = match fs::read_dir(format!("/proc/{process}/fd")) {
+            Ok(entries) => entries,
+            Err(error) => {
+                found.is_hidden |= error.kind() == std::io::ErrorKind::PermissionDenied;
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+            let id = (metadata.dev(), metadata.ino());
+            if metadata.file_type().is_socket() {
+                sockets.insert(id);
+            }
+            // Files with a name are counted in the scratch directory; files written elsewhere by grant do not count.
+            if metadata.is_file() && metadata.nlink() == 0 && metadata.dev() == device {
+                found.disk += sizes.count(id, metadata.blocks() * 512, metadata.len());
+            }
         }
     }
-    counted.extend(sizes.keys().map(|inode| (device, *inode)));
-    sizes.values().sum()
+    for mapping in processes.iter().filter_map(|process| mappings(*process)).flatten() {
+        if mapping.device == device && !mapping.is_shared_memory {
+            found.disk += sizes.count_mapped((mapping.device, mapping.inode), largest);
+        }
+    }
+    found.sockets = sockets.len() as u64 * SOCKET_MEMORY;
+    found
 }
 
 /// Parses a device number of the form `MAJOR:MINOR`, in hexadecimal.

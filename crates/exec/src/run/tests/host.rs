@@ -1,5 +1,7 @@
 //! Commands of git that run outside of the sandbox.
 
+#![allow(clippy::disallowed_methods, reason = "its repositories and processes are its own")]
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 

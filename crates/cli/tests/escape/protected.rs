@@ -1,0 +1,116 @@
+//! Tests of protected names while a command runs: new ones end it, and files of the user stay.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use repertoire_exec::{Aftermath, Ending, Job};
+
+use crate::world::{World, sandboxes, stderr, stdout};
+
+/// The timeout of a test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn job(world: &World, text: &str, write: &str) -> Job {
+    let mut job = world.sh(text);
+    job.grants.directory = Some(world.path("project"));
+    job.grants.write = vec![world.path(write)];
+    job
+}
+
+fn wait_for(path: &Path) {
+    let since = Instant::now();
+    while !path.exists() {
+        assert!(since.elapsed() < PATIENCE, "{} never appeared", path.display());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_new_protected_name_ends_the_command() {
+    for (text, refused) in [
+        ("echo obey > out/AGENTS.md", "out/AGENTS.md.refused"),
+        ("mkdir -p out/a/b/c; echo obey > out/a/b/c/.envrc", "out/a/b/c/.envrc.refused"),
+        ("mkdir -p out/x/objects out/x/refs; mv out/x out/.git", "out/.git.refused"),
+        ("mkdir -p out/x; echo {} > out/x/settings.json; mv out/x out/.claude", "out/.claude.refused"),
+        ("mkdir -p out/x/objects out/x/refs; echo ref: refs/heads/main > out/x/HEAD", "out/x/HEAD.refused"),
+        ("mkdir out/x; echo > out/x/config.toml; mv out/x out/.cargo", "out/.cargo/config.toml.refused"),
+    ] {
+        for sandbox in sandboxes() {
+            let world = World::new();
+            let text = format!("{text}; sleep 600; echo survived");
+            let outcome = sandbox.run(&job(&world, &text, "project/out")).unwrap();
+            let shown = format!("{} {text} {outcome:?}", sandbox.name());
+            assert_eq!(outcome.ending, Ending::ProtectedName, "{shown}");
+            assert!(outcome.refused.contains(&world.path("project").join(refused)), "{shown}");
+            assert!(outcome.aftermath.is_empty(), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_command_among_many_files_is_ended_too() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "import os, time\nfor i in range(30000): open('out/f%d' % i, 'w').close()\nopen('out/CLAUDE.md', 'w').close()\ntime.sleep(600)";
+        let mut job = world.python(text);
+        job.grants.directory = Some(world.path("project"));
+        job.grants.write = vec![world.path("project/out")];
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(outcome.ending, Ending::ProtectedName, "{} {outcome:?}", sandbox.name());
+        assert!(world.path("project/out/CLAUDE.md.refused").is_file(), "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_directory_around_a_protected_file_cannot_be_renamed() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        world.write("project/sub/deep/AGENTS.md", "rules");
+        world.write("project/sub/deep/.claude/settings.json", "{}");
+        let text = "import os\nfor one, other in [('sub', 'moved'), ('sub/deep', 'sub/moved'), ('sub/deep', 'out/deep')]:\n    try:\n        os.rename(one, other)\n    except OSError:\n        pass\n";
+        let mut job = job(&world, "", "project");
+        job.command = world.python(text).command;
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(outcome.ending, Ending::Exited(0), "{} {outcome:?}", sandbox.name());
+        assert!(outcome.refused.is_empty(), "{} {outcome:?}", sandbox.name());
+        assert_eq!(world.read("project/sub/deep/AGENTS.md"), "rules", "{}", sandbox.name());
+        assert_eq!(world.read("project/sub/deep/.claude/settings.json"), "{}", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_protected_file_that_the_user_replaces_stays() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        world.write("project/docs/CLAUDE.md", "rules");
+        let text = "touch src/ready; until [ -e src/go ]; do sleep 0.01; done; echo evil 2>/dev/null > AGENTS.md; echo done";
+        let job = job(&world, text, "project");
+        let outcome = std::thread::scope(|scope| {
+            let run = scope.spawn(|| sandbox.run(&job));
+            wait_for(&world.path("project/src/ready"));
+            // As editors save a file.
+            for path in ["AGENTS.md", "docs/CLAUDE.md"] {
+                world.write("saved", "edited");
+                fs::rename(world.path("saved"), world.path("project").join(path)).unwrap();
+            }
+            if name != "bubblewrap" {
+                world.write("project/src/go", "");
+            }
+            run.join().unwrap().unwrap()
+        });
+        for path in ["AGENTS.md", "docs/CLAUDE.md"] {
+            assert_eq!(world.read(&format!("project/{path}")), "edited", "{name} {path}");
+        }
+        assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
+        if name == "bubblewrap" {
+            // The new file is not mounted read-only, so the command is ended.
+            assert_eq!(outcome.ending, Ending::ProtectedName, "{outcome:?}");
+            let replaced = Aftermath::ProtectedFileReplaced(world.path("project/AGENTS.md"));
+            assert!(outcome.aftermath.contains(&replaced), "{outcome:?}");
+        } else {
+            assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
+            assert!(outcome.aftermath.is_empty(), "{name} {outcome:?}");
+        }
+    }
+}

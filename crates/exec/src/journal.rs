@@ -1,0 +1,195 @@
+//! Records of running jobs, from which the next start of the program completes the clean-up after a crash.
+//!
+//! A record is written before a command starts and removed after the clean-up. The program that wrote it holds a lock on it,
+//! which the system releases however the program ends.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::launcher::run_tag;
+use crate::os_text::{os_path, os_words};
+use crate::protect::after;
+use crate::protect::entry::ProtectedEntry;
+use crate::protect::writable::WritableGrant;
+use crate::scratch;
+use crate::verified_path::VerifiedPath;
+use repertoire::regular_file;
+
+/// The directory of records, in the state directory.
+const DIRECTORY: &str = "running";
+/// The extension of a complete record.
+const EXTENSION: &str = "json";
+/// The largest record that is read, in bytes.
+const MAX_RECORD: u64 = 256 << 20;
+
+/// Returns the directory of records in a state directory.
+pub(crate) fn directory(state: &Path) -> PathBuf {
+    state.join(DIRECTORY)
+}
+
+/// The result of [`finish_interrupted_runs`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InterruptedRuns {
+    /// Files that commands had created under protected names, by the paths they were renamed to.
+    pub renamed: Vec<PathBuf>,
+    /// Paths that could not be checked or renamed.
+    pub unchecked: Vec<PathBuf>,
+}
+
+/// A record of a running job. It is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    _lock: File,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// The tag of all its processes.
+    tag: u64,
+    /// The time at which the command has ended at the latest.
+    ended: SystemTime,
+    #[serde(with = "os_path")]
+    scratch: PathBuf,
+    granted: Vec<GrantRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct GrantRecord {
+    pinned: VerifiedPath,
+    protected: Vec<ProtectedEntry>,
+    #[serde(with = "os_words")]
+    obeyed: Vec<OsString>,
+}
+
+impl Journal {
+    /// Writes the record of a job with `tag` that takes at most `time`, in the directory of records.
+    pub(crate) fn write(
+        directory: &Path,
+        tag: u64,
+        time: Duration,
+        scratch: &Path,
+        granted: &[WritableGrant],
+    ) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let grant = |grant: &WritableGrant| GrantRecord {
+            pinned: grant.pinned.clone(),
+            protected: grant.protected.values().cloned().collect(),
+            obeyed: grant.obeyed.iter().map(|path| path.clone().into_os_string()).collect(),
+        };
+        let record = Record {
+            tag,
+            ended: SystemTime::now() + time,
+            scratch: scratch.to_owned(),
+            granted: granted.iter().map(grant).collect(),
+        };
+        let unfinished = directory.join(format!("{tag:x}"));
+        let path = unfinished.with_extension(EXTENSION);
+        let mut file = File::create_new(&unfinished)?;
+        let written = file
+            .lock()
+            .and_then(|()| file.write_all(&serde_json::to_vec(&record)?))
+            .and_then(|()| fs::rename(&unfinished, &path));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&unfinished);
+            return Err(error);
+        }
+        Ok(Self { path, _lock: file })
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Completes the clean-up of runs whose program was killed: ends remaining processes, renames files that the commands had
+/// created under protected names, and removes scratch directories. `state` is the state directory.
+///
+/// A program calls it when it starts. Files that are younger than a run could last are left alone.
+pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
+    let mut found = InterruptedRuns::default();
+    for entry in fs::read_dir(directory(state)).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != EXTENSION) {
+            continue;
+        }
+        let Ok(file) = File::open(&path) else { continue };
+        // A program that still runs holds the lock.
+        if file.try_lock().is_err() {
+            continue;
+        }
+        let record = regular_file::read(&path, MAX_RECORD).ok();
+        let Some(record) = record.and_then(|text| serde_json::from_slice::<Record>(&text).ok()) else {
+            continue;
+        };
+        record.finish(&mut found);
+        let _ = fs::remove_file(&path);
+    }
+    found
+}
+
+impl Record {
+    fn finish(self, found: &mut InterruptedRuns) {
+        run_tag::kill_tagged(self.tag);
+        let grant = |grant: GrantRecord| {
+            let protected =
+                grant.protected.into_iter().map(|entry| (entry.pinned.path.clone(), entry)).collect();
+            WritableGrant::new(grant.pinned, protected, grant.obeyed.into_iter().map(PathBuf::from).collect())
+        };
+        let granted: Vec<WritableGrant> = self.granted.into_iter().map(grant).collect();
+        let renames = after::sweep_late(&granted, self.ended);
+        found.renamed.extend(renames.refused);
+        found.unchecked.extend(renames.left);
+        // Its launcher has usually removed it.
+        let _ = scratch::remove(&self.scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protect::writable::tests::{granted, project};
+
+    #[test]
+    fn the_next_start_completes_the_clean_up_of_a_killed_program() {
+        let (_directory, root) = project();
+        let state = tempfile::tempdir().unwrap();
+        let all = granted(&root, &root).unwrap();
+        let scratch = state.path().join("scratch");
+        fs::create_dir_all(scratch.join("work")).unwrap();
+        let write = || {
+            let time = Duration::from_secs(60);
+            Journal::write(
+                &directory(state.path()),
+                run_tag::fresh(),
+                time,
+                &scratch,
+                std::slice::from_ref(&all),
+            )
+            .unwrap()
+        };
+        let mut journal = write();
+        fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
+        fs::write(root.join("docs/AGENTS.md"), "edited").unwrap();
+        // The program still runs.
+        assert_eq!(finish_interrupted_runs(state.path()), InterruptedRuns::default());
+        // It is killed: the lock is released, and the record stays.
+        journal.path = PathBuf::new();
+        drop(journal);
+        let found = finish_interrupted_runs(state.path());
+        assert_eq!(found.renamed, [root.join("src/CLAUDE.md.refused")]);
+        assert!(root.join("docs/AGENTS.md").is_file() && !scratch.is_dir());
+        assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
+        // A program that ends well leaves no record.
+        drop(write());
+        assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
+    }
+}
