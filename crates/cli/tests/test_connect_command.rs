@@ -971,7 +971,7 @@ fn links_are_written_through_where_they_may_be() {
 #[test]
 fn connect_renames_an_entry_under_the_former_name() {
     let sandbox = Sandbox::new();
-    let former = "extensions:\n  skills:\n    name: skills\n    type: stdio\n    enabled: true\n    cmd: rep\n    args: [serve, --stdio]\n    envs:\n      A: b\n";
+    let former = "extensions:\n  skills:\n    name: skills\n    type: stdio\n    enabled: false\n    cmd: rep\n    args: [serve, --stdio]\n    available_tools: [x]\n    envs:\n      A: b\n";
     sandbox.write("../home/.config/goose/config.yaml", former);
     sandbox.write(
         "../home/.cursor/mcp.json",
@@ -982,6 +982,8 @@ fn connect_renames_an_entry_under_the_former_name() {
     let goose = sandbox.read("../home/.config/goose/config.yaml");
     assert!(goose.contains("  repertoire:\n") && !goose.contains("skills:"), "{goose}");
     assert!(goose.contains("{\"A\":\"b\"}"), "{goose}");
+    assert!(goose.contains("enabled: false") && goose.contains("available_tools"), "{goose}");
+    assert!(!run.stderr.contains("goose has the server as"), "{}", run.stderr);
     // Another program's server keeps its name.
     let cursor = sandbox.read("../home/.cursor/mcp.json");
     assert!(

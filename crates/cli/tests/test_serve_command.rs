@@ -134,7 +134,7 @@ fn invalid_addresses_and_options_fail_at_once() {
     --- stderr
     warning: no sandbox: tools and scripts can do whatever you can
     error: tools of skills can run at 127.0.0.1:0, so it needs a token: any program of this machine could call them
-    hint: give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec
+    hint: give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`
     ");
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2

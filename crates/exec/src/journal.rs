@@ -121,16 +121,20 @@ pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
             continue;
         }
+        // A pipe would block.
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
         let Ok(file) = File::open(&path) else { continue };
         // A program that still runs holds the lock.
         if file.try_lock().is_err() {
             continue;
         }
         let record = regular_file::read(&path, MAX_RECORD).ok();
-        let Some(record) = record.and_then(|text| serde_json::from_slice::<Record>(&text).ok()) else {
-            continue;
-        };
-        record.finish(&mut found);
+        match record.and_then(|text| serde_json::from_slice::<Record>(&text).ok()) {
+            Some(record) => record.finish(&mut found),
+            None => found.unchecked.push(path.clone()),
+        }
         let _ = fs::remove_file(&path);
     }
     found
@@ -157,6 +161,19 @@ impl Record {
 mod tests {
     use super::*;
     use crate::protect::writable::tests::{granted, project};
+
+    #[test]
+    fn pipes_are_skipped_and_unreadable_records_are_reported_once() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let state = tempfile::tempdir().unwrap();
+        let running = directory(state.path());
+        fs::create_dir_all(&running).unwrap();
+        mknodat(CWD, running.join("pipe.json"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        fs::write(running.join("torn.json"), "{").unwrap();
+        assert_eq!(finish_interrupted_runs(state.path()).unchecked, [running.join("torn.json")]);
+        assert!(finish_interrupted_runs(state.path()).unchecked.is_empty());
+    }
 
     #[test]
     fn the_next_start_completes_the_clean_up_of_a_killed_program() {

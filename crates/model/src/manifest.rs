@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
 use crate::yaml::{Entry, Node, Scalar};
@@ -32,6 +33,13 @@ pub const FIELDS: &[&str] = &[
 /// The fields of the open standard.
 pub const STANDARD_FIELDS: &[&str] =
     &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// The fields that are read from `metadata` too.
+pub const METADATA_FIELDS: &[&str] = &["version", "author", "tags", "trigger_keywords", "requires"];
+
+/// The fields of role packs beyond the open standard.
+const BERNSTEIN_FIELDS: &[&str] =
+    &["trigger_keywords", "references", "scripts", "assets", "version", "author"];
 
 /// Fields that some clients read, beyond those of the open standard. They are kept and not reported.
 pub const CLIENT_FIELDS: &[&str] = &[
@@ -179,7 +187,7 @@ impl Manifest {
             }
             let mut field = Field { key, value: &entry.value, place, reporter };
             field.numbers(&entry.value);
-            if !STANDARD_FIELDS.contains(&key) && (FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key)) {
+            if is_extension(key, field.reporter.policy().profile) {
                 field.extension(place.span(&entry.key.range));
             }
             match key {
@@ -215,13 +223,9 @@ impl Manifest {
             value.filter(|value| !value.is_empty())
         };
         let (version, author) = (from_metadata("version"), from_metadata("author"));
-        let words = |text: String| -> Vec<String> {
-            let words = text.split(',').map(|word| word.trim().to_owned());
-            words.filter(|word| !word.is_empty()).collect()
-        };
-        let tags = from_metadata("tags").map(words).unwrap_or_default();
-        let keywords = from_metadata("trigger_keywords").map(words).unwrap_or_default();
-        let requires = from_metadata("requires").map(words).unwrap_or_default();
+        let metadata = entries.iter().rfind(|entry| entry.key.text == "metadata").map(|entry| &entry.value);
+        let words = |key: &str| metadata.map(|node| words_of(node, key)).unwrap_or_default();
+        let (tags, keywords, requires) = (words("tags"), words("trigger_keywords"), words("requires"));
         manifest.version = manifest.version.or(version);
         manifest.author = manifest.author.or(author);
         if manifest.tags.is_empty() {
@@ -417,7 +421,11 @@ impl Field<'_, '_, '_> {
     fn extension(&mut self, span: Span) {
         self.reporter
             .report(RuleId::FieldExtension, format!("`{}` is no key of the open standard", self.key))
-            .help(format!("write it as a string under `metadata`: `{}: \"...\"`", self.key))
+            .help(if METADATA_FIELDS.contains(&self.key) {
+                format!("write it as a string under `metadata`: `{}: \"...\"`", self.key)
+            } else {
+                "remove it, or choose another profile for the clients that read it".to_owned()
+            })
             .at(span);
     }
 
@@ -436,6 +444,31 @@ impl Field<'_, '_, '_> {
         };
         finding.at(span);
     }
+}
+
+/// Returns whether `key` is known and none of the open standard, nor of the schema that `profile` has beyond it.
+fn is_extension(key: &str, profile: Profile) -> bool {
+    let is_own = profile == Profile::Bernstein && BERNSTEIN_FIELDS.contains(&key);
+    let is_known = FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
+    is_known && !is_own && !STANDARD_FIELDS.contains(&key)
+}
+
+/// Returns the words of `key` in `metadata`: a text with commas between them, or a list of texts. Anything else is none.
+fn words_of(metadata: &Node, key: &str) -> Vec<String> {
+    let Node::Mapping(entries, _) = metadata else { return Vec::new() };
+    let value = entries.iter().rfind(|entry| entry.key.text == key).map(|entry| &entry.value);
+    let words: Vec<&str> = match value {
+        Some(Node::Scalar(scalar)) => scalar.text.split(',').collect(),
+        Some(Node::Sequence(items, _)) => {
+            let words = items.iter().map(|item| match item {
+                Node::Scalar(scalar) => Some(scalar.text.as_str()),
+                _ => None,
+            });
+            words.collect::<Option<_>>().unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns as much of a key as a message shows.
@@ -560,6 +593,8 @@ mod tests {
             (vec!["a".to_owned(), "b c".to_owned()], 2)
         );
         assert_eq!(found, [""; 0]);
+        let (manifest, _) = read("metadata:\n  tags: [\"a, b\", c]\n  requires: {bins: [jq]}\n");
+        assert_eq!((manifest.tags.len(), manifest.requires.len()), (2, 0));
     }
 
     #[test]

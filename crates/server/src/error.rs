@@ -67,9 +67,9 @@ impl Error {
             ErrorKind::TokenNeeded => {
                 Some("listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN")
             }
-            ErrorKind::TokenNeededForTools => {
-                Some("give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec")
-            }
+            ErrorKind::TokenNeededForTools => Some(
+                "give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`",
+            ),
             ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
             ErrorKind::TokenTwice => Some("give every agent a token of its own"),
             ErrorKind::BadOrigin => {

@@ -85,7 +85,7 @@ impl Approver for TerminalApprover {
             let skill = escape(&request.approval.name);
             let question = if request.is_on_host {
                 format!(
-                    "{tool} of {skill} runs outside of the sandbox, with your settings, credentials and hooks:\n\n  {given}\n\nRun it?"
+                    "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
                 )
             } else {
                 format!("{tool} of {skill} asks before every call. Run it with {given}?")

@@ -14,6 +14,8 @@ use crate::scratch::{self, Scratch};
 
 /// The most output of one call that is returned, in bytes.
 const MAX_OUTPUT: u64 = 64 * 1024;
+/// The longest answer to a question about the repository, in bytes.
+const MAX_ANSWER: u64 = 16 << 20;
 /// The longest that a question about the repository may take.
 const LOOKUP_TIME: Duration = Duration::from_secs(10);
 /// The time between asking git to end and killing it.
@@ -59,6 +61,8 @@ pub(crate) struct GitOutcome {
     /// The reason why it was ended early.
     pub(crate) stopped: Option<&'static str>,
     pub(crate) output: String,
+    /// `true` if the output was longer.
+    is_cut: bool,
 }
 
 impl UserGit<'_> {
@@ -66,7 +70,10 @@ impl UserGit<'_> {
     pub(crate) fn ask(&self, arguments: &[&str]) -> io::Result<Option<String>> {
         let mut command = self.command();
         command.args(arguments);
-        let outcome = finish(command, false, Instant::now() + LOOKUP_TIME, &Cancel::new())?;
+        let outcome = finish(command, false, MAX_ANSWER, Instant::now() + LOOKUP_TIME, &Cancel::new())?;
+        if outcome.is_cut {
+            return Err(io::Error::other(format!("`git {}` prints too much", arguments.join(" "))));
+        }
         let value = outcome.output.trim_end_matches(['\n', '\0']).to_owned();
         match outcome.code {
             Some(0) => Ok(Some(value).filter(|value| !value.is_empty())),
@@ -84,7 +91,7 @@ impl UserGit<'_> {
     ) -> io::Result<GitOutcome> {
         let mut command = self.command();
         command.args(arguments);
-        finish(command, true, deadline, cancel)
+        finish(command, true, MAX_OUTPUT, deadline, cancel)
     }
 
     fn command(&self) -> Command {
@@ -103,10 +110,12 @@ impl UserGit<'_> {
     }
 }
 
-/// Runs `command` until its end, `deadline` or `cancel`. The output contains standard error if `with_errors` is `true`.
+/// Runs `command` until its end, `deadline` or `cancel`. The output contains standard error if `with_errors` is `true`; its last
+/// `most` bytes are returned.
 fn finish(
     mut command: Command,
     with_errors: bool,
+    most: u64,
     deadline: Instant,
     cancel: &Cancel,
 ) -> io::Result<GitOutcome> {
@@ -118,7 +127,12 @@ fn finish(
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors).process_group(0);
     let mut child = command.spawn()?;
     let (status, stopped) = wait(&mut child, deadline, cancel)?;
-    Ok(GitOutcome { code: status.code(), stopped, output: end_of(&mut output)? })
+    let length = output.seek(SeekFrom::End(0))?;
+    output.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    output.take(most).read_to_end(&mut bytes)?;
+    let output = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(GitOutcome { code: status.code(), stopped, output, is_cut: length > most })
 }
 
 /// Waits for the end of `child`. At `deadline` and when `cancel` is set, its process group is asked to end, so that git removes its
@@ -153,13 +167,4 @@ fn wait(
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// Returns the last part of what was written to `output`.
-fn end_of(output: &mut File) -> io::Result<String> {
-    let length = output.seek(SeekFrom::End(0))?;
-    output.seek(SeekFrom::Start(length.saturating_sub(MAX_OUTPUT)))?;
-    let mut bytes = Vec::new();
-    output.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

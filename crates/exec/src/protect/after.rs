@@ -87,8 +87,11 @@ impl RenamedFiles {
                 }
             };
             let head = listing.head.as_ref().filter(|_| listing.is_git);
-            if let Some(head) = head {
-                self.rename(writable, listing.path(head));
+            if let Some(head) = head.map(|head| listing.path(head)) {
+                let metadata = fs::symlink_metadata(&head);
+                if !metadata.is_ok_and(|metadata| self.is_users(writable, &head, &metadata)) {
+                    self.rename(writable, head);
+                }
             }
             for entry in listing.entries.iter().filter(|entry| head != Some(&entry.name)) {
                 let path = listing.path(&entry.name);

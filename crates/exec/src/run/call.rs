@@ -51,8 +51,9 @@ pub(super) async fn run_tool(
     if tool.needs.host != host.as_ref().map(|call| call.command) {
         return Err(failed(Error::new(ErrorKind::SkillChanged)));
     }
+    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     if let Some(call) = host {
-        let result = call.run(executor, (caller.address, &tool.name)).await?;
+        let result = call.run(executor, (caller.address, &tool.name), timeout).await?;
         let digest = Some(prepared.bundle.digest());
         return Ok(ToolRun { result, sandbox: None, exit_code: None, digest });
     }
@@ -64,7 +65,6 @@ pub(super) async fn run_tool(
     job.input = Some(format!("{written}\n").into_bytes());
     let (grants, made) = grants(executor, &tool.needs)?;
     job.grants = grants;
-    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     let reading = ResultFormat {
         output: tool.output,
         is_driven: matches!(handler, Handler::Python(_)),

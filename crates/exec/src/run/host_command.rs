@@ -97,7 +97,16 @@ impl HostCall {
                 other = ask(&["rev-parse", "--verify", &upstream])?;
                 written =
                     ask(&["log", "-z", "--name-only", "--no-renames", "--format=", "@{upstream}..HEAD"])?;
-                vec!["-c", NO_HOOKS, "rebase", "--no-autostash", "--no-update-refs", "@{upstream}"]
+                vec![
+                    "-c",
+                    NO_HOOKS,
+                    "-c",
+                    "rebase.backend=merge",
+                    "rebase",
+                    "--no-autostash",
+                    "--no-update-refs",
+                    "@{upstream}",
+                ]
             }
             HostCommand::GitStash => {
                 written = ask(&["diff", "-z", "--name-only", "--no-renames", "HEAD"])?;
@@ -107,6 +116,8 @@ impl HostCall {
                 other = Some(
                     ask(&["rev-parse", "--quiet", "--verify", "refs/stash"])?.ok_or("there is no stash")?,
                 );
+                written =
+                    ask(&["stash", "show", "-z", "--name-only", "--no-renames", "--include-untracked"])?;
                 vec!["-c", NO_HOOKS, "stash", "pop", "--index"]
             }
         };
@@ -156,13 +167,14 @@ impl HostCall {
         self,
         executor: &Executor,
         (skill, tool): (&str, &str),
+        timeout: Duration,
     ) -> Result<ToolResult, FaultKind> {
         let failed = |reason: String| FaultKind::Failed { reason };
         let cancel = Cancel::new();
         let running = executor.jobs.begin(&cancel).ok_or_else(is_ending)?;
         let _cancel = CancelOnDrop(cancel.clone());
         let (state, variables) = (executor.options.state.clone(), executor.options.variables.clone());
-        let deadline = Instant::now() + executor.options.limits.timeout;
+        let deadline = Instant::now() + timeout;
         let shown = self.command.as_str();
         let outcome = blocking::unblock(move || {
             let _running = running;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use repertoire_model::answer::{FaultKind, ToolResult};
 use repertoire_model::toolbox::HostCommand;
@@ -21,7 +22,12 @@ impl HostCall {
         Err(FaultKind::Failed { reason })
     }
 
-    pub(super) async fn run(self, _: &Executor, _: (&str, &str)) -> Result<ToolResult, FaultKind> {
+    pub(super) async fn run(
+        self,
+        _: &Executor,
+        _: (&str, &str),
+        _: Duration,
+    ) -> Result<ToolResult, FaultKind> {
         match self.never {}
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::frontmatter::{Division, divide};
-use repertoire_model::manifest::STANDARD_FIELDS;
+use repertoire_model::manifest::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS};
 use repertoire_model::outline::headings;
 use repertoire_model::{Document, Policy, Profile, Severity, SkillName, Source, repair, text, yaml};
 use serde_json::Value;
@@ -142,28 +142,31 @@ impl<'a> Own<'a> {
             Some(Value::Object(metadata)) => metadata,
             _ => serde_json::Map::new(),
         };
-        let (standard, own): (Vec<_>, Vec<_>) =
-            fields.into_iter().partition(|(key, _)| STANDARD_FIELDS.contains(&key.as_str()));
+        // Known fields keep their meaning at the top only.
+        let is_kept = |key: &str| {
+            !METADATA_FIELDS.contains(&key) && (FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key))
+        };
+        let (kept, own): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(key, _)| is_kept(key));
         others.extend(own);
         others.remove("version");
         // JSON is YAML too, so that every parsed value is written in a form that parses to the same value.
-        let fields = standard.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
-        let metadata = others
-            .iter()
-            .map(|(key, value)| format!("  {}: {}\n", written_key(key), Value::from(metadata_text(value))));
+        let fields = kept.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
+        let metadata =
+            others.iter().map(|(key, value)| format!("  {}: {}\n", written_key(key), metadata_value(value)));
         Self { description, version, fields, metadata: metadata.collect(), body, note }
     }
 }
 
-/// Returns `value` as the string that `metadata` has for it: words of a list with commas between them, or JSON.
-fn metadata_text(value: &Value) -> String {
-    let words = |items: &Vec<Value>| -> Option<Vec<String>> {
-        items.iter().map(|item| item.as_str().filter(|word| !word.contains(',')).map(str::to_owned)).collect()
-    };
+/// Returns `value` as `metadata` has it: a string, with commas between the words of a list; a list of words with commas in them
+/// stays a list.
+fn metadata_value(value: &Value) -> Value {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => words(items).map_or_else(|| value.to_string(), |words| words.join(", ")),
-        other => other.to_string(),
+        Value::String(_) => value.clone(),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            if words.iter().any(|word| word.contains(',')) { value.clone() } else { words.join(", ").into() }
+        }
+        other => other.to_string().into(),
     }
 }
 
@@ -307,6 +310,13 @@ mod tests {
             Source { bytes: pack.files[0].text.as_bytes(), directory: Some("qa"), file_name: "SKILL.md" };
         assert_eq!(Document::parse(source, &Policy::default()).manifest.tags, ["a", "b: c"]);
         assert!(pack.notes[0].contains("`tester`"), "{:?}", pack.notes);
+        // A field that clients obey keeps its place.
+        let hidden = super::tests::pack(role("---\ndisable-model-invocation: true\n---\n# QA\n"));
+        assert!(
+            hidden.files[0].text.contains("\ndisable-model-invocation: true\n"),
+            "{}",
+            hidden.files[0].text
+        );
         let unreadable = Pack::of(&RoleFiles { name: "qa".to_owned(), ..role("---\n- a\n- b\n---\n# QA\n") });
         let unreadable = unreadable.unwrap();
         assert!(unreadable.files[0].text.ends_with("---\n# QA\n"), "{}", unreadable.files[0].text);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{Plan, Step};
@@ -108,7 +109,11 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
     let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
-        let Some(other) = others.find(|other| other.name != name) else { continue };
+        // The former name is replaced by the usual one.
+        let is_replaced = |other: &str| name == DEFAULT_NAME && other == FORMER_NAME;
+        let Some(other) = others.find(|other| other.name != name && !is_replaced(&other.name)) else {
+            continue;
+        };
         plan.warnings.push(format!(
             "{} has the server as `{}` already and will be offered every skill twice; {}",
             plan.client.title,

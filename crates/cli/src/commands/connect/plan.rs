@@ -51,7 +51,21 @@ pub(super) fn plan(
     args: &ConnectArgs,
 ) -> Vec<Plan> {
     let planner = Planner { places, ours, server, args };
-    clients.iter().flat_map(|client| planner.client(client)).collect()
+    let mut plans: Vec<Plan> = clients.iter().flat_map(|client| planner.client(client)).collect();
+    // Two clients may have one file, through a link, which is written once.
+    for index in 1..plans.len() {
+        let (earlier, rest) = plans.split_at_mut(index);
+        let is_same = |other: &Plan| match (&other.step, &rest[0].step) {
+            (Ok(Step::Write { after, .. }), Ok(Step::Write { after: own, .. })) => {
+                other.path == rest[0].path && after == own
+            }
+            _ => false,
+        };
+        if earlier.iter().any(is_same) {
+            rest[0].step = Ok(Step::Already);
+        }
+    }
+    plans
 }
 
 struct Planner<'a> {
@@ -137,9 +151,12 @@ impl Planner<'_> {
         entry.retain(|key, _| !is_theirs(key));
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-        let theirs = existing.into_iter().flatten().filter(|(key, _)| is_theirs(key));
-        if former.is_some() {
-            entry.extend(theirs.map(|(key, value)| (key.clone(), value.clone())));
+        // An entry under the former name keeps what the user made of it.
+        for (key, value) in former.iter().filter_map(Value::as_object).flatten() {
+            let is_switch = matches!(key.as_str(), "enabled" | "disabled");
+            if is_switch || is_theirs(key) || !obsolete.contains(&key.as_str()) {
+                entry.insert(key.clone(), value.clone());
+            }
         }
         let mut after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
         if former.is_some() {
@@ -163,7 +180,11 @@ impl Planner<'_> {
             None => Ok(Step::Absent),
             Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
             Some(_) => {
-                let after = edit::remove(client.format, source, spot).map_err(broken)?;
+                let mut after = edit::remove(client.format, source, spot).map_err(broken)?;
+                if self.former(client, &after).map_err(broken)?.is_some() {
+                    let spot = Spot { name: FORMER_NAME, ..spot };
+                    after = edit::remove(client.format, &after, spot).map_err(broken)?;
+                }
                 Ok(Step::Write { before: text, after })
             }
         }

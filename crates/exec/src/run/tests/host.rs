@@ -142,6 +142,7 @@ fn a_rebase_with_conflicts_is_aborted_and_a_stash_comes_back() {
     let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
     let work = world.work.path();
     call(&session, "git", "push", json!({}));
+    git(work, &["config", "rebase.backend", "apply"]);
     // A second commit on the remote, and another one here that does not fit.
     fs::write(work.join("a"), "2\n").unwrap();
     git(work, &["commit", "--quiet", "--all", "--message", "two"]);
@@ -197,6 +198,17 @@ fn neither_stash_nor_rebase_checks_out_files_that_are_obeyed() {
         assert!(!work.join(path).exists() && !work.join("ran").exists(), "{path}");
         git(work, &["reset", "--quiet", "--hard", "HEAD~1"]);
     }
+    // A list of files that is longer than what a model reads is checked whole.
+    let long = "n".repeat(200);
+    let names: Vec<String> = (0..600).map(|number| format!("z/{number}-{long}")).collect();
+    fs::create_dir(work.join("z")).unwrap();
+    names.iter().for_each(|name| fs::write(work.join(name), "").unwrap());
+    git(work, &["add", "z"]);
+    commit_unseen(work, "AGENTS.md", "obey\n");
+    fs::remove_dir_all(work.join("z")).unwrap();
+    let reply = call(&session, "git", "stash", json!({}));
+    assert!(reply.contains("it would write `AGENTS.md`"), "{reply}");
+    assert!(!work.join("AGENTS.md").exists());
 }
 
 #[test]

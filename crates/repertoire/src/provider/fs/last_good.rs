@@ -92,6 +92,9 @@ impl GoodTexts {
     /// Keeps the text of the skill at `locator`, and forgets those opened longest ago if there is no room for them.
     pub(super) fn keep(&mut self, locator: &Locator, text: GoodText) {
         self.0.retain(|(known, _)| known != locator);
+        if text.text.len() > MAX_TEXT_BYTES {
+            return;
+        }
         self.0.push_back((locator.clone(), text));
         while self.0.iter().map(|(_, text)| text.text.len().max(LEAST_TEXT_BYTES)).sum::<usize>()
             > MAX_TEXT_BYTES
@@ -144,7 +147,8 @@ mod tests {
         texts.retain(|locator, _| *locator != b);
         assert!(texts.find(&b).is_none());
         keep(&mut texts, &a, &"x".repeat(MAX_TEXT_BYTES + 1));
-        assert!(texts.0.is_empty(), "a text that is too large is not kept");
+        assert!(texts.find(&a).is_none(), "a text that is too large is not kept");
+        assert!(texts.find(&Locator::new("d")).is_some(), "and takes no room from others");
     }
 
     #[test]
