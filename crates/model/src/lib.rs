@@ -16,6 +16,7 @@ pub mod rule;
 pub mod yaml;
 pub mod frontmatter;
 pub mod repair;
+pub mod fields;
 pub mod manifest;
 pub mod document;
 pub mod bundle;

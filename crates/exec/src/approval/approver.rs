@@ -46,6 +46,6 @@ pub enum Verdict {
     Always,
     /// Refused.
     Refused,
-    /// Nobody could be asked.
+    /// Unanswered, because there is no person to ask.
     Unasked,
 }

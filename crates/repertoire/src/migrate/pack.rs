@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use repertoire_model::document::frontmatter_json;
+use repertoire_model::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS};
 use repertoire_model::frontmatter::{Division, divide};
-use repertoire_model::manifest::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS};
 use repertoire_model::outline::headings;
 use repertoire_model::{Document, Policy, Profile, Severity, SkillName, Source, repair, text, yaml};
 use serde_json::Value;

@@ -1,0 +1,84 @@
+//! The fields of frontmatter: those of the open standard, those beyond it, and those of clients.
+
+use crate::policy::Profile;
+
+/// Every field that is known.
+pub const FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "version",
+    "author",
+    "trigger_keywords",
+    "references",
+    "scripts",
+    "assets",
+    "tags",
+    "requires",
+    "paths",
+    "disable-model-invocation",
+    "user-invocable",
+];
+
+/// The fields of the open standard.
+pub const STANDARD_FIELDS: &[&str] =
+    &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// The fields that are read from `metadata` too.
+pub const METADATA_FIELDS: &[&str] = &["version", "author", "tags", "trigger_keywords", "requires"];
+
+/// The fields of role packs beyond the open standard.
+const BERNSTEIN_FIELDS: &[&str] =
+    &["trigger_keywords", "references", "scripts", "assets", "version", "author"];
+
+/// Fields that some clients read, beyond those of the open standard. They are kept and not reported.
+pub const CLIENT_FIELDS: &[&str] = &[
+    // Claude Code; some of them also Cursor, goose, Qwen Code and VS Code.
+    "agent",
+    "argument-hint",
+    "arguments",
+    "context",
+    "disallowed-tools",
+    "effort",
+    "hooks",
+    "model",
+    "shell",
+    "when_to_use",
+    // Qwen Code.
+    "priority",
+    // OpenClaw.
+    "command-arg-mode",
+    "command-dispatch",
+    "command-tool",
+    "emoji",
+    "homepage",
+    // OpenHands.
+    "triggers",
+];
+
+/// Misspellings of known fields, with the field that is meant.
+pub(crate) const SYNONYMS: &[(&str, &str)] = &[
+    ("keywords", "trigger_keywords"),
+    ("trigger", "trigger_keywords"),
+    ("trigger-keywords", "trigger_keywords"),
+    ("tools", "allowed-tools"),
+    ("argument_hint", "argument-hint"),
+    ("when-to-use", "when_to_use"),
+    ("allowedTools", "allowed-tools"),
+    ("allowed_tools", "allowed-tools"),
+    ("disable_model_invocation", "disable-model-invocation"),
+    ("user_invocable", "user-invocable"),
+    ("dependencies", "requires"),
+    ("title", "name"),
+    ("summary", "description"),
+];
+
+/// Returns whether `key` is known and none of the open standard, nor of the schema that `profile` has beyond it.
+pub(crate) fn is_extension(key: &str, profile: Profile) -> bool {
+    let is_own = profile == Profile::Bernstein && BERNSTEIN_FIELDS.contains(&key);
+    let is_known = FIELDS.contains(&key) || CLIENT_FIELDS.contains(&key);
+    is_known && !is_own && !STANDARD_FIELDS.contains(&key)
+}
