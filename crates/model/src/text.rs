@@ -6,6 +6,9 @@ use crate::escape::push_xml;
 ///
 /// The byte order mark counts: at the very start of a file it is removed earlier.
 pub fn is_invisible(c: char) -> bool {
+    if c.is_ascii() {
+        return false;
+    }
     is_bidi_control(c)
         || matches!(
             c,

@@ -98,7 +98,9 @@ fn says_when(folded: &str) -> bool {
 
 /// Numbered lists do not count: most of them tell when to use the skill.
 fn tells_workflow(folded: &str) -> bool {
-    let has = |word: &str| folded.split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
+    let has = |word: &str| {
+        folded.contains(word) && folded.split(|c: char| !c.is_alphanumeric()).any(|part| part == word)
+    };
     let narrated =
         has("then") && (has("finally") || folded.contains("first, ") || folded.starts_with("first "));
     let arrows = folded.matches("->").count() + folded.matches('→').count();

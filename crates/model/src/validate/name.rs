@@ -60,6 +60,8 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
             }
             directory.clone()
         }
+        // Most skills are called like their directories.
+        Some(written) if directory.as_ref().is_some_and(|name| name.as_str() == written) => directory.clone(),
         Some(written) => {
             SkillName::new(written).or_else(|| substitute(written, directory.as_ref(), facts.span, reporter))
         }

@@ -11,7 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::types::{nanoseconds, read_up_to};
+use super::types::{nanoseconds, read_stamped};
 use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
@@ -101,13 +101,9 @@ impl SafeDir {
     pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
         let file = File::from(self.open_at(path, FILE)?);
         let stamp = regular(&fstat(&file).map_err(fault)?)?;
-        let bytes = read_up_to(&file, &stamp, cap)?;
+        let bytes = read_stamped(&file, &stamp, cap)?;
         let after = regular(&fstat(&file).map_err(fault)?)?;
-        if after == stamp && bytes.len() as u64 == stamp.size {
-            Ok((bytes, stamp))
-        } else {
-            Err(Fault::Changed)
-        }
+        if after == stamp { Ok((bytes, stamp)) } else { Err(Fault::Changed) }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a

@@ -11,7 +11,7 @@ use cap_fs_ext::{
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
-use super::types::{nanoseconds, read_up_to};
+use super::types::{nanoseconds, read_stamped};
 use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// A handle on a directory.
@@ -79,13 +79,9 @@ impl SafeDir {
     pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
         let file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
-        let bytes = read_up_to(&file, &stamp, cap)?;
+        let bytes = read_stamped(&file, &stamp, cap)?;
         let after = regular(&file.metadata().map_err(fault)?)?;
-        if after == stamp && bytes.len() as u64 == stamp.size {
-            Ok((bytes, stamp))
-        } else {
-            Err(Fault::Changed)
-        }
+        if after == stamp { Ok((bytes, stamp)) } else { Err(Fault::Changed) }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a

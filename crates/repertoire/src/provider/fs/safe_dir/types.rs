@@ -111,14 +111,15 @@ impl Fault {
     }
 }
 
-/// Reads all of `file`, whose stamp is `stamp`, if it is at most `cap` bytes.
-pub(super) fn read_up_to(file: impl Read, stamp: &Stamp, cap: u64) -> Result<Vec<u8>, Fault> {
+/// Reads as many bytes of `file` as `stamp` says that it has, if that is at most `cap`.
+pub(super) fn read_stamped(file: impl Read, stamp: &Stamp, cap: u64) -> Result<Vec<u8>, Fault> {
     if stamp.size > cap {
         return Err(Fault::TooLarge(stamp.size));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
-    let length = file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(Fault::Io)?;
-    if length as u64 > cap { Err(Fault::TooLarge(length as u64)) } else { Ok(bytes) }
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0));
+    // The limit also spares the call that would only find the end of the file.
+    let length = file.take(stamp.size).read_to_end(&mut bytes).map_err(Fault::Io)?;
+    if length as u64 == stamp.size { Ok(bytes) } else { Err(Fault::Changed) }
 }
 
 /// Returns `seconds` and `nanoseconds` as nanoseconds; times beyond the year 2262 come out as that year.
