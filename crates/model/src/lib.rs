@@ -20,6 +20,7 @@ pub mod fields;
 pub mod manifest;
 pub mod document;
 pub mod bundle;
+pub mod file_description;
 pub mod toolbox;
 pub mod diagnostic;
 pub mod validate;

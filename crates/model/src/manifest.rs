@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extension};
+use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
 use crate::yaml::{Entry, Node, Scalar};
@@ -27,7 +28,7 @@ pub struct Manifest {
     pub metadata: Vec<(String, String)>,
     /// `allowed-tools`, split outside parentheses.
     pub allowed_tools: Vec<String>,
-    /// `version`, or else `metadata.version`.
+    /// `version`, or else `metadata.version`; under [`Profile::Bernstein`] [`DEFAULT_VERSION`] if there is neither.
     pub version: Option<String>,
     /// `author`, or else `metadata.author`.
     pub author: Option<String>,
@@ -152,7 +153,8 @@ impl Manifest {
         let metadata = entries.iter().rfind(|entry| entry.key.text == "metadata").map(|entry| &entry.value);
         let words = |key: &str| metadata.map(|node| words_of(node, key)).unwrap_or_default();
         let (tags, keywords, requires) = (words("tags"), words("trigger_keywords"), words("requires"));
-        manifest.version = manifest.version.or(version);
+        let default = (reporter.policy().profile == Profile::Bernstein).then(|| DEFAULT_VERSION.to_owned());
+        manifest.version = manifest.version.or(version).or(default);
         manifest.author = manifest.author.or(author);
         if manifest.tags.is_empty() {
             manifest.tags = tags;
@@ -486,6 +488,18 @@ mod tests {
         assert_eq!(version("metadata:\n  version: 1.10"), "1.10");
         assert_eq!(read("version: 1.0").1, ["1 version-number: the version 1.0 is a number in YAML"]);
         assert_eq!(read("name: x").0.effective_version(), "1.0.0");
+    }
+
+    #[test]
+    fn b18_role_packs_have_a_version_by_default() {
+        let version = |profile, text: &str| {
+            let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
+            let policy = Policy::of(profile);
+            Manifest::read(&entries, &Place::new(text, 0), &mut Reporter::new(&policy)).version
+        };
+        assert_eq!(version(Profile::Bernstein, "name: x").as_deref(), Some("1.0.0"));
+        assert_eq!(version(Profile::Bernstein, "version: '2'").as_deref(), Some("2"));
+        assert_eq!(version(Profile::Standard, "name: x"), None);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl std::borrow::Borrow<str> for SkillName {
 pub enum Grammar {
     /// The open standard: `a-z`, `0-9`, single inner hyphens, at most 64 characters.
     AgentSkills,
-    /// The open standard, and the first character is a letter.
+    /// `^[a-z][a-z0-9-]*$`.
     Bernstein,
     /// Everything that a [`SkillName`] can hold.
     Relaxed,
@@ -167,17 +167,18 @@ pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
         return Vec::new();
     }
     let mut faults = Vec::new();
+    let is_standard = grammar == Grammar::AgentSkills;
     let length = name.chars().count();
-    if length > STANDARD_MAX_CHARS {
+    if is_standard && length > STANDARD_MAX_CHARS {
         faults.push(GrammarFault::TooLong(length));
     }
     if name.chars().any(char::is_uppercase) {
         faults.push(GrammarFault::Uppercase);
     }
-    if name.starts_with('-') || name.ends_with('-') {
+    if is_standard && (name.starts_with('-') || name.ends_with('-')) {
         faults.push(GrammarFault::EdgeHyphen);
     }
-    if name.contains("--") {
+    if is_standard && name.contains("--") {
         faults.push(GrammarFault::DoubleHyphen);
     }
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c.is_uppercase();
@@ -256,5 +257,18 @@ mod tests {
         assert_eq!(faults("技能"), [Character('技')]);
         assert_eq!(grammar_faults("1password", Grammar::Bernstein), [StartsWithoutLetter]);
         assert_eq!(grammar_faults("My_Skill", Grammar::Relaxed), []);
+    }
+
+    #[test]
+    fn b12_names_of_role_packs_match_the_regular_expression_as_written() {
+        use GrammarFault::*;
+        let faults = |name: &str| grammar_faults(name, Grammar::Bernstein);
+        for name in ["a", "a--b", "a-", "a1-", &"a".repeat(100)] {
+            assert_eq!(faults(name), [], "{name}");
+        }
+        assert_eq!(faults("1a"), [StartsWithoutLetter]);
+        assert_eq!(faults("a_b"), [Character('_')]);
+        assert_eq!(faults("aB"), [Uppercase]);
+        assert_eq!(faults("é"), [Character('é'), StartsWithoutLetter]);
     }
 }

@@ -1,5 +1,7 @@
 //! `rep files`.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use repertoire_model::{Diagnostic, FileEntry, SkillPath};
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use crate::wire::Context;
 
 /// Lists the files of a skill
 ///
-/// Paths are relative to the skill, sorted. Hidden files, links and special files are not part of a skill.
+/// Paths are relative to the skill, sorted. The description of a file is its first heading or comment. Hidden files, links and special files are not part of a skill.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
     /// The skill, as NAME or as SOURCE:NAME
@@ -28,13 +30,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
     let entry = library.find(&args.name)?;
     let listing = pollster::block_on(library.registry.files(entry))?;
     let files = below(&listing.files, args.directory.as_deref())?;
+    let descriptions = pollster::block_on(library.registry.describe_files(entry, &files));
     if ui.is_json() {
         let problem = |found: &Diagnostic| json!({"rule": found.rule.as_str(), "message": found.message, "file": found.file});
         ui.write_json(&json!({
             "name": entry.name().as_str(),
             "source": &*entry.source,
             "path": &*entry.path,
-            "files": files.into_iter().map(file_json).collect::<Value>(),
+            "files": files.into_iter().map(|file| file_json(file, &descriptions)).collect::<Value>(),
             "problems": listing.problems.iter().map(problem).collect::<Value>(),
         }))?;
         return Ok(Exit::Success);
@@ -44,11 +47,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         column("PATH", Align::Left, Some(Style::Name)),
         column("SIZE", Align::Right, None),
         column("KIND", Align::Left, Some(Style::Faint)),
+        column("DESCRIPTION", Align::Left, None),
     ]);
     for file in files {
         table.cell(file.path.as_str());
         table.cell(file.size.to_string());
         table.cell(file.kind.as_str());
+        table.cell(descriptions.get(file.path.as_str()).map_or("", String::as_str));
     }
     table.write(ui)?;
     for problem in &listing.problems {
@@ -59,9 +64,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
     Ok(Exit::Success)
 }
 
-fn file_json(file: &FileEntry) -> Value {
+fn file_json(file: &FileEntry, descriptions: &BTreeMap<String, String>) -> Value {
     let FileEntry { path, size, kind, executable } = file;
-    json!({"path": path.as_str(), "size": size, "kind": kind.as_str(), "executable": executable})
+    let description = descriptions.get(path.as_str());
+    json!({"path": path.as_str(), "size": size, "kind": kind.as_str(), "executable": executable, "description": description})
 }
 
 /// Returns the files below `directory`, which has to be one.

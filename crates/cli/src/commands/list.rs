@@ -56,6 +56,7 @@ struct SkillJson<'a> {
     source: &'a str,
     path: &'a str,
     version: Option<&'a str>,
+    author: Option<&'a str>,
     tags: &'a [String],
     /// `null` if the skill is too large for one; the key is present only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,6 +124,7 @@ fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
         source: &entry.source,
         path: &entry.path,
         version: document.manifest.version.as_deref(),
+        author: document.manifest.author.as_deref(),
         tags: &document.manifest.tags,
         digest: digest.as_ref().map(Option::as_deref),
         tokens: *tokens,

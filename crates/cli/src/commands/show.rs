@@ -58,6 +58,7 @@ struct ShowJson {
     source: Option<String>,
     description: Option<String>,
     version: Option<String>,
+    author: Option<String>,
     license: Option<String>,
     compatibility: Option<String>,
     allowed_tools: Vec<String>,
@@ -112,6 +113,7 @@ fn fill(
     answer.source = Some(entry.source.to_string());
     answer.description = Some(document.description.to_string());
     answer.version.clone_from(&document.manifest.version);
+    answer.author.clone_from(&document.manifest.author);
     answer.license.clone_from(&document.manifest.license);
     answer.compatibility.clone_from(&document.manifest.compatibility);
     answer.allowed_tools.clone_from(&document.manifest.allowed_tools);

@@ -24,6 +24,8 @@ pub struct ListedFile {
     pub size: u64,
     /// Its purpose.
     pub kind: FileKind,
+    /// Its first heading or comment, where it has one.
+    pub description: Option<String>,
 }
 
 /// The skills there are.

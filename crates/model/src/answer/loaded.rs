@@ -1,5 +1,7 @@
 //! Answers of `load_skill`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{AvailableFiles, FileText};
@@ -56,10 +58,12 @@ pub struct LoadedSkill {
     pub license: Option<String>,
     /// Its requirements on the environment.
     pub compatibility: Option<String>,
-    /// The tools that its author wants pre-approved; advice to the host, nothing more.
-    pub allowed_tools: Vec<String>,
+    /// `allowed-tools`, as its author wrote it: a text, or a list of texts. Advice to the host, nothing more.
+    pub allowed_tools: Option<Value>,
     /// Its files other than `SKILL.md`, by path, as many as are listed.
     pub files: Vec<String>,
+    /// The descriptions of those that have one, by path.
+    pub file_descriptions: BTreeMap<String, String>,
     /// The number of files that are not listed.
     pub more_files: usize,
     /// The files it is reported to have, by kind.
@@ -89,8 +93,9 @@ impl LoadedSkill {
             version: None,
             license: None,
             compatibility: None,
-            allowed_tools: Vec::new(),
+            allowed_tools: None,
             files: Vec::new(),
+            file_descriptions: BTreeMap::new(),
             more_files: 0,
             available: AvailableFiles::default(),
             tools: Vec::new(),
@@ -146,13 +151,13 @@ impl Acknowledgement {
     }
 }
 
-/// A file that was requested with `reference`, `script` or `asset`.
+/// The files that were requested with `reference`, `script` and `asset`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketText {
-    /// The kind of file.
-    pub kind: FileKind,
-    /// The file.
-    pub file: FileText,
+    /// The skill.
+    pub skill: SkillName,
+    /// The files, at least one, each with its kind.
+    pub files: Vec<(FileKind, FileText)>,
     /// The files it is reported to have, by kind.
     pub available: AvailableFiles,
 }

@@ -79,9 +79,6 @@ impl Fault {
             FaultKind::MissingArgument { name } => {
                 format!("`{tool}` needs the argument `{}`.", line(name))
             }
-            FaultKind::BadArgument { expected, .. } if expected.starts_with(char::is_uppercase) => {
-                format!("{}.", clause(expected))
-            }
             FaultKind::BadArgument { name, expected } => {
                 format!("`{}` of `{tool}` must be {}.", line(name), clause(expected))
             }

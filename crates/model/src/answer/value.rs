@@ -14,7 +14,7 @@ pub enum Answer {
     Loaded(Box<LoadAnswer>),
     /// The instructions are in the context already.
     Acknowledged(Acknowledgement),
-    /// A file that was requested together with the skill.
+    /// Files that were requested by their kinds.
     Bucket(Box<BucketText>),
     /// The skill is no longer active.
     Unloaded(SkillName),

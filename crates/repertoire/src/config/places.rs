@@ -1,6 +1,6 @@
 //! The directories that are searched for skills, as configured.
 
-use repertoire_model::Policy;
+use repertoire_model::{Policy, Profile};
 
 use super::input::ConfigInput;
 use super::settings::{LinkTargets, Settings};
@@ -14,6 +14,7 @@ impl Settings {
         let mut discovery = DiscoveryInput::new(&input.working_directory, input.home.clone());
         discovery.xdg_config.clone_from(&input.config_home);
         (discovery.project, discovery.user) = (self.discover_project, self.discover_user);
+        discovery.role_packs = policy.profile == Profile::Bernstein;
         let mut places = discovery::discover(&discovery).places;
         places.extend(self.roots.iter().map(|root| {
             let label = format!("config:{}", root.given.display());

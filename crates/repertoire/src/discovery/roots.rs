@@ -18,6 +18,12 @@ pub const SKILL_DIRECTORIES: [&str; 8] = [
     ".goose/skills",
 ];
 
+/// The directory of role packs in a project, searched where the directory of role prompts is beside it.
+const ROLE_PACKS: &str = "templates/skills";
+
+/// The directory of role prompts in a project.
+const ROLE_PROMPTS: &str = "templates/roles";
+
 /// Further directories of skills in a home directory: Copilot, Windsurf, OpenClaw.
 const HOME_DIRECTORIES: [&str; 3] = [".copilot/skills", ".codeium/windsurf/skills", ".openclaw/skills"];
 
@@ -44,13 +50,15 @@ pub struct DiscoveryInput {
     pub project: bool,
     /// Looks for the user's skills.
     pub user: bool,
+    /// Looks for role packs in `templates/skills` of the project also where there is no `templates/roles`.
+    pub role_packs: bool,
 }
 
 impl DiscoveryInput {
     /// Returns the input for all skills of the project around `working_directory` and of the user whose home is `home`.
     pub fn new(working_directory: impl Into<PathBuf>, home: impl Into<Option<PathBuf>>) -> Self {
         let (working_directory, home) = (working_directory.into(), home.into());
-        Self { working_directory, home, xdg_config: None, project: true, user: true }
+        Self { working_directory, home, xdg_config: None, project: true, user: true, role_packs: false }
     }
 }
 
@@ -244,7 +252,8 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
         if input.user && Some(*directory) == home.as_deref() {
             continue;
         }
-        for name in SKILL_DIRECTORIES {
+        let has_packs = input.role_packs || directory.join(ROLE_PROMPTS).is_dir();
+        for name in SKILL_DIRECTORIES.into_iter().chain(has_packs.then_some(ROLE_PACKS)) {
             let label = format!("project:{}{name}", "../".repeat(distance));
             candidates.push(Root { label, path: directory.join(name), tier: Tier::Project });
         }

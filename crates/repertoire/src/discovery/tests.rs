@@ -30,6 +30,7 @@ impl Layout {
             xdg_config: None,
             project: true,
             user: true,
+            role_packs: false,
         }
     }
 
@@ -40,6 +41,15 @@ impl Layout {
 
 fn labels(discovery: &Discovery) -> Vec<String> {
     discovery.roots.iter().map(|root| root.label.clone()).collect()
+}
+
+#[test]
+fn b22_role_packs_beside_role_prompts_are_found() {
+    let layout = Layout::new(&["a/templates/roles", "a/templates/skills", "b/templates/skills"]);
+    assert_eq!(layout.labels("a"), ["project:templates/skills"]);
+    assert_eq!(layout.labels("b"), [""; 0]);
+    let input = DiscoveryInput { role_packs: true, ..layout.input("b") };
+    assert_eq!(labels(&discover(&input)), ["project:templates/skills"]);
 }
 
 #[test]

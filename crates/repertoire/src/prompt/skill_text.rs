@@ -1,6 +1,7 @@
 //! The text of a skill as models read it, in answers of `load_skill` and in prompts.
 
 use repertoire_model::answer::{AvailableFiles, LoadedSkill};
+use repertoire_model::document::frontmatter_json;
 use repertoire_model::policy::{Policy, ResourceListing};
 use repertoire_model::{FileKind, State};
 
@@ -22,6 +23,9 @@ pub(crate) fn skill_text(
     let body = instructions(opened, include_frontmatter);
     let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
     let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
+    let allowed_tools = (!manifest.allowed_tools.is_empty())
+        .then(|| frontmatter_json(&opened.skill.text)?.remove("allowed-tools"))
+        .flatten();
     LoadedSkill {
         address: qualified_address(entry),
         manifest_file: entry.manifest_file.to_string(),
@@ -29,7 +33,7 @@ pub(crate) fn skill_text(
         version: manifest.version.clone(),
         license: manifest.license.clone(),
         compatibility: manifest.compatibility.clone(),
-        allowed_tools: manifest.allowed_tools.clone(),
+        allowed_tools,
         files,
         more_files,
         available: AvailableFiles { references, scripts, assets },

@@ -7,6 +7,7 @@ mod check;
 mod publication;
 mod requires;
 mod resources;
+mod describe;
 mod change;
 mod signals;
 mod subscription;

@@ -29,7 +29,13 @@ impl Session {
     pub(crate) async fn load(&self, entry: &FoundSkill, force: bool) -> Result<LoadResult, FaultKind> {
         let is_accounted = self.is_accounted(entry);
         let opened = self.open_skill(entry).await?;
-        let skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
+        let files: Vec<_> = opened.files.files.iter().collect();
+        let file_descriptions = self.registry().describe_files(entry, &files).await;
+        let skill = LoadedSkill {
+            address: self.address(entry),
+            file_descriptions,
+            ..self.loaded_skill(entry, &opened)
+        };
         let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
         let requires = &opened.skill.document.manifest.requires;
         let gathered = required::gather(self, entry, requires).await;

@@ -69,12 +69,16 @@ async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Resu
         None => listing.files.iter().collect(),
         Some(directory) => below(&listing.files, directory)?,
     };
-    let file =
-        |file: &&FileEntry| ListedFile { path: file.path.to_string(), size: file.size, kind: file.kind };
+    let listed = &chosen[..chosen.len().min(MAX_LISTED)];
+    let mut descriptions = session.registry().describe_files(entry, listed).await;
+    let file = |file: &&FileEntry| {
+        let description = descriptions.remove(file.path.as_str());
+        ListedFile { path: file.path.to_string(), size: file.size, kind: file.kind, description }
+    };
     Ok(FileList {
         skill: entry.name().clone(),
         directory: directory.map(|directory| directory.to_string()),
-        files: chosen.iter().take(MAX_LISTED).map(file).collect(),
+        files: listed.iter().map(file).collect(),
         more: chosen.len().saturating_sub(MAX_LISTED),
     })
 }

@@ -48,7 +48,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
 /// The arguments of a call.
 struct LoadArguments<'a> {
     skill: &'a str,
-    file: Option<(FileKind, &'a str)>,
+    files: Vec<(FileKind, &'a str)>,
     force: bool,
 }
 
@@ -60,9 +60,9 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         };
         let entry = session.find(asked.skill).await?;
         let mut details = EventDetails::of(&entry);
-        let answer = match asked.file {
-            Some((kind, file)) => bucket(session, &entry, kind, file, &mut details).await,
-            None => session.load(&entry, asked.force).await.map(|loaded| {
+        let answer = match asked.files.as_slice() {
+            files @ [_, ..] => bucket(session, &entry, files, &mut details).await,
+            [] => session.load(&entry, asked.force).await.map(|loaded| {
                 details.digest = Some(loaded.digest);
                 details.tokens = loaded.tokens;
                 loaded.answer
@@ -118,45 +118,49 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArgument
     }
     arguments.only(&parameters)?;
     let skill = arguments.skill(&name)?;
-    let mut file = None;
+    let mut files = Vec::new();
     for (kind, parameter) in &BUCKETS {
-        let Some(written) = arguments.text(parameter)?.filter(|_| options.bucket_arguments) else { continue };
-        if file.is_some() {
-            let expected = "Give only one of reference, script, asset".to_owned();
-            return Err(FaultKind::BadArgument { name: parameter.name.to_owned(), expected });
-        }
-        file = Some((*kind, written));
+        let written = arguments.text(parameter)?.filter(|_| options.bucket_arguments);
+        files.extend(written.map(|written| (*kind, written)));
     }
-    Ok(LoadArguments { skill, file, force: arguments.switch(&FORCE)? })
+    Ok(LoadArguments { skill, files, force: arguments.switch(&FORCE)? })
 }
 
-/// Returns a file that was requested by its kind.
+/// Returns the files that were requested by their kinds, all of them or none.
 async fn bucket(
     session: &Session,
     entry: &Entry,
-    kind: FileKind,
-    written: &str,
+    asked: &[(FileKind, &str)],
     details: &mut EventDetails,
 ) -> Result<Answer, FaultKind> {
-    details.file = Some(quoted(written));
-    let directory = kind.directory().unwrap_or_default();
-    // `references/a.md` includes the directory already.
-    let tidied = read_skill_file::tidy(written);
-    let written: &str = &tidied;
-    let has_directory = written.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
-    let path = if has_directory { written.to_owned() } else { format!("{directory}/{written}") };
-    // The problem of the file as it was given is a better message than that of the file in its directory.
-    if let Err(fault) = SkillPath::new(written) {
-        return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
+    let paths: Vec<String> = asked.iter().map(|(kind, written)| path_of(*kind, written)).collect();
+    details.file = Some(quoted(&paths.join(", ")));
+    let mut files = Vec::with_capacity(asked.len());
+    for ((kind, written), path) in asked.iter().zip(&paths) {
+        // The problem of the file as it was given is a better message than that of the file in its directory.
+        if let Err(fault) = SkillPath::new(&read_skill_file::tidy(written)) {
+            return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
+        }
+        files.push((*kind, read_skill_file::read(session, entry, path, LineRange::default()).await?));
     }
-    let file = read_skill_file::read(session, entry, &path, LineRange::default()).await?;
-    details.tokens = session.price(&file.text);
-    details.digest = Some(Digest::of(file.text.as_bytes()));
+    details.tokens = files.iter().map(|(_, file)| session.price(&file.text)).sum();
+    if let [(_, file)] = files.as_slice() {
+        details.digest = Some(Digest::of(file.text.as_bytes()));
+    }
     let Resources { references, scripts, assets } =
         session.registry().resources(entry).await.unwrap_or_default();
     Ok(Answer::Bucket(Box::new(BucketText {
-        kind,
-        file,
+        skill: entry.name().clone(),
+        files,
         available: AvailableFiles { references, scripts, assets },
     })))
+}
+
+/// Returns the path of the file of `kind` that a model calls `written`.
+fn path_of(kind: FileKind, written: &str) -> String {
+    let directory = kind.directory().unwrap_or_default();
+    let file = read_skill_file::tidy(written);
+    // `references/a.md` includes the directory already.
+    let has_directory = file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    if has_directory { file.into_owned() } else { format!("{directory}/{file}") }
 }

@@ -3,12 +3,13 @@
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
 //! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
 //! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first, `location` where the host lets
-//! models know where the skill lies, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
+//! models know where the skill lies, `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by path where
+//! they have some, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|
 //! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `untrusted` |
-//! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`), `more`, `error` |
+//! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`, and `description` where it has one), `more`, `error` |
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
@@ -50,7 +51,7 @@ struct Load<'a> {
     name: &'a str,
     body: &'a str,
     available: Option<&'a AvailableFiles>,
-    content: Option<(FileKind, &'a str)>,
+    content: Vec<(FileKind, &'a str)>,
     error: Option<String>,
     digest: Option<String>,
     tokens: Option<usize>,
@@ -62,7 +63,7 @@ impl Load<'_> {
     fn object(self) -> Map<String, Value> {
         let none = AvailableFiles::default();
         let AvailableFiles { references, scripts, assets } = self.available.unwrap_or(&none);
-        let content = |kind: FileKind| self.content.filter(|(of, _)| *of == kind).map(|(_, text)| text);
+        let content = |kind: FileKind| self.content.iter().find(|(of, _)| *of == kind).map(|(_, text)| *text);
         let object = json!({
             "name": self.name,
             "body": self.body,
@@ -105,6 +106,13 @@ fn loaded(loaded: &LoadAnswer) -> Value {
     }
     if !skill.schemas.is_empty() {
         object.insert("tools".to_owned(), tools(skill));
+    }
+    let stated = [("license", &skill.license), ("compatibility", &skill.compatibility)];
+    let stated = stated.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?.into())));
+    let tools = skill.allowed_tools.clone().map(|written| ("allowed_tools", written));
+    object.extend(stated.chain(tools).map(|(key, value): (&str, Value)| (key.to_owned(), value)));
+    if !skill.file_descriptions.is_empty() {
+        object.insert("descriptions".to_owned(), json!(skill.file_descriptions));
     }
     if let Some(location) = sentence::location(skill) {
         object.insert("location".to_owned(), location.into());
@@ -154,15 +162,22 @@ fn acknowledged(acknowledged: &Acknowledgement) -> Value {
 
 fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
     // There are three places for content; a file of another kind is treated as a reference.
-    let kind = match bucket.kind {
-        FileKind::Script | FileKind::Asset => bucket.kind,
+    let place = |kind: FileKind| match kind {
+        FileKind::Script | FileKind::Asset => kind,
         FileKind::Reference | FileKind::Manifest | FileKind::Other => FileKind::Reference,
     };
+    let notes: Vec<String> = match bucket.files.as_slice() {
+        [(_, file)] => sentence::reach(file, wording).into_iter().collect(),
+        files => {
+            let notes = files.iter().filter_map(|(_, file)| Some((file, sentence::reach(file, wording)?)));
+            notes.map(|(file, note)| format!("{}: {note}", file.path)).collect()
+        }
+    };
     let load = Load {
-        name: bucket.file.skill.as_str(),
+        name: bucket.skill.as_str(),
         available: Some(&bucket.available),
-        content: Some((kind, &bucket.file.text)),
-        note: sentence::reach(&bucket.file, wording),
+        content: bucket.files.iter().map(|(kind, file)| (place(*kind), file.text.as_str())).collect(),
+        note: (!notes.is_empty()).then(|| notes.join("\n")),
         ..Load::default()
     };
     let mut object = load.object();
@@ -190,7 +205,13 @@ fn file(file: &FileText, wording: &Wording) -> Value {
 fn files(list: &FileList) -> Value {
     let files = list.files.iter();
     let files = files
-        .map(|file| json!({ "path": file.path, "size": file.size, "kind": file.kind.as_str() }))
+        .map(|file| {
+            let mut object = json!({ "path": file.path, "size": file.size, "kind": file.kind.as_str() });
+            if let Some(description) = &file.description {
+                object["description"] = description.as_str().into();
+            }
+            object
+        })
         .collect::<Value>();
     json!({
         "skill": list.skill.as_str(), "directory": list.directory, "files": files, "more": list.more, "error": null,

@@ -15,7 +15,10 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
             parts.extend(quoted(acknowledged.notes.iter().map(|note| sentence::note(note))));
             parts.join("\n\n")
         }
-        Answer::Bucket(bucket) => file(&bucket.file, wording),
+        Answer::Bucket(bucket) => {
+            let files = bucket.files.iter().map(|(_, file)| self::file(file, wording));
+            files.collect::<Vec<_>>().join("\n\n")
+        }
         Answer::Unloaded(name) => format!("Skill unloaded: {name}"),
         Answer::NotLoaded(name) => format!("Skill not loaded: {name}"),
         Answer::File(file) => self::file(file, wording),
@@ -31,6 +34,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
 fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(sentence::skills(loaded).map(instructions));
+    parts.extend(sentence::skills(loaded).filter_map(stated_fields));
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
     for skill in sentence::skills(loaded) {
         parts.extend(tools(skill));
@@ -59,13 +63,24 @@ fn instructions(skill: &LoadedSkill) -> String {
     )
 }
 
+fn stated_fields(skill: &LoadedSkill) -> Option<String> {
+    let fields = sentence::stated_fields(skill);
+    let lines = fields.iter().map(|(key, value)| format!("- {key}: {}", code(value)));
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty())
+        .then(|| format!("Fields of skill {}:\n\n{}", sentence::address(skill), lines.join("\n")))
+}
+
 fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     if skill.files.is_empty() && skill.more_files == 0 {
         return None;
     }
     let place = sentence::location(skill).map(|place| format!(" in {}", code(place))).unwrap_or_default();
     let mut lines = vec![format!("Files of skill {}{place}:", sentence::address(skill)), String::new()];
-    lines.extend(skill.files.iter().map(|path| format!("- {}", code(path))));
+    lines.extend(skill.files.iter().map(|path| {
+        let description = skill.file_descriptions.get(path).map(String::as_str);
+        format!("- {}{}", code(path), sentence::file_description(description))
+    }));
     lines.extend(sentence::more_files(skill.more_files, wording).map(|more| format!("- {more}")));
     Some(lines.join("\n"))
 }
@@ -144,7 +159,10 @@ fn files(list: &FileList) -> String {
     let below = list.directory.as_ref().map(|directory| format!(" below {}", code(directory)));
     let mut lines =
         vec![format!("Files of skill {}{}:", list.skill, below.unwrap_or_default()), String::new()];
-    lines.extend(list.files.iter().map(|file| format!("- {} ({} bytes)", code(&file.path), file.size)));
+    lines.extend(list.files.iter().map(|file| {
+        let description = sentence::file_description(file.description.as_deref());
+        format!("- {} ({} bytes){description}", code(&file.path), file.size)
+    }));
     if list.files.is_empty() {
         lines.push("- none".to_owned());
     }

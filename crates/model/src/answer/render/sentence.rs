@@ -1,5 +1,7 @@
 //! The sentences that several renderings share.
 
+use serde_json::Value;
+
 use crate::answer::{
     Acknowledgement, FileText, LoadAnswer, LoadedSkill, Occasion, SkillList, ToolSchema, Wording,
 };
@@ -31,6 +33,30 @@ const MAX_SCHEMAS_BYTES: usize = 32 * 1024;
 /// Returns `text` as one bounded line.
 pub(crate) fn line(text: &str) -> String {
     text::shorten(&text::visible_line(text), MAX_LINE_CHARS)
+}
+
+/// Returns the fields of the frontmatter that concern the host and the environment, as written, with their keys.
+pub(super) fn stated_fields(skill: &LoadedSkill) -> Vec<(&'static str, String)> {
+    let tools = skill.allowed_tools.as_ref().map(|written| match written {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            items.join(", ")
+        }
+        other => other.to_string(),
+    });
+    let fields = [
+        ("license", skill.license.clone()),
+        ("compatibility", skill.compatibility.clone()),
+        ("allowed-tools", tools),
+    ];
+    let fields = fields.into_iter().filter_map(|(key, value)| Some((key, note(&value?))));
+    fields.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// Returns the description of the file at `path` of `skill` with a dash before it, or nothing.
+pub(super) fn file_description(description: Option<&str>) -> String {
+    description.map(|description| format!(" - {}", line(description))).unwrap_or_default()
 }
 
 /// Returns the address of the skill.

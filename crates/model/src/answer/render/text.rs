@@ -17,7 +17,10 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     match answer {
         Answer::Loaded(loaded) => self::loaded(loaded, wording),
         Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
-        Answer::Bucket(bucket) => file(&bucket.file, wording),
+        Answer::Bucket(bucket) => {
+            let files = bucket.files.iter().map(|(_, file)| self::file(file, wording));
+            files.collect::<Vec<_>>().join("\n\n")
+        }
         Answer::Unloaded(name) => format!("Unloaded skill '{name}'."),
         Answer::NotLoaded(name) => format!("Skill '{name}' is not loaded."),
         Answer::File(file) => self::file(file, wording),
@@ -58,6 +61,9 @@ fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
         for advice in sentence::more_schemas(more).into_iter().chain(sentence::call_tools(skill, wording)) {
             out.push_str(&format!("Note: {advice}\n\n"));
         }
+    }
+    for (key, value) in sentence::stated_fields(skill) {
+        out.push_str(&format!("Note: {key}: {value}\n\n"));
     }
     for note in sentence::notes(loaded) {
         out.push_str(&format!("Note: {note}\n\n"));

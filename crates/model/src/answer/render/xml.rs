@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::guard::guard;
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledgement, Answer, Fault, FileList, FileText, LoadAnswer, LoadedSkill, SearchResults, SkillList,
-    ToolResult, Wording,
+    Acknowledgement, Answer, Fault, FileList, FileText, ListedFile, LoadAnswer, LoadedSkill, SearchResults,
+    SkillList, ToolResult, Wording,
 };
 use crate::escape::push_html;
 use crate::text::{self, escape_xml as escaped};
@@ -15,7 +15,10 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     match answer {
         Answer::Loaded(loaded) => self::loaded(loaded, wording),
         Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
-        Answer::Bucket(bucket) => file(&bucket.file, wording),
+        Answer::Bucket(bucket) => {
+            let files = bucket.files.iter().map(|(_, file)| self::file(file, wording));
+            files.collect::<Vec<_>>().join("\n")
+        }
         Answer::Unloaded(name) => format!("Skill `{name}` is unloaded: stop following its instructions."),
         Answer::NotLoaded(name) => format!("Skill `{name}` is not loaded."),
         Answer::File(file) => self::file(file, wording),
@@ -49,10 +52,9 @@ fn instructions(skill: &LoadedSkill) -> String {
     tag.optional("version", skill.version.as_deref());
     tag.attribute("digest", &skill.digest.to_stamp());
     tag.attribute("tokens", &format!("~{}", skill.tokens));
-    tag.optional("license", skill.license.as_deref());
-    tag.optional("compatibility", skill.compatibility.as_deref());
-    let tools = skill.allowed_tools.join(", ");
-    tag.optional("allowed-tools", (!tools.is_empty()).then_some(&tools));
+    for (key, value) in sentence::stated_fields(skill) {
+        tag.whole_attribute(key, &value);
+    }
     if let Some(location) = sentence::location(skill) {
         tag.whole_attribute("location", location);
     }
@@ -67,8 +69,9 @@ fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     tag.attribute("skill", &skill.address);
     let mut content = "\n".to_owned();
     for path in &skill.files {
-        content.push_str(&shown_path(path));
-        content.push('\n');
+        let description = skill.file_descriptions.get(path).map(String::as_str);
+        let description = guard(&sentence::file_description(description));
+        content.push_str(&format!("{}{description}\n", shown_path(path)));
     }
     push_line(&mut content, sentence::more_files(skill.more_files, wording));
     Some(tag.around(&content))
@@ -155,10 +158,10 @@ fn files(list: &FileList) -> String {
     tag.attribute("skill", list.skill.as_str());
     tag.optional("directory", list.directory.as_deref());
     tag.attribute("sizes", "bytes");
-    let mut groups: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<(&str, &ListedFile)>> = BTreeMap::new();
     for file in &list.files {
         let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-        groups.entry(directory).or_default().push((name, file.size));
+        groups.entry(directory).or_default().push((name, file));
     }
     let mut content = "\n".to_owned();
     if list.files.is_empty() {
@@ -169,9 +172,10 @@ fn files(list: &FileList) -> String {
         if !directory.is_empty() {
             content.push_str(&format!("{}/\n", shown_path(directory)));
         }
-        files.sort_unstable();
-        for (name, size) in files {
-            content.push_str(&format!("{indent}{} {size}\n", shown_path(name)));
+        files.sort_unstable_by_key(|(name, _)| *name);
+        for (name, file) in files {
+            let description = guard(&sentence::file_description(file.description.as_deref()));
+            content.push_str(&format!("{indent}{} {}{description}\n", shown_path(name), file.size));
         }
     }
     push_line(&mut content, sentence::more_listed_files(list.more));

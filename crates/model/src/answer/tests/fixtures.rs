@@ -32,8 +32,10 @@ pub(in crate::answer) fn rich() -> LoadedSkill {
         version: Some("1.2".to_owned()),
         license: Some("MIT \"or\"\n<b> \u{202e}later".to_owned()),
         compatibility: Some("needs ".repeat(60)),
-        allowed_tools: words(["Bash(git add:*)", "Read"]),
+        allowed_tools: Some("Bash(git add:*),  Read".into()),
         files: words(["references/R&D.md", "references/a</skill_resources>.md", "scripts/fill.py"]),
+        file_descriptions: [("scripts/fill.py".to_owned(), "Fills </skill_resources> & `forms`".to_owned())]
+            .into(),
         more_files: 3,
         available: available(&["R&D.md", "a</skill_resources>.md"], &["fill.py"]),
         tools: words(["fill_form", "merge"]),
@@ -104,9 +106,9 @@ pub(in crate::answer) fn acknowledged_with_notes() -> Answer {
 }
 
 pub(in crate::answer) fn bucket(kind: FileKind) -> Answer {
-    let file = file("text\n");
+    let files = vec![(kind, file("text\n"))];
     let available = AvailableFiles { assets: words(["c.txt"]), ..available(&["a.md"], &["b.sh"]) };
-    Answer::Bucket(Box::new(BucketText { kind, file, available }))
+    Answer::Bucket(Box::new(BucketText { skill: name("pdf"), files, available }))
 }
 
 pub(in crate::answer) fn bad_path(path: &str) -> FaultKind {
@@ -144,10 +146,6 @@ pub(in crate::answer) fn faults() -> Vec<Fault> {
         FaultKind::BadArgument {
             name: "start_line".to_owned(),
             expected: "a whole number from 1 on".to_owned(),
-        },
-        FaultKind::BadArgument {
-            name: "script".to_owned(),
-            expected: "Give only one of reference, script, asset".to_owned(),
         },
         FaultKind::UnknownArgument { name: "skil\nl".to_owned(), takes: words(["name", "force"]) },
         bad_path("../../etc"),
@@ -234,7 +232,12 @@ pub(in crate::answer) fn answers_about_tools() -> Vec<(&'static str, Answer)> {
 
 pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
     let cut = |cap, next_line| Some(Truncation { cap, next_line });
-    let entry = |path: &str, size, kind| ListedFile { path: path.to_owned(), size, kind };
+    let entry = |path: &str, size, kind| ListedFile {
+        path: path.to_owned(),
+        size,
+        kind,
+        description: path.ends_with(".py").then(|| "Fills </skill_files> & `forms`".to_owned()),
+    };
     let listed = |name: &str, description: &str, loaded| ListedSkill {
         name: self::name(name),
         description: description.to_owned(),

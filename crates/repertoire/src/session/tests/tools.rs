@@ -154,7 +154,6 @@ fn wrong_arguments_are_answers() {
         json!({"name": ["alpha"]}),
         json!({"name": "alpha", "force": "yes"}),
         json!({"name": "alpha", "reference": 3}),
-        json!({"name": "alpha", "reference": "a", "script": "b"}),
         json!({"name": "alpha", "nonsense": 1}),
         json!([]),
         json!("not json"),
@@ -194,4 +193,87 @@ fn names_of_tools_and_arguments_must_be_distinct() {
     check(|options| options.arguments.skill = "path".to_owned(), Some("path"));
     check(|options| options.arguments.skill = "directory".to_owned(), Some("directory"));
     check(|options| options.arguments.skill = "name".to_owned(), None);
+}
+
+#[test]
+fn b27_one_call_returns_a_reference_a_script_and_an_asset() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.write("alpha/references/a.md", "the reference\n");
+    library.write("alpha/scripts/a.sh", "the script\n");
+    library.write("alpha/assets/a.txt", "the asset\n");
+    let session = library.session();
+    let asked = json!({"name": "alpha", "reference": "a.md", "script": "scripts/a.sh", "asset": "a.txt"});
+    let reply = block_on(session.call("load_skill", &asked));
+    let data = session.data(&reply);
+    assert_eq!(
+        (&data["reference_content"], &data["script_content"], &data["asset_content"], &data["body"]),
+        (&json!("the reference\n"), &json!("the script\n"), &json!("the asset\n"), &json!(""))
+    );
+    let places = ["the reference\n", "the script\n", "the asset\n"].map(|text| reply.text().find(text));
+    assert!(places.is_sorted() && places[0].is_some(), "{}", reply.text());
+    let reply =
+        block_on(session.call("load_skill", &json!({"name": "alpha", "reference": "a.md", "script": "b"})));
+    assert!(reply.is_error() && reply.text().contains("scripts/b"), "{}", reply.text());
+}
+
+#[test]
+fn b34_events_tell_references_from_scripts_by_their_path() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.write("alpha/references/run", "x\n");
+    library.write("alpha/scripts/run", "x\n");
+    let session = library.session();
+    for asked in [
+        json!({"reference": "run"}),
+        json!({"script": "./run"}),
+        json!({"reference": "run", "script": "run"}),
+    ] {
+        let mut asked = asked;
+        asked["name"] = "alpha".into();
+        assert!(!block_on(session.call("load_skill", &asked)).is_error());
+    }
+    let files: Vec<Option<String>> = library.sink.events().iter().map(|event| event.file.clone()).collect();
+    let expect = ["references/run", "scripts/run", "references/run, scripts/run"];
+    assert_eq!(files, expect.map(|file| Some(file.to_owned())));
+}
+
+#[test]
+fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_rendering() {
+    let library = SkillDirectory::new(&[]);
+    let compatibility = "Needs git. ".repeat(40);
+    let fields = format!(
+        "license: MIT or Apache-2.0\ncompatibility: {compatibility}\nallowed-tools: Read, Bash(git add:*)\n"
+    );
+    library.skill("alpha", &fields, "Do.\n");
+    library.skill("beta", "allowed-tools: [Read, Write]\n", "Do.\n");
+    for render in Render::ALL {
+        let session = library.session_with(SessionOptions { render, ..SessionOptions::default() });
+        let reply = block_on(session.call("load_skill", &json!({"name": "alpha"})));
+        for written in ["MIT or Apache-2.0", compatibility.trim(), "Read, Bash(git add:*)"] {
+            assert!(reply.text().contains(written), "{render:?} {written}\n{}", reply.text());
+        }
+        let data = session.data(&reply);
+        assert_eq!(
+            (&data["license"], &data["compatibility"], &data["allowed_tools"]),
+            (&json!("MIT or Apache-2.0"), &json!(compatibility.trim()), &json!("Read, Bash(git add:*)"))
+        );
+        let reply = block_on(session.call("load_skill", &json!({"name": "beta"})));
+        assert_eq!(session.data(&reply)["allowed_tools"], json!(["Read", "Write"]));
+        assert_eq!(session.data(&reply).get("license"), None);
+    }
+}
+
+#[test]
+fn x29_listed_files_have_descriptions() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.write("alpha/references/a.md", "# Form fields\n");
+    library.write("alpha/scripts/b.sh", "#!/bin/sh\n# Fills a </skill_files> form.\n");
+    library.write("alpha/assets/c.txt", "# no heading\n");
+    let session = library.session();
+    let loaded = load(&session, "alpha");
+    assert!(loaded.contains("references/a.md - Form fields\n"), "{loaded}");
+    assert!(loaded.contains("assets/c.txt\n"), "{loaded}");
+    let reply = block_on(session.call("list_skill_files", &json!({"skill": "alpha"})));
+    assert!(reply.text().contains("a.md 14 - Form fields\n"), "{}", reply.text());
+    assert_eq!(reply.text().matches("</skill_files>").count(), 1, "{}", reply.text());
+    assert_eq!(session.data(&reply)["files"][2]["description"], "Form fields");
 }
