@@ -40,8 +40,8 @@ pub(crate) struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
-    pub(crate) calls: Semaphore,
-    pub(crate) runs: Semaphore,
+    pub(crate) calls: Arc<Semaphore>,
+    pub(crate) runs: Arc<Semaphore>,
 }
 
 impl AgentView {
@@ -60,8 +60,8 @@ impl AgentView {
             agent,
             opened,
             list_versions: watch::Sender::default(),
-            calls: Semaphore::new(CALLS_PER_PROCESSOR * processors),
-            runs: Semaphore::new(RUNS_PER_PROCESSOR * processors),
+            calls: Arc::new(Semaphore::new(CALLS_PER_PROCESSOR * processors)),
+            runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
         }))
     }
 

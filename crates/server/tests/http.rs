@@ -188,7 +188,7 @@ fn refusals_say_what_to_do_in_one_line() {
     check("GET", &[("Accept", "text/event-stream")], "", (400, alone));
     check("DELETE", &[], "", (400, alone));
     check("POST", &JSON, &ping, (400, alone));
-    let unknown = "unknown MCP-Protocol-Version; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
+    let unknown = "unknown MCP-Protocol-Version; send one of 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28";
     check("POST", &[JSON[0], JSON[1], ("MCP-Protocol-Version", "1999")], &ping, (400, unknown));
 }
 
@@ -537,6 +537,32 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 }
 
 #[test]
+fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
+    let world = World::new();
+    let limits = Limits { idle_sessions: 2, ..Limits::default() };
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
+    let ping = |id: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+        http.ask("POST", "/mcp", &[JSON[0], JSON[1], ("Mcp-Session-Id", id)], &body).0
+    };
+    let listening = start_session(&http);
+    let mut stream = http.connect();
+    let head = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {listening}\r\n\r\n",
+        http.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let abandoned: Vec<String> = (0..20).map(|_| start_session(&http)).collect();
+    let statuses: Vec<u16> = abandoned.iter().map(|id| ping(id)).collect();
+    assert_eq!(statuses, [vec![404; 18], vec![200; 2]].concat());
+    assert_eq!(ping(&listening), 200);
+}
+
+#[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
@@ -624,6 +650,34 @@ fn a_client_that_does_not_read_is_disconnected() {
         http.get(INDEX).0 == 200
     });
     assert!(is_served, "its place is given back");
+}
+
+#[test]
+fn unread_responses_are_limited_in_total() {
+    let world = World::new();
+    let size = 12 * 1024 * 1024;
+    world.write("alpha/assets/big.txt", "x".repeat(size));
+    let limits = Limits { unread_bytes: size + size / 2, ..Limits::default() };
+    let http =
+        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
+    let path = "/.well-known/agent-skills/alpha/assets/big.txt";
+    let mut unread = http.connect();
+    unread.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
+    let mut start = [0; 12];
+    unread.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let (status, refusal) = http.get(path);
+    assert!(status == 503 && refusal.contains("retry-after: "), "{refusal}");
+    let (status, refused) = http.post("resources/read", json!({"uri": "skill://alpha/assets/big.txt"}));
+    assert_eq!(status, 503, "{refused}");
+    assert_eq!(http.get(INDEX).0, 200, "small responses are served");
+    let mut rest = vec![0; size];
+    unread.read_exact(&mut rest).unwrap();
+    let is_served = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        http.get(path).1.len() > size
+    });
+    assert!(is_served, "what was read no longer counts");
 }
 
 #[test]

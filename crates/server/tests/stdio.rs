@@ -13,7 +13,7 @@ fn text(answer: &Value) -> &str {
 #[tokio::test]
 async fn a_client_with_a_handshake() {
     let world = World::new();
-    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut client = Client::start(&world.server(), None);
         let result = client.initialize(version).await;
         assert_eq!(result["protocolVersion"], version);
@@ -54,6 +54,14 @@ async fn an_unknown_protocol_version_is_answered_with_the_newest() {
         let mut client = Client::start(&world.server(), None);
         assert_eq!(client.initialize(version).await["protocolVersion"], "2025-11-25", "{version}");
     }
+}
+
+#[tokio::test]
+async fn the_version_with_batches_is_not_negotiated() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    assert_eq!(client.initialize("2025-03-26").await["protocolVersion"], "2024-11-05");
+    assert!(client.request("tools/list", json!({})).await["result"].is_object());
 }
 
 #[tokio::test]

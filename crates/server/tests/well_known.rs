@@ -48,6 +48,10 @@ fn the_0_1_0_index_lists_files() {
     let index: Value = serde_json::from_slice(&bytes(&http, "/.well-known/skills/index.json")).unwrap();
     insta::assert_json_snapshot!("old_index", index);
     assert_eq!(bytes(&http, "/.well-known/skills/alpha/references/guide%20one.md"), b"one\ntwo\n");
+    world.write("alpha/references/guide one.md", "one\ntwo\nthree\n");
+    let edited: Value = serde_json::from_slice(&bytes(&http, "/.well-known/skills/index.json")).unwrap();
+    assert_ne!(edited["skills"][0]["version"], index["skills"][0]["version"]);
+    assert_eq!(edited["skills"][1], index["skills"][1]);
 }
 
 #[test]

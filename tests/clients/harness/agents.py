@@ -23,7 +23,7 @@ LOAD_REFERENCE = ("load_skill", {"name": "csv-report", "reference": "columns.md"
 
 @dataclass
 class Agent:
-    """How to run an agent: `prepare` writes its configuration and returns its command and variables."""
+    """How to run an agent: `prepare` writes how to reach the model and returns its command and variables; the server is added by `rep connect`."""
 
     prepare: callable
     # Where the catalog must be: among what stands before the messages and in them, or in the tools.
@@ -66,7 +66,8 @@ def conversation(world, name, agent):
     """Returns the requests of a conversation with the agent."""
     place = world.place(name)
     with ModelServer(list(agent.script)) as model:
-        command, variables = agent.prepare(world, place, model.url)
+        command, variables = agent.prepare(place, model.url)
+        world.connect(place, name)
         outcome = run(command, place, environment(place, **variables), agent.seconds)
         end_orphans(world.rep)
         turns = model.turns()
@@ -130,10 +131,9 @@ def without_cache_marks(value):
     return value
 
 
-def goose(world, place, url):
+def goose(place, url):
     program = install.package("goose", "node_modules", "@aaif", "goose-binary-linux-x64", "bin", "goose")
-    command = [program, "run", "--no-session", "--with-extension", " ".join(world.stdio()), "-t", TASK]
-    return command, {
+    return [program, "run", "--no-session", "-t", TASK], {
         "GOOSE_PROVIDER": "openai",
         "GOOSE_MODEL": MODEL,
         "GOOSE_MODE": "auto",
@@ -144,11 +144,10 @@ def goose(world, place, url):
     }
 
 
-def opencode(world, place, url):
+def opencode(place, url):
     options = {"baseURL": f"{url}/v1", "apiKey": "none"}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "local", "options": options, "models": {MODEL: {"name": MODEL}}}
-    server = {"type": "local", "command": world.stdio(), "enabled": True}
-    configuration = {"provider": {"local": provider}, "model": f"local/{MODEL}", "mcp": {"skills": server}}
+    configuration = {"provider": {"local": provider}, "model": f"local/{MODEL}"}
     directory = place / "home" / ".config" / "opencode"
     directory.mkdir(parents=True)
     (directory / "opencode.json").write_text(json.dumps(configuration))
@@ -158,26 +157,21 @@ def opencode(world, place, url):
     return [program, "run", "--pure", "--auto", "--format", "json", TASK], variables
 
 
-def codex(world, place, url):
-    program, *arguments = world.stdio()
+def codex(place, url):
     directory = place / "home" / ".codex"
     directory.mkdir()
     (directory / "config.toml").write_text(
         f'model = "{MODEL}"\nmodel_provider = "local"\n'
         f'[model_providers.local]\nname = "local"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "LOCAL_KEY"\n'
-        f"[mcp_servers.skills]\ncommand = {json.dumps(program)}\nargs = {json.dumps(arguments)}\nrequired = true\n"
     )
     binary = next(install.package("codex", "node_modules", "codex", "vendor").glob("*/bin/codex"))
     flags = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
     return [binary, "exec", *flags, TASK], {"LOCAL_KEY": "none"}
 
 
-def claude_code(world, place, url):
-    program, *arguments = world.stdio()
-    configuration = place / "mcp.json"
-    configuration.write_text(json.dumps({"mcpServers": {"skills": {"command": program, "args": arguments}}}))
+def claude_code(_place, url):
     binary = install.package("claude-code", "node_modules", "@anthropic-ai", "claude-code-linux-x64", "claude")
-    flags = ["--mcp-config", configuration, "--strict-mcp-config", "--allowedTools", "mcp__skills__load_skill"]
+    flags = ["--allowedTools", "mcp__repertoire__load_skill"]
     variables = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     return [binary, "-p", TASK, *flags, "--output-format", "stream-json", "--verbose"], variables
 

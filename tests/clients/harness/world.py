@@ -32,6 +32,11 @@ class World:
         """Returns the command of a server that speaks over pipes."""
         return [str(self.rep), "serve", "--stdio", "--root", str(self.library)]
 
+    def connect(self, place, client):
+        """Registers a server over pipes with a client, as a user does."""
+        command = [self.rep, "connect", client, "--yes", "--root", self.library]
+        process.run(command, place, environment(place), START_SECONDS).expect_success()
+
     @contextlib.contextmanager
     def many_skills(self, count):
         """Has servers over pipes serve `count` more skills."""

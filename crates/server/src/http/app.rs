@@ -9,6 +9,7 @@ use super::access::Token;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::options::Limits;
+use super::unread::UnreadLimit;
 use crate::Server;
 
 /// State shared by all HTTP requests.
@@ -19,6 +20,8 @@ pub(super) struct App {
     /// One for each token, or a single one if there are no tokens.
     pub(super) endpoints: Vec<Arc<Endpoint>>,
     pub(super) limits: Limits,
+    /// The memory of responses that wait to be read.
+    pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.
     pub(super) streams: Arc<Semaphore>,
     /// Cancelled when the server begins to stop.

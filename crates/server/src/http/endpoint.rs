@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::media;
 use super::options::Limits;
 use super::reply::refuse;
-use super::session::{LAST_EVENT_ID, McpSession, non_empty, release_when_answered};
+use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
 use crate::agent_view::AgentView;
-use crate::mcp::{DecodedMessage, Handler, decode, id_in_use};
+use crate::mcp::{DecodedMessage, Handler, SUPPORTED_VERSIONS, decode, id_in_use};
 
 /// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
@@ -134,7 +134,7 @@ impl Endpoint {
         let handler =
             move || Ok(Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone()));
         let service = StreamableHttpService::new(handler, Arc::clone(&manager), config);
-        let sessions = McpSessions::new(manager, limits.sessions);
+        let sessions = McpSessions::new(manager, *limits);
         Self { view, service, sessions, stopping: stopping.clone() }
     }
 
@@ -157,9 +157,11 @@ impl Endpoint {
             let Some(request) = session.open_request(id) else {
                 return json_response(StatusCode::BAD_REQUEST, &id_in_use(id));
             };
+            let client = WaitingClient::new(Arc::clone(&request));
+            parts.extensions.insert(client.disconnection());
             // rmcp keeps the extensions for as long as the handler runs.
-            parts.extensions.insert(Arc::clone(&request));
-            open = Some(request);
+            parts.extensions.insert(request);
+            open = Some(client);
         }
         let was_open = match &session_id {
             Some(id) => self.sessions.is_open(id).await,
@@ -181,7 +183,7 @@ impl Endpoint {
             self.sessions.started(id);
         }
         let response = match open {
-            Some(request) => release_when_answered(response, request),
+            Some(client) => release_when_answered(response, client),
             None => response,
         };
         match response.status() {
@@ -200,7 +202,7 @@ impl Endpoint {
     }
 
     /// Answers a GET for the event stream of a session.
-    async fn event_stream(&self, mut parts: Parts, id: &str, session: &McpSession) -> Response {
+    async fn event_stream(&self, mut parts: Parts, id: &str, session: &Arc<McpSession>) -> Response {
         let stream = session.stream.lock().await;
         // A request that will be refused must not end the open stream.
         let is_acceptable = accepts_event_stream(&parts.headers);
@@ -212,7 +214,7 @@ impl Endpoint {
         let is_unknown_event = is_acceptable && first.is_none() && !resumes_answer(&parts.headers);
         let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
         if first.is_some() {
-            return stream.follow(response, &self.stopping);
+            return stream.follow(response, session, &self.stopping);
         }
         if response.status() != StatusCode::OK {
             return response;
@@ -278,7 +280,7 @@ fn bad_request_reason(text: &str) -> String {
             .to_owned(),
         _ if text.contains("MCP-Protocol-Version") => {
             let versions: Vec<&str> =
-                ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+                SUPPORTED_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
             format!("unknown MCP-Protocol-Version; send one of {}", versions.join(", "))
         }
         _ => text.to_owned(),

@@ -4,6 +4,7 @@ mod options;
 mod access;
 mod guard;
 mod reply;
+mod unread;
 mod body;
 mod media;
 mod session;

@@ -19,12 +19,18 @@ pub struct Limits {
     pub head_time: Duration,
     /// Maximum time that a client may leave a response unread before its connection is closed.
     pub write_time: Duration,
+    /// Maximum bytes of responses that clients have not read yet, of all connections together. More large responses get 503, and
+    /// an event stream with a large event ends.
+    pub unread_bytes: usize,
     /// Maximum open connections. More get 503, except for health checks.
     pub connections: usize,
     /// Maximum open event streams that wait for changes. More get 503.
     pub streams: usize,
     /// Maximum MCP sessions of one token. One more closes the session that was idle longest.
     pub sessions: usize,
+    /// Maximum idle MCP sessions of one token: those without an event stream and without a request in flight. One more closes
+    /// the session that was idle longest.
+    pub idle_sessions: usize,
     /// Time after which an idle session is closed.
     pub session_time: Duration,
     /// Maximum time for requests in flight to finish when the server stops.
@@ -38,9 +44,11 @@ impl Default for Limits {
             body_time: Duration::from_secs(30),
             head_time: Duration::from_secs(15),
             write_time: Duration::from_secs(60),
+            unread_bytes: 128 * 1024 * 1024,
             connections: 1_024,
             streams: 512,
             sessions: 1_024,
+            idle_sessions: 128,
             session_time: Duration::from_secs(30 * 60),
             grace: Duration::from_secs(10),
         }

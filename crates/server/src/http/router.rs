@@ -34,6 +34,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/mcp", any(mcp))
         .merge(downloads)
         // The last layer runs first.
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     health_routes().merge(protected).fallback(not_found).with_state(app)
@@ -114,6 +115,11 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
     request.extensions_mut().insert(Arc::clone(endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
     next.run(request).await
+}
+
+/// Limits the memory of responses that clients have not read yet.
+async fn limit_unread(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    app.unread.apply(next.run(request).await)
 }
 
 async fn mcp(

@@ -22,6 +22,7 @@ use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::options::HttpOptions;
 use super::router::{overload_router, router};
+use super::unread::UnreadLimit;
 use crate::{Error, ErrorKind, Server, Stop};
 
 /// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
@@ -135,6 +136,7 @@ impl HttpServer {
             tokens: tokens.clone(),
             endpoints,
             limits: *limits,
+            unread: UnreadLimit::new(limits.unread_bytes),
             streams: Arc::new(Semaphore::new(limits.streams)),
             stopping: stopping.clone(),
         })

@@ -18,6 +18,8 @@ use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use rmcp::model::RequestId;
 use tokio_util::sync::CancellationToken;
 
+use crate::mcp::Disconnection;
+
 /// Names the last event that a client received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
 
@@ -54,17 +56,47 @@ impl Drop for OpenRequest {
     }
 }
 
-/// Returns `response`, which releases `request` with its first event: a client may reuse the id as soon as it has the answer,
-/// before the stream ends.
-pub(super) fn release_when_answered(response: Response, request: Arc<OpenRequest>) -> Response {
+/// A client that waits for the answer to a request. Dropping it before that means that the client has disconnected.
+pub(super) struct WaitingClient {
+    /// None once the request is answered.
+    request: Option<Arc<OpenRequest>>,
+    disconnection: Disconnection,
+}
+
+impl WaitingClient {
+    /// Returns the client of `request`.
+    pub(super) fn new(request: Arc<OpenRequest>) -> Self {
+        Self { request: Some(request), disconnection: Disconnection::default() }
+    }
+
+    /// Returns the token that is cancelled when the client disconnects.
+    pub(super) fn disconnection(&self) -> Disconnection {
+        self.disconnection.clone()
+    }
+
+    fn answered(&mut self) {
+        self.request = None;
+    }
+}
+
+impl Drop for WaitingClient {
+    fn drop(&mut self) {
+        if self.request.is_some() {
+            self.disconnection.0.cancel();
+        }
+    }
+}
+
+/// Returns `response`, which releases the request of `client` with its first event: a client may reuse the id as soon as it has
+/// the answer, before the stream ends.
+pub(super) fn release_when_answered(response: Response, mut client: WaitingClient) -> Response {
     if response.status() != StatusCode::OK {
         return response;
     }
-    let mut request = Some(request);
     response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             if !frame.data_ref().is_some_and(is_keep_alive) {
-                drop(request.take());
+                client.answered();
             }
             frame
         }))
@@ -110,14 +142,20 @@ impl EventStream {
         }
     }
 
-    /// Returns `response`, which records the events it sends and ends with `stopping`.
-    pub(super) fn follow(&self, response: Response, stopping: &CancellationToken) -> Response {
+    /// Returns `response`, which records the events it sends, holds `session` and ends with `stopping`.
+    pub(super) fn follow(
+        &self,
+        response: Response,
+        session: &Arc<McpSession>,
+        stopping: &CancellationToken,
+    ) -> Response {
         if response.status() != StatusCode::OK {
             return response;
         }
-        let (next, stopping) = (Arc::clone(&self.next), stopping.clone());
+        let (next, stopping, session) = (Arc::clone(&self.next), stopping.clone(), Arc::clone(session));
         response.map(|body| {
             let events = body.into_data_stream().inspect_ok(move |event| {
+                let _held = &session;
                 if let Some(index) = event_index(event) {
                     next.fetch_max(index.saturating_add(1), Ordering::Relaxed);
                 }
@@ -152,13 +190,17 @@ mod tests {
         let handled = session.open_request(&one).unwrap();
         assert!(session.open_request(&one).is_none());
         assert!(session.open_request(&other).is_some(), "a string is not a number");
-        let response = release_when_answered(events(&[":\n\n", "data: {}\n\n"]), Arc::clone(&handled));
+        let client = WaitingClient::new(Arc::clone(&handled));
+        let disconnection = client.disconnection();
+        let response = release_when_answered(events(&[":\n\n", "data: {}\n\n"]), client);
         let mut answer = response.into_body();
         drop(handled);
         answer.frame().await.unwrap().unwrap();
         assert!(session.open_request(&one).is_none(), "a keep-alive is no answer");
         answer.frame().await.unwrap().unwrap();
         assert!(session.open_request(&one).is_some(), "the stream need not have ended");
+        drop(answer);
+        assert!(!disconnection.0.is_cancelled(), "it has its answer");
     }
 
     #[test]
@@ -166,7 +208,12 @@ mod tests {
         let session = Arc::new(McpSession::default());
         let id = RequestId::Number(1);
         let handled = session.open_request(&id).unwrap();
-        drop(release_when_answered(Body::empty().into_response(), Arc::clone(&handled)));
+        let client = WaitingClient::new(Arc::clone(&handled));
+        let disconnection = client.disconnection();
+        let response = release_when_answered(Body::empty().into_response(), client);
+        assert!(!disconnection.0.is_cancelled());
+        drop(response);
+        assert!(disconnection.0.is_cancelled());
         assert!(session.open_request(&id).is_none());
         drop(handled);
         assert!(session.open_request(&id).is_some());
@@ -197,8 +244,8 @@ mod tests {
         check(&stream, None, Some(0));
         let sent = ["data: {\"id\":9}\nid: 0\n\n", ":\n\n", "data: {}\nid: 1\n\n", "data: {}\nid: 2\n\n"];
         let sent = Body::from_stream(stream::iter(sent).map(Ok::<_, Infallible>)).into_response();
-        let stopping = CancellationToken::new();
-        let mut body = stream.follow(sent, &stopping).into_body();
+        let (session, stopping) = (Arc::new(McpSession::default()), CancellationToken::new());
+        let mut body = stream.follow(sent, &session, &stopping).into_body();
         for _ in 0..3 {
             body.frame().await.unwrap().unwrap();
         }

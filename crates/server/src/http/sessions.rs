@@ -1,6 +1,7 @@
-//! The MCP sessions of one token, up to a limit: a new one replaces the one that was idle longest.
+//! The MCP sessions of one token, up to two limits: a new one replaces the one that was idle longest.
 //!
-//! rmcp 3.8 expires idle sessions but does not limit their number.
+//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients do not end their
+//! sessions, so few idle ones are kept.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -10,12 +11,13 @@ use rmcp::transport::streamable_http_server::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::options::Limits;
 use super::session::McpSession;
 
 /// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    limit: usize,
+    limits: Limits,
     sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
     /// Locked while a session starts, so that no two take the last slot.
     starting: Mutex<()>,
@@ -26,13 +28,20 @@ struct TrackedSession {
     session: Arc<McpSession>,
 }
 
+impl TrackedSession {
+    /// Returns whether no event stream is open and no request is in flight: each holds the session.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.session) == 1
+    }
+}
+
 impl McpSessions {
-    /// Returns the sessions of `manager`, which may hold `limit` of them.
-    pub(super) fn new(manager: Arc<LocalSessionManager>, limit: usize) -> Self {
-        Self { manager, limit, sessions: std::sync::Mutex::default(), starting: Mutex::default() }
+    /// Returns the sessions of `manager`.
+    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: Limits) -> Self {
+        Self { manager, limits, sessions: std::sync::Mutex::default(), starting: Mutex::default() }
     }
 
-    /// Closes the longest idle session if the limit is reached. No other session starts while the returned guard is held.
+    /// Closes the longest idle session if a limit is reached. No other session starts while the returned guard is held.
     ///
     /// The client of a closed session gets 404 and starts a new one.
     pub(super) async fn make_room(&self) -> MutexGuard<'_, ()> {
@@ -49,10 +58,16 @@ impl McpSessions {
         let open = self.manager.sessions.read().await;
         let mut sessions = self.sessions();
         sessions.retain(|id, _| open.contains_key(id.as_str()));
-        if open.len() < self.limit {
+        let is_full = open.len() >= self.limits.sessions;
+        let idle = sessions.values().filter(|tracked| tracked.is_idle()).count();
+        if !is_full && idle < self.limits.idle_sessions {
             return None;
         }
-        open.keys().min_by_key(|id| sessions.get(&***id).map(|tracked| tracked.last_used)).cloned()
+        let tracked = |id: &Arc<str>| sessions.get(&**id);
+        let is_idle = |id: &&Arc<str>| tracked(id).is_none_or(TrackedSession::is_idle);
+        let last_used = |id: &&Arc<str>| tracked(id).map(|tracked| tracked.last_used);
+        let longest_idle = open.keys().filter(is_idle).min_by_key(last_used);
+        longest_idle.or_else(|| open.keys().filter(|_| is_full).min_by_key(last_used)).cloned()
     }
 
     /// Records that the session `id` has started.

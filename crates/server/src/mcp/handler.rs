@@ -23,7 +23,8 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::notify::{self, ChangeReceiver};
-use super::protocol::ProtocolFamily;
+use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
+use super::tools::Disconnection;
 use super::{prompts, resources, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
 
@@ -215,13 +216,17 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut result = self.negotiate_initialize(&request)?;
+        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
+            // Its clients know the version before, but perhaps none after it.
+            result.protocol_version = ProtocolVersion::V_2024_11_05;
+        }
         result.instructions = self.instructions(Some(&request.client_info.name));
         context.peer.set_peer_info(request);
         Ok(result)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+        Cow::Borrowed(SUPPORTED_VERSIONS)
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -257,8 +262,11 @@ impl ServerHandler for Handler {
         }
         let (family, session) = (ProtocolFamily::of(&context), self.session(&context).await?);
         let before = tools::may_change(&session).then(|| session.tools());
+        let parts = context.extensions.get::<Parts>();
+        let client =
+            parts.and_then(|parts| parts.extensions.get::<Disconnection>()).cloned().unwrap_or_default();
         let mut result = tokio::select! {
-            result = tools::call(&self.view, &session, request) => result?,
+            result = tools::call(&self.view, &session, request, &client) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
         };

@@ -43,13 +43,14 @@ async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option
     Some(json!({"name": name, "type": kind, "description": description, "url": url, "digest": digest}))
 }
 
-/// Returns the index, version 0.1.0.
+/// Returns the index, version 0.1.0. opencode downloads a skill again if its `version` is another one.
 pub(super) async fn old_index(view: &AgentView) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;
     let item = |(_, skill): &(&Entry, Arc<PublishedSkill>)| {
         let files: Vec<&str> = skill.bundle.files().iter().map(|file| file.path.as_str()).collect();
-        json!({"name": skill.name, "description": skill.description, "files": files})
+        let version = skill.bundle.digest().to_hex();
+        json!({"name": skill.name, "description": skill.description, "version": version, "files": files})
     };
     json!({"skills": published.iter().map(item).collect::<Value>()})
 }
