@@ -249,6 +249,10 @@ fn markdown(mut text: &str) -> Option<Vec<Injection>> {
 }
 
 /// Reads the required skills first, of known length, and the documentation, which goes on to the end.
+        let rest = match rest.strip_prefix("Source: ") {
+            Some(source) => source.split_once('\n')?.1,
+            None => rest,
+        };
 fn plain(mut text: &str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix("Required skill '") {

@@ -24,6 +24,7 @@ pub(crate) fn skill_text(
     let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
     LoadedSkill {
         address: qualified_address(entry),
+        source: entry.source.to_string(),
         manifest_file: entry.manifest_file.to_string(),
         tokens: price(body),
         version: manifest.version.clone(),

@@ -1,13 +1,13 @@
 //! `json`: one object, every key always present, in this order.
 //!
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
-//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
-//! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first, `location` where the host lets
+//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`, `source`;
+//! and `required`, a list of `name`, `body`, `digest`, `source`, where other skills were loaded first, `location` where the host lets
 //! models know where the skill lies, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|
-//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `untrusted` |
+//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `source`, `untrusted` |
 //! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`), `more`, `error` |
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
@@ -56,6 +56,7 @@ struct Load<'a> {
     tokens: Option<usize>,
     version: Option<&'a str>,
     note: Option<String>,
+    source: Option<String>,
 }
 
 impl Load<'_> {
@@ -77,6 +78,7 @@ impl Load<'_> {
             "tokens": self.tokens,
             "version": self.version,
             "note": self.note,
+            "source": self.source,
         });
         match object {
             Value::Object(object) => object,
@@ -97,6 +99,7 @@ fn loaded(loaded: &LoadAnswer) -> Value {
         tokens: Some(skill.tokens),
         version: skill.version.as_deref(),
         note: (!notes.is_empty()).then(|| notes.join("\n")),
+        source: sentence::source(&skill.source),
         ..Load::default()
     }
     .object();
@@ -113,8 +116,12 @@ fn loaded(loaded: &LoadAnswer) -> Value {
 }
 
 fn required(skill: &LoadedSkill) -> Value {
-    let mut object =
-        json!({ "name": sentence::address(skill), "body": skill.body, "digest": skill.digest.to_string() });
+    let mut object = json!({
+        "name": sentence::address(skill),
+        "body": skill.body,
+        "digest": skill.digest.to_string(),
+        "source": sentence::source(&skill.source),
+    });
     if !skill.schemas.is_empty() {
         object["tools"] = tools(skill);
     }
@@ -147,6 +154,7 @@ fn acknowledged(acknowledged: &Acknowledgement) -> Value {
         available: Some(&acknowledged.available),
         version: acknowledged.version.as_deref(),
         note: Some(notes.join("\n")),
+        source: sentence::source(&acknowledged.source),
         ..Load::default()
     };
     load.object().into()
@@ -163,6 +171,7 @@ fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
         available: Some(&bucket.available),
         content: Some((kind, &bucket.file.text)),
         note: sentence::reach(&bucket.file, wording),
+        source: sentence::source(&bucket.file.source),
         ..Load::default()
     };
     let mut object = load.object();
@@ -183,6 +192,7 @@ fn file(file: &FileText, wording: &Wording) -> Value {
         "next_line": file.truncation.and_then(|truncation| truncation.next_line),
         "note": sentence::reach(file, wording),
         "error": null,
+        "source": sentence::source(&file.source),
         "untrusted": true,
     })
 }
