@@ -77,3 +77,13 @@ fn a_directory_that_ends_like_the_name_is_not_its_source() {
     let run = sandbox.run(&["explain", "my-skill"]);
     assert!(run.stdout.contains("made from `My Skill`"), "{}{}", run.stdout, run.stderr);
 }
+
+#[test]
+fn a_skill_hidden_from_models_is_not_said_to_be_loadable() {
+    let sandbox = Sandbox::with_skills();
+    let text = skill("own", "Do.\n").replace("---\nDo", "disable-model-invocation: true\n---\nDo");
+    sandbox.write(".agents/skills/own/SKILL.md", text);
+    let run = sandbox.run(&["explain", "own"]);
+    assert!(run.stdout.contains("models can neither see nor load it"), "{}", run.stdout);
+    assert!(!run.stdout.contains("can be loaded"), "{}", run.stdout);
+}

@@ -23,7 +23,7 @@ fn an_agent_has_its_prompt_then_skills_then_instructions_then_hints_then_the_cat
     --- stdout
     You build bridges.
 
-    <skill name="beta" digest="sha256:831992a83c00bba3" tokens="~6">
+    <skill name="beta" digest="sha256:831992a83c00bba3" tokens="~6" source="project:.agents/skills">
     # Beta
 
     Do beta.
@@ -211,7 +211,7 @@ fn a_role_is_a_skill_or_a_file_or_a_sentence() {
     * beta: Does beta things well. Use when beta is asked for.
     - alpha: Does alpha things well. Use when alpha is asked for.
 
-    <skill name="beta" digest="sha256:831992a83c00bba3" tokens="~6">
+    <skill name="beta" digest="sha256:831992a83c00bba3" tokens="~6" source="project:.agents/skills">
     # Beta
 
     Do beta.

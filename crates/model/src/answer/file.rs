@@ -7,6 +7,8 @@ use crate::{SkillName, SkillPath};
 pub struct FileText {
     /// The skill.
     pub skill: SkillName,
+    /// The source that the skill comes from; empty where it is not known.
+    pub source: String,
     /// The file.
     pub path: SkillPath,
     /// The text, cut at `truncation`.

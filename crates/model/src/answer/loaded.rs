@@ -42,6 +42,8 @@ pub struct LoadedSkill {
     pub name: SkillName,
     /// Its address: its name, or `source:name` if another skill holds the name.
     pub address: String,
+    /// The source that it comes from, such as `project:.agents/skills`; empty where it is not known.
+    pub source: String,
     /// The spelling of its `SKILL.md`.
     pub manifest_file: String,
     /// Its location, if the host lets models know it.
@@ -85,6 +87,7 @@ impl LoadedSkill {
         Self {
             address: name.to_string(),
             name,
+            source: String::new(),
             manifest_file: MANIFEST_FILE.to_owned(),
             location: None,
             digest: Digest::of(body.as_bytes()),
@@ -125,6 +128,8 @@ impl Eq for ToolSchema {}
 pub struct Acknowledgement {
     /// The skill.
     pub name: SkillName,
+    /// The source that it comes from; empty where it is not known.
+    pub source: String,
     /// The turn at which it was loaded.
     pub turn: u64,
     /// True if it is part of the prompt.
@@ -142,6 +147,7 @@ impl Acknowledgement {
     pub fn new(name: SkillName, turn: u64) -> Self {
         Self {
             name,
+            source: String::new(),
             turn,
             is_bound: false,
             notes: Vec::new(),

@@ -22,7 +22,7 @@ pub use field::Field;
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
 pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, Occasion, ToolSchema};
-pub(crate) use recognise::{Examination, examine};
+pub(crate) use recognise::{Examination, examine, stamped_bodies};
 pub use recognise::{RecognisedAnswer, recognise};
 pub use render::{Render, guard};
 pub use results::{MatchedWord, Score, SearchResult, SearchResults};

@@ -26,8 +26,14 @@ fn answer() -> impl Strategy<Value = Answer> {
     let bodies = proptest::collection::vec(hostile_text(), 0..3);
     (bodies, hostile_text(), notes, files, proptest::option::of(hostile_text())).prop_map(
         |(first, body, notes, files, version)| {
-            let main =
-                LoadedSkill { files: files.clone(), tools: files, version, ..skill("main-1.0", &body) };
+            let source = version.clone().unwrap_or_default();
+            let main = LoadedSkill {
+                files: files.clone(),
+                tools: files,
+                version,
+                source,
+                ..skill("main-1.0", &body)
+            };
             let numbered = first.iter().enumerate();
             let first = numbered.map(|(number, body)| skill(&format!("first-{number}"), body)).collect();
             Answer::Loaded(Box::new(LoadAnswer { first, notes, ..loaded(main) }))

@@ -91,6 +91,19 @@ pub(crate) fn examine(text: &str) -> Examination {
     lines.find_map(in_one_line).map_or(Examination::Foreign, Examination::Whole)
 }
 
+/// Returns the skills of the first answer with stamped instructions in `text`, at the start of any line of it.
+pub(crate) fn stamped_bodies(text: &str) -> Vec<Injection> {
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
+    let openings = ["<skill ", MARKDOWN, "{\"name\":"];
+    let mut places =
+        starts.filter(|place| openings.iter().any(|opening| text[*place..].starts_with(opening)));
+    // The first that looks like ours decides, as for results of calls.
+    match places.next().map(|place| examine_at(&text[place..], 0)) {
+        Some(Examination::Whole(RecognisedAnswer::Bodies(bodies))) => bodies,
+        _ => Vec::new(),
+    }
+}
+
 /// Reads the answers that are one line.
 fn in_one_line(text: &str) -> Option<RecognisedAnswer> {
     let is_failed =
@@ -236,6 +249,10 @@ fn markdown(mut text: &str) -> Option<Vec<Injection>> {
     while let Some(rest) = text.strip_prefix(MARKDOWN) {
         let (title, rest) = rest.split_once('\n')?;
         let (name, _) = title.split_once(" (approx. ")?;
+        let rest = match rest.strip_prefix("Source: ") {
+            Some(source) => source.split_once('\n')?.1,
+            None => rest,
+        };
         let (stamp, rest) = rest.strip_prefix("<!-- skill ")?.split_once(" bytes -->\n\n")?;
         let mut words = stamp.split(' ');
         let (stamped, digest, bytes) = (words.next()?, words.next()?, words.next()?.parse().ok()?);

@@ -131,7 +131,10 @@ fn a_file_as_text_says_how_long_it_is() {
     let range = FileText { first_line: 2, total_lines: 4, is_range: true, ..file(content) };
     let text = Answer::File(range).render(Render::Text, &Wording::default());
     let (first, rest) = text.split_once('\n').unwrap();
-    assert_eq!(first, "File references/a.md of skill 'pdf', 26 bytes, untrusted content:");
+    assert_eq!(
+        first,
+        "File references/a.md of skill 'pdf' (project:.agents/skills), 26 bytes, untrusted content:"
+    );
     assert_eq!(rest.split_at(26), (content, "\n\nEnd of file (4 lines)."));
 }
 

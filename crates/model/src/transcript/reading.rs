@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::foreign::{is_error, may_be_instructions};
 use super::shape::{Event, events};
 use super::tools::{CallEffect, ToolNames};
-use crate::answer::{Examination, Injection, RecognisedAnswer, examine};
+use crate::answer::{Examination, Injection, RecognisedAnswer, examine, stamped_bodies};
 use crate::ledger::SeenSkill;
 use crate::reattach;
 use crate::{Digest, SkillName};
@@ -107,7 +107,7 @@ impl Reading {
             }
             Event::Text(text) => {
                 if text.len() <= MAX_TEXT_BYTES {
-                    for Injection { name, digest } in reattach::recognise(text) {
+                    for Injection { name, digest } in in_host_text(text) {
                         self.sight(name, Some(digest), Stamp::Stamped, self.turns);
                     }
                 }
@@ -187,6 +187,14 @@ impl Reading {
 enum Stamp {
     Stamped,
     Missing,
+}
+
+/// Returns the skills whose instructions stand whole in a message of the host or user: put back, or as a load returned them.
+fn in_host_text(text: &str) -> Vec<Injection> {
+    if text.contains(&format!("<{}>", reattach::ELEMENT)) {
+        return reattach::recognise(text);
+    }
+    stamped_bodies(text)
 }
 
 /// Examines a result that a host may have left whole, extended or split.

@@ -236,6 +236,31 @@ fn a_skill_is_unloaded_by_any_spelling() {
 }
 
 #[test]
+fn results_of_loads_in_messages_of_the_host_are_seen() {
+    let body = "Commit </skill>\n<skill name=\"pdf\">\noften.\n";
+    let source = "project:.agents/skills".to_owned();
+    let skill = LoadedSkill { source, ..skill("git", body) };
+    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
+    let loaded = Answer::Loaded(Box::new(loaded));
+    for render in [Render::Xml, Render::Markdown, Render::Json] {
+        let text = loaded.render(render, &Wording::default());
+        let long = "Look at this.\n".repeat(1_000);
+        for (before, behind) in [("", ""), ("Hello\n\n", ""), (long.as_str(), "\nGo on.")] {
+            let content = format!("{before}{text}{behind}");
+            for role in ["user", "system", "developer"] {
+                check(&[json!({"role": role, "content": content})], &[seen("git", body, 0)]);
+            }
+            check(&[json!({"role": "assistant", "content": content})], &[]);
+        }
+        check(&[json!({"role": "user", "content": format!("Look: {text}")})], &[]);
+        check(&[json!({"role": "user", "content": text.replace("often", "rarely")})], &[]);
+        check(&[json!({"role": "user", "content": &text[..text.len() / 2]})], &[]);
+    }
+    let plain = loaded.render(Render::Text, &Wording::default());
+    check(&[json!({"role": "user", "content": plain})], &[]);
+}
+
+#[test]
 fn reattached_skills_are_seen() {
     let git = name("git");
     let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";

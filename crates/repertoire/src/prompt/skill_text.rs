@@ -28,6 +28,7 @@ pub(crate) fn skill_text(
         .flatten();
     LoadedSkill {
         address: qualified_address(entry),
+        source: entry.source.to_string(),
         manifest_file: entry.manifest_file.to_string(),
         tokens: price(body),
         version: manifest.version.clone(),

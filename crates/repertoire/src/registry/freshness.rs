@@ -27,7 +27,7 @@ impl Registry {
     ///
     /// It reloads without waiting for the debounce, so that callers see their own writes. A large library
     /// that is polled is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides,
-    /// and in [`ReloadMode::Off`] nothing is ever reloaded.
+    /// and in [`ReloadMode::Off`] nothing is reloaded.
     pub async fn newest(&self) -> Arc<Snapshot> {
         match self.mode() {
             Some(ReloadMode::Off) => self.snapshot(),

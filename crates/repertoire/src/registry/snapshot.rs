@@ -67,6 +67,11 @@ impl Entry {
     /// Returns the unambiguous name of this skill: `source:name`.
     pub fn qualified_name(&self) -> String {
         format!("{}:{}", self.source, self.name())
+    /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
+    fn tier(&self) -> &str {
+        self.source.split(':').next().unwrap_or_default()
+    }
+
     }
 
     /// Returns the path of its `SKILL.md`, with links resolved and in the spelling of the file.
@@ -210,6 +215,13 @@ impl Snapshot {
     /// decided.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
+    /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
+    /// user that a project's skill hides, and the like.
+    pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
+        let others = self.named(entry.name().as_str()).iter();
+        others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
+    }
+
             // A lost name is the reason, even if the skill has other problems.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
             Some((entry, entry.collision.as_deref().or_else(heaviest)?))

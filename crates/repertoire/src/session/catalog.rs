@@ -182,9 +182,11 @@ impl Session {
         offered.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
     }
 
-    /// Reloads the library, renders catalog and tools again, and returns the catalog.
+    /// Reloads the library, in every [`ReloadMode`](crate::ReloadMode), renders catalog and tools again, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
-        self.renew().await;
+        let newest = self.registry().reload().await;
+        self.look().await;
+        self.state().pin(&newest);
         self.rank_catalog().await;
         self.catalog()
     }

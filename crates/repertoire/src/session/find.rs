@@ -27,6 +27,11 @@ impl FoundSkill {
     fn new(snapshot: &Arc<Snapshot>, entry: &Entry) -> Self {
         Self { snapshot: Arc::clone(snapshot), index: snapshot.index_of(entry) }
     }
+
+    /// Returns whether the skills of its snapshot come from more sources than one.
+    pub(super) fn is_of_several_sources(&self) -> bool {
+        self.snapshot.entries().iter().any(|other| other.source != self.source)
+    }
 }
 
 impl std::ops::Deref for FoundSkill {
@@ -163,6 +168,13 @@ impl Session {
             Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),
             _ => entry.qualified_name(),
         }
+    }
+
+    /// Returns the skills of other tiers that `entry` hides from this session's agent, each as `source:name`.
+    pub(super) fn hidden_by(&self, entry: &FoundSkill) -> impl Iterator<Item = String> {
+        let holds = self.address(entry) == entry.name().as_str();
+        let hidden = entry.snapshot.hidden_by(entry).filter(move |hidden| holds && self.sees(hidden));
+        hidden.map(Entry::qualified_name)
     }
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.

@@ -1,6 +1,8 @@
 //! Loading a skill: opens it, decides whether the model needs its instructions, and records what was given.
 
-use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion};
+use repertoire_model::answer::{
+    Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render,
+};
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::{Digest, Standing, outline};
 
@@ -10,6 +12,9 @@ use super::required::{self, RequiredSkill};
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
 use crate::registry::Entry;
+
+/// The most hidden skills that one answer names.
+const MAX_HIDDEN: usize = 3;
 
 /// The result of loading a skill: the answer, and what its event records.
 pub(crate) struct LoadResult {
@@ -53,7 +58,7 @@ impl Session {
         let required = gathered.given(&given);
         let digest = skill.digest;
         let mut tokens = skill.tokens;
-        let mut notes = required.notes;
+        let mut notes: Vec<String> = self.origin(entry).into_iter().chain(required.notes).collect();
         let mut first = Vec::with_capacity(required.loaded.len());
         for RequiredSkill { skill, toolbox, notes: own } in required.loaded {
             let own = own.into_iter().chain(self.expose(skill.name.to_string(), toolbox));
@@ -65,6 +70,25 @@ impl Session {
         notes.extend(shared_notes);
         let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
+    }
+
+    /// Returns the notes about where the skill comes from: that it hides another, and its source if the rendering has no place
+    /// for it.
+    fn origin(&self, entry: &FoundSkill) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.options().render == Render::Text && entry.is_of_several_sources() {
+            notes.push(format!("Source: {}", entry.source));
+        }
+        let hidden: Vec<String> =
+            self.hidden_by(entry).take(MAX_HIDDEN).map(|name| format!("`{name}`")).collect();
+        if !hidden.is_empty() {
+            let hidden = hidden.join(", ");
+            notes.push(format!(
+                "This skill comes from `{}` and hides another of the same name, which is loaded as {hidden}.",
+                entry.source
+            ));
+        }
+        notes
     }
 
     /// Returns the skill with its text and files.
@@ -146,8 +170,9 @@ impl Session {
             Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
-        let LoadedSkill { digest, version, available, .. } = skill;
+        let LoadedSkill { digest, source, version, available, .. } = skill;
         let answer = Answer::Acknowledged(Acknowledgement {
+            source,
             is_bound,
             notes,
             version,

@@ -55,13 +55,18 @@ impl Session {
 
     /// Returns the skills in the context with changes on disk that the model has not been notified of.
     pub(super) fn edited(&self) -> Vec<String> {
-        let mut state = self.state();
-        let stale: Vec<SkillName> = state
+        let stale: Vec<SkillName> = self
+            .state()
             .ledger
             .records()
             .filter(|(_, record)| record.presence == Presence::Stale)
             .map(|(name, _)| name.clone())
             .collect();
+        // A skill that was removed cannot be loaded again.
+        let snapshot = self.registry().snapshot();
+        let stale = stale.into_iter().filter(|name| self.visible(&snapshot, name.as_str()).is_some());
+        let stale: Vec<SkillName> = stale.collect();
+        let mut state = self.state();
         let mut edited = Vec::new();
         for name in stale {
             if let Some((_, is_told @ false)) = state.on_disk.get_mut(&name) {

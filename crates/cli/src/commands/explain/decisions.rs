@@ -124,7 +124,12 @@ impl Decisions {
                 for loser in losers {
                     self.add("collision", format!("it wins over {} ({})", loser.path, loser.source));
                 }
-                self.add("state", "active: it holds its name and can be loaded");
+                let loadable = if entry.allows_models() {
+                    "active: it holds its name and can be loaded"
+                } else {
+                    "active: it holds its name; people can invoke it, models can neither see nor load it"
+                };
+                self.add("state", loadable);
             }
             State::Shadowed => {
                 self.add("collision", collision.unwrap_or("another skill has its name and comes first"));

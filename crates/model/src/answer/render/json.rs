@@ -1,14 +1,14 @@
 //! `json`: one object, every key always present, in this order.
 //!
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
-//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
-//! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first, `location` where the host lets
+//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`, `source`;
+//! and `required`, a list of `name`, `body`, `digest`, `source`, where other skills were loaded first, `location` where the host lets
 //! models know where the skill lies, `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by path where
 //! they have some, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|
-//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `untrusted` |
+//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `source`, `untrusted` |
 //! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`, and `description` where it has one), `more`, `error` |
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
@@ -57,6 +57,7 @@ struct Load<'a> {
     tokens: Option<usize>,
     version: Option<&'a str>,
     note: Option<String>,
+    source: Option<String>,
 }
 
 impl Load<'_> {
@@ -78,6 +79,7 @@ impl Load<'_> {
             "tokens": self.tokens,
             "version": self.version,
             "note": self.note,
+            "source": self.source,
         });
         match object {
             Value::Object(object) => object,
@@ -98,6 +100,7 @@ fn loaded(loaded: &LoadAnswer) -> Value {
         tokens: Some(skill.tokens),
         version: skill.version.as_deref(),
         note: (!notes.is_empty()).then(|| notes.join("\n")),
+        source: sentence::source(&skill.source),
         ..Load::default()
     }
     .object();
@@ -121,8 +124,12 @@ fn loaded(loaded: &LoadAnswer) -> Value {
 }
 
 fn required(skill: &LoadedSkill) -> Value {
-    let mut object =
-        json!({ "name": sentence::address(skill), "body": skill.body, "digest": skill.digest.to_string() });
+    let mut object = json!({
+        "name": sentence::address(skill),
+        "body": skill.body,
+        "digest": skill.digest.to_string(),
+        "source": sentence::source(&skill.source),
+    });
     if !skill.schemas.is_empty() {
         object["tools"] = tools(skill);
     }
@@ -155,6 +162,7 @@ fn acknowledged(acknowledged: &Acknowledgement) -> Value {
         available: Some(&acknowledged.available),
         version: acknowledged.version.as_deref(),
         note: Some(notes.join("\n")),
+        source: sentence::source(&acknowledged.source),
         ..Load::default()
     };
     load.object().into()
@@ -178,6 +186,7 @@ fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
         available: Some(&bucket.available),
         content: bucket.files.iter().map(|(kind, file)| (place(*kind), file.text.as_str())).collect(),
         note: (!notes.is_empty()).then(|| notes.join("\n")),
+        source: bucket.files.first().and_then(|(_, file)| sentence::source(&file.source)),
         ..Load::default()
     };
     let mut object = load.object();
@@ -198,6 +207,7 @@ fn file(file: &FileText, wording: &Wording) -> Value {
         "next_line": file.truncation.and_then(|truncation| truncation.next_line),
         "note": sentence::reach(file, wording),
         "error": null,
+        "source": sentence::source(&file.source),
         "untrusted": true,
     })
 }

@@ -12,6 +12,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Acknowledged(acknowledged) => {
             let sentence = sentence::acknowledgement(acknowledged);
             let mut parts = vec![format!("Skill loaded before: {}\n{sentence}", acknowledged.name)];
+            parts.extend(source(&acknowledged.source));
             parts.extend(quoted(acknowledged.notes.iter().map(|note| sentence::note(note))));
             parts.join("\n\n")
         }
@@ -58,8 +59,9 @@ fn instructions(skill: &LoadedSkill) -> String {
     let name = sentence::address(skill);
     let digest = digest.to_stamp();
     let bytes = body.len();
+    let source = source(&skill.source).map(|source| format!("{source}\n")).unwrap_or_default();
     format!(
-        "Skill loaded: {name} (approx. {tokens} tokens)\n<!-- skill {name} {digest} {bytes} bytes -->\n\n{body}"
+        "Skill loaded: {name} (approx. {tokens} tokens)\n{source}<!-- skill {name} {digest} {bytes} bytes -->\n\n{body}"
     )
 }
 
@@ -69,6 +71,11 @@ fn stated_fields(skill: &LoadedSkill) -> Option<String> {
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty())
         .then(|| format!("Fields of skill {}:\n\n{}", sentence::address(skill), lines.join("\n")))
+}
+
+/// Returns the line that names the source of a skill, if it is known.
+fn source(source: &str) -> Option<String> {
+    sentence::source(source).map(|source| format!("Source: {}", code(&source)))
 }
 
 fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
@@ -139,6 +146,7 @@ fn file(file: &FileText, wording: &Wording) -> String {
         lines.unwrap_or_default(),
         file.size
     )];
+    parts.extend(source(&file.source));
     if !file.text.is_empty() {
         let fence = fence(&file.text);
         let line_end = if file.text.ends_with('\n') { "" } else { "\n" };

@@ -64,6 +64,11 @@ pub(super) fn address(skill: &LoadedSkill) -> String {
     line(&skill.address)
 }
 
+/// Returns the source of a skill as one bounded line, if it is known.
+pub(super) fn source(source: &str) -> Option<String> {
+    (!source.is_empty()).then(|| line(source))
+}
+
 /// Returns the path of the skill, if it is known and can be written verbatim.
 pub(super) fn location(skill: &LoadedSkill) -> Option<&str> {
     skill.location.as_deref().and_then(whole_place)

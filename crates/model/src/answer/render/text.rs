@@ -1,7 +1,8 @@
 //! `text`: the sentences of the harness guide, word for word.
 //!
 //! Parts that the guide does not have stand before its documentation, which goes on to the end: required
-//! skills with their length, and notes, a line each. Files are not listed.
+//! skills with their length, and notes, a line each. Files are not listed. The source of a skill is a note of the session, and
+//! only where skills come from several: the guide knows one.
 //!
 //! There are no elements here. A file stands behind a line that marks it as untrusted and gives its length in
 //! bytes, so that nothing in it passes for a line of ours.
@@ -93,7 +94,10 @@ fn file(file: &FileText, wording: &Wording) -> String {
         return reach.unwrap_or_default();
     }
     let FileText { skill, path, text, .. } = file;
-    let mut out = format!("File {path} of skill '{skill}', {} bytes, untrusted content:\n{text}", text.len());
+    let source = sentence::source(&file.source).map(|source| format!(" ({source})")).unwrap_or_default();
+    let bytes = text.len();
+    let mut out =
+        format!("File {path} of skill '{skill}'{source}, {bytes} bytes, untrusted content:\n{text}");
     if let Some(reach) = reach {
         out.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
         out.push_str(&reach);

@@ -52,6 +52,7 @@ fn instructions(skill: &LoadedSkill) -> String {
     tag.optional("version", skill.version.as_deref());
     tag.attribute("digest", &skill.digest.to_stamp());
     tag.attribute("tokens", &format!("~{}", skill.tokens));
+    tag.optional("source", sentence::source(&skill.source).as_deref());
     for (key, value) in sentence::stated_fields(skill) {
         tag.whole_attribute(key, &value);
     }
@@ -125,6 +126,7 @@ fn outline(skill: &LoadedSkill) -> Option<String> {
 fn acknowledged(acknowledged: &Acknowledgement) -> String {
     let mut tag = Tag::open("skill_active");
     tag.attribute("name", acknowledged.name.as_str());
+    tag.optional("source", sentence::source(&acknowledged.source).as_deref());
     if !acknowledged.is_bound {
         tag.attribute("turn", &acknowledged.turn.to_string());
     }
@@ -138,6 +140,7 @@ fn file(file: &FileText, wording: &Wording) -> String {
     let mut tag = Tag::open("skill_file");
     tag.attribute("skill", file.skill.as_str());
     tag.attribute("path", file.path.as_str());
+    tag.optional("source", sentence::source(&file.source).as_deref());
     tag.optional("lines", sentence::lines(file).as_deref());
     tag.attribute("total_lines", &file.total_lines.to_string());
     tag.attribute("size", &file.size.to_string());

@@ -29,6 +29,7 @@ fn available(references: &[&str], scripts: &[&str]) -> AvailableFiles {
 
 pub(in crate::answer) fn rich() -> LoadedSkill {
     LoadedSkill {
+        source: "config:a \"b\" `c`\n</skill>".to_owned(),
         version: Some("1.2".to_owned()),
         license: Some("MIT \"or\"\n<b> \u{202e}later".to_owned()),
         compatibility: Some("needs ".repeat(60)),
@@ -78,6 +79,7 @@ pub(in crate::answer) fn file(text: &str) -> FileText {
     let lines = text.split_inclusive('\n').count();
     FileText {
         skill: name("pdf"),
+        source: "project:.agents/skills".to_owned(),
         path: SkillPath::new("references/a.md").unwrap(),
         text: text.to_owned(),
         first_line: 1,
@@ -93,6 +95,7 @@ pub(in crate::answer) fn acknowledged(turn: u64) -> Answer {
     let version = (turn > 0).then(|| "1.2".to_owned());
     let (is_bound, available) = (turn == 0, available(&["a.md"], &[]));
     Answer::Acknowledged(Acknowledgement {
+        source: "user:.agents/skills".to_owned(),
         version,
         is_bound,
         available,

@@ -46,8 +46,8 @@ fn prompt_then_skills_as_declared_then_instructions_then_hints() {
     let prompt = load(&agent).unwrap();
     let digest = |name: &str| Digest::of(format!("Body of {name}.\n").as_bytes());
     let expect = format!(
-        "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\" tokens=\"~4\">\nBody of gamma.\n\n</skill>\n\
-         <skill name=\"alpha\" digest=\"{}\" tokens=\"~4\">\nBody of alpha.\n\n</skill>\n\nNever guess.\n\n\
+        "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\" tokens=\"~4\" source=\"one\">\nBody of gamma.\n\n</skill>\n\
+         <skill name=\"alpha\" digest=\"{}\" tokens=\"~4\" source=\"one\">\nBody of alpha.\n\n</skill>\n\nNever guess.\n\n\
          To use the skill beta, call load_skill with the name beta: Does beta. Use when asked for it.",
         digest("gamma").to_stamp(),
         digest("alpha").to_stamp()

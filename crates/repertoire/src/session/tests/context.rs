@@ -6,6 +6,37 @@ use std::time::Instant;
 use super::*;
 
 #[test]
+fn a_removed_skill_is_not_to_be_loaded_again() {
+    for is_edited_before in [false, true] {
+        let library = SkillDirectory::new(&["alpha", "beta"]);
+        let session = library.session();
+        load(&session, "alpha");
+        // Its state on disk was looked at before.
+        assert_eq!(block_on(session.delta()).text, "");
+        if is_edited_before {
+            library.skill("alpha", "", "Edited.\n");
+            block_on(session.look());
+        }
+        fs::remove_dir_all(library.directory.path().join("alpha")).unwrap();
+        let note = block_on(session.delta()).text;
+        assert!(note.contains("Removed, no longer available: alpha"), "{note}");
+        assert!(!note.contains("load again"), "{note}");
+    }
+}
+
+#[test]
+fn a_refresh_reloads_even_if_nothing_else_does() {
+    let library = SkillDirectory::new(&["alpha", "beta"]);
+    let session = library.session();
+    let watcher = session.registry().watch(ReloadOptions::of(ReloadMode::Off)).unwrap();
+    fs::remove_dir_all(library.directory.path().join("beta")).unwrap();
+    assert_eq!(block_on(session.delta()).text, "");
+    assert!(session.catalog().text.contains("beta"));
+    assert!(!block_on(session.refresh()).text.contains("beta"));
+    drop(watcher);
+}
+
+#[test]
 fn added_skills_are_loadable_at_once_and_announced_once() {
     let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();

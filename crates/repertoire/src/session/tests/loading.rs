@@ -130,6 +130,62 @@ fn a_shadowed_skill_is_loaded_by_its_qualified_name() {
     assert!(block_on(clerk.call("load_skill", &json!({"name": "one:git"}))).is_error());
 }
 
+/// Returns a library with the skill `git` of a project and of its user, who has another skill, too.
+fn hiding(render: Render) -> Library {
+    let provider = |label: &str, names: &[&str]| {
+        let skills = names.iter().map(|name| definition(name, &format!("Of {label}.\n")));
+        let skills = skills.map(|skill| skill.with_resource("references/a.md", "A.\n"));
+        Arc::new(MemoryProvider::new(label, skills.collect()))
+    };
+    let deny = vec![Pattern::new("user:*:git").unwrap()];
+    let builder = Library::builder()
+        .provider(provider("project:.claude/skills", &["git"]))
+        .provider(provider("user:.claude/skills", &["git", "own"]))
+        .agent(Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") })
+        .session_options(SessionOptions { render, ..SessionOptions::default() });
+    block_on(builder.open()).unwrap()
+}
+
+#[test]
+fn every_answer_names_the_source_of_the_skill() {
+    for render in Render::ALL {
+        let session = block_on(hiding(render).session()).unwrap();
+        for (name, source) in [
+            ("git", "project:.claude/skills"),
+            ("own", "user:.claude/skills"),
+            ("user:.claude/skills:git", "user:.claude/skills"),
+        ] {
+            let loaded = block_on(session.call("load_skill", &json!({"name": name})));
+            assert!(loaded.text().contains(source), "{}: {}", render.as_str(), loaded.text());
+            assert_eq!(session.data(&loaded)["source"], source);
+            let file = json!({"skill": name, "path": "references/a.md"});
+            let file = block_on(session.call("read_skill_file", &file));
+            assert!(file.text().contains(source), "{}: {}", render.as_str(), file.text());
+            assert_eq!(session.data(&file)["source"], source);
+        }
+        let again = block_on(session.call("load_skill", &json!({"name": "git"})));
+        assert_eq!(session.data(&again)["source"], "project:.claude/skills");
+    }
+    let one = SkillDirectory::new(&["alpha"]);
+    let options = SessionOptions { render: Render::Text, ..SessionOptions::default() };
+    let text = load(&one.session_with(options), "alpha");
+    assert!(!text.contains("Source: "), "one source is what the guide knows: {text}");
+}
+
+#[test]
+fn a_skill_that_hides_another_is_announced_when_it_is_loaded() {
+    for render in Render::ALL {
+        let library = hiding(render);
+        let session = block_on(library.session()).unwrap();
+        let hides = "hides another of the same name, which is loaded as `user:.claude/skills:git`";
+        assert!(load(&session, "git").contains(hides), "{}", render.as_str());
+        assert!(!load(&session, "own").contains("hides"));
+        assert!(!load(&session, "user:.claude/skills:git").contains("hides"));
+        let clerk = block_on(library.session_for("clerk")).unwrap();
+        assert!(!load(&clerk, "git").contains("user:"), "it may not know of the other");
+    }
+}
+
 /// A provider that never opens the skill `base`, or never reads its files.
 struct Stuck(MemoryProvider, StuckStep);
 
