@@ -5,6 +5,7 @@ mod context;
 mod executor;
 mod library;
 mod places;
+mod python_tools;
 mod search;
 mod sessions;
 mod user;

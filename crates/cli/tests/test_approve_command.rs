@@ -241,3 +241,49 @@ fn a_file_that_became_executable_is_named() {
     let shown = sandbox.run(&["approve", "tools", "--yes"]).stdout;
     assert!(shown.contains("\nmode changed: scripts/run.sh: executable now\n"), "{shown}");
 }
+
+#[test]
+fn h5_approving_reads_the_functions_of_a_tools_py() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+    let module =
+        "open('/nope/ran', 'w')\n\ndef add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n";
+    sandbox.write(".agents/skills/calc/tools.py", module);
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.set("PATH", "/nowhere");
+    let missing = sandbox.run(&["approve", "calc"]);
+    let expect =
+        "warning: the functions of tools.py are not offered as tools: `python3` is not installed here";
+    assert!(missing.stderr.contains(expect), "{}", missing.stderr);
+    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+    let shown = sandbox.run(&["approve", "calc", "--yes"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("Its tools are the functions of its tools.py"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("  add: "), "{}", shown.stdout);
+    assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).stdout, "calc: approved already\n");
+    let module = module.replace("open('/nope/ran', 'w')\n", "");
+    sandbox.write(".agents/skills/calc/tools.py", &module);
+    let stale = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+    assert_eq!(stale.code, 1, "{}", stale.stdout);
+    assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).code, 0);
+    let ran = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+    assert_eq!(ran.stdout, "5\n", "{}", ran.stderr);
+}
+
+#[test]
+fn h5_check_fix_writes_the_schema_of_a_tools_py() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+    sandbox.write(
+        ".agents/skills/calc/tools.py",
+        "def add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n",
+    );
+    let fixed = sandbox.run(&["check", "--fix", "--yes"]);
+    assert_eq!(fixed.code, 0, "{}", fixed.stderr);
+    let schema: serde_json::Value =
+        serde_json::from_str(&sandbox.read(".agents/skills/calc/schema.json")).unwrap();
+    assert_eq!((&schema[0]["name"], &schema[0]["parameters"]["required"]), (&json!("add"), &json!(["a"])));
+    assert!(sandbox.run(&["check", "--fix"]).stderr.contains("there is nothing to repair"));
+}

@@ -102,3 +102,39 @@ fn hostile_names_and_paths_find_nothing() {
         assert!(code == 1 && !text.contains("SECRET"), "{path:?} {text}");
     }
 }
+
+#[test]
+fn h29_a_harness_with_its_own_handlers_gets_the_schemas_over_a_session() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/alpha/schema.json",
+        r#"[{"name": "alpha_go", "description": "Goes.", "parameters": {"type": "object"}}]"#,
+    );
+    let session = |flags: &[&str]| -> Vec<Value> {
+        let flags = [&["session", "--profile", "harness"], flags].concat();
+        let mut command = sandbox.command(&flags);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = concat!(
+            "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
+            "{\"op\":\"tools\"}\n",
+            "{\"op\":\"call\",\"tool\":\"alpha_go\",\"arguments\":{}}\n",
+        );
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap().stdout;
+        String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let answers = session(&["--own-handlers"]);
+    let text = answers[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Loaded skill 'alpha' with 1 tools: alpha_go\n\nDocumentation:\n"), "{text}");
+    let schema = json!({"name": "alpha_go", "description": "Goes.", "input_schema": {"type": "object"}});
+    assert_eq!(answers[1]["tools"][0], schema);
+    let answers = session(&[]);
+    let text = answers[0]["text"].as_str().unwrap();
+    let off = "Running tools and scripts of skills is off. Ask the user to set `exec.enabled = true` in the user's configuration";
+    assert!(
+        text.starts_with("Loaded skill 'alpha' with 1 tools: alpha_go\n\nNote: ") && text.contains(off),
+        "{text}"
+    );
+    let text = answers[2]["text"].as_str().unwrap();
+    assert!(text.starts_with("Error: `alpha_go` was not run. Running") && text.contains(off), "{text}");
+}

@@ -125,6 +125,17 @@ fn a_commented_file_is_written_once() {
     # max_tokens = 8000
 
     [tools]
+    # Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as
+    # its only argument, or `load_skill` and a list of others by their usual names. It never offers what
+    # is switched off otherwise. Takes: all, minimal, or a list of call_skill_tool, list_skill_files,
+    # list_skills, load_skill, read_skill_file, run_skill_script, search_skills, unload_skill.
+    # offer = "all"
+
+    # Optional arguments that the schemas of tools do not show, by their usual names; a model that gives
+    # one is understood nevertheless. Takes: a list of asset, directory, end_line, force, limit, query,
+    # reference, script, start_line, tag.
+    # hide_args = []
+
     # Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and
     # the like. Takes: true, false.
     # arg_aliases = true
@@ -264,6 +275,14 @@ fn a_commented_file_is_written_once() {
     # What agents that this one starts have from it; by default, what `subagent.inherit` says. Takes:
     # none, catalog, active.
     # reviewer.inherit = "none"
+
+    # The built-in tools that the agent is offered, of those that `tools.offer` offers. Takes: as the key
+    # tools.offer.
+    # reviewer.tools.offer = "minimal"
+
+    # Optional arguments that its tools do not show, beside those of `tools.hide_args`. Takes: as the key
+    # tools.hide_args.
+    # reviewer.tools.hide_args = ["force"]
 
     [rules]
     # The severity of one rule; every rule is listed in docs/reference/rules.md. Takes: off, info,

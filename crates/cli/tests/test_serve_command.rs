@@ -288,3 +288,56 @@ fn a_server_that_is_terminated_ends_well() {
     rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
     assert_eq!(serving.child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn h30_the_tools_of_an_agent_are_configured() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[agents.small]\ntools.offer = \"minimal\"\n");
+    let user = "[agents.named]\ntools.offer = [\"read_skill_file\"]\ntools.names.load = \"activate_skill\"\ntools.args.name = \"skill_id\"\ntools.descriptions.load = \"Begin with this.\"\n";
+    sandbox.write("../home/.config/repertoire/config.toml", user);
+    let load = json!({"name": "activate_skill", "arguments": {"skill_id": "beta"}});
+    let messages = [initialize(), request(2, "tools/list", json!({})), request(3, "tools/call", load)];
+    let found = answers(&sandbox, &["--agent", "small"], &messages);
+    let names = |found: &[Value]| -> Vec<String> {
+        let tools = found[1]["result"]["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&found), ["load_skill"]);
+    assert_eq!(found[2]["error"]["code"], -32602);
+    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
+    assert!(!instructions.contains("read_skill_file"), "{instructions}");
+    let found = answers(&sandbox, &["--agent", "named"], &messages);
+    assert_eq!(names(&found), ["activate_skill", "read_skill_file"]);
+    assert_eq!(found[1]["result"]["tools"][0]["description"], "Begin with this.");
+    assert!(found[2]["result"]["content"][0]["text"].as_str().unwrap().contains("Do beta."));
+    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("`activate_skill`"), "{instructions}");
+    let called = |arguments: &[&str]| sandbox.run(arguments).transcript();
+    assert!(called(&["call", "list_skills", "--agent", "small"]).contains("There is no tool `list_skills`"));
+    assert!(called(&["catalog", "--agent", "named"]).contains("activate_skill"));
+    assert!(called(&["prompt", "--agent", "named"]).contains("activate_skill"));
+}
+
+#[test]
+fn a_project_narrows_the_tools_and_does_not_name_them() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.config/repertoire/config.toml", "tools.offer = [\"list_skills\"]\n");
+    sandbox.write("repertoire.toml", "tools.offer = \"all\"\n[agents.wide]\ntools.offer = \"all\"\n");
+    for agent in [&[][..], &["--agent", "wide"]] {
+        let called = sandbox.run(&[&["call", "read_skill_file"], agent].concat()).transcript();
+        assert!(called.contains("Tools: list_skills, load_skill."), "{called}");
+    }
+    for line in ["tools.names.load = \"x\"", "tools.args.name = \"x\"", "tools.descriptions.load = \"x\""] {
+        for table in ["", "[agents.a]\n"] {
+            sandbox.write("repertoire.toml", &format!("{table}{line}\n"));
+            let called = sandbox.run(&["call", "list_skills"]).transcript();
+            assert!(called.contains("a project's file may not have `"), "{called}");
+        }
+    }
+    sandbox.write("repertoire.toml", "tools.offer = [\"load\"]\ntools.hide_args = [\"name\"]\n");
+    let called = sandbox.run(&["call", "list_skills"]).transcript();
+    assert!(
+        called.contains("bad value for `tools.offer`") && called.contains("`tools.hide_args`"),
+        "{called}"
+    );
+}

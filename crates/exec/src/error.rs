@@ -28,6 +28,8 @@ pub enum ExecErrorKind {
     CommandNotFound,
     /// The program was found but could not be started.
     CommandFailed,
+    /// The functions of a Python module could not be read.
+    Python,
     /// The sandbox does not work here.
     Unavailable,
     /// The launcher could not be started, or broke the protocol.
@@ -81,6 +83,7 @@ impl fmt::Display for ExecError {
             ExecErrorKind::TooLong => "arguments or variables are too long",
             ExecErrorKind::CommandNotFound => "command not found",
             ExecErrorKind::CommandFailed => "command could not be started",
+            ExecErrorKind::Python => "its functions cannot be read",
             ExecErrorKind::Unavailable => "the sandbox does not work here",
             ExecErrorKind::Launcher => "the launcher failed",
             ExecErrorKind::Io => "input or output failed",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Tokenizer;
 use crate::frontmatter::{self, Division, FencedFrontmatter};
 use crate::manifest::Manifest;
-use crate::policy::{NameMismatch, OnInvalid, Policy};
+use crate::policy::{NameMismatch, OnInvalid, Policy, Profile};
 use crate::repair::{self, Repair};
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter, body, description, name};
@@ -432,6 +432,11 @@ impl Parser<'_, '_> {
         body: &str,
         has_frontmatter: bool,
     ) -> Arc<str> {
+        let is_harness = self.reporter.policy().profile == Profile::Harness;
+        // A harness describes a skill by its title, whatever its frontmatter says, and by no paragraph.
+        if let Some(heading) = is_harness.then(|| description::first_heading(body)).flatten() {
+            return heading.into();
+        }
         let whole = manifest.description.as_ref();
         let written = whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !written.is_empty());
         if let Some((whole, written)) = written {
@@ -440,7 +445,9 @@ impl Parser<'_, '_> {
             return if written.len() == whole.len() { Arc::clone(whole) } else { written.into() };
         }
         // A file without frontmatter is a harness's own kind of skill, described by its title.
-        let derived = if has_frontmatter {
+        let derived = if is_harness {
+            None
+        } else if has_frontmatter {
             description::first_paragraph(body).or_else(|| description::first_heading(body))
         } else {
             description::first_heading(body).or_else(|| description::first_paragraph(body))
@@ -535,6 +542,24 @@ mod tests {
             policy.rule_severities = [(rule, Some(Severity::Error))].into();
             assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
         }
+    }
+
+    #[test]
+    fn h21_the_harness_describes_a_skill_by_its_first_heading() {
+        let check = |text: &str, harness: &str, standard: &str| {
+            for (profile, expect) in [(Profile::Harness, harness), (Profile::Standard, standard)] {
+                let source =
+                    Source { bytes: text.as_bytes(), directory: Some("git"), file_name: MANIFEST_FILE };
+                let document = Document::parse(source, &Policy::of(profile));
+                assert_eq!(&*document.description, expect, "{profile:?}: {text}");
+            }
+        };
+        let written = "---\nname: git\ndescription: Commits. Use when asked.\n---\n";
+        check(&format!("{written}# Git\n\nText.\n"), "Git", "Commits. Use when asked.");
+        check(&format!("{written}Text.\n"), "Commits. Use when asked.", "Commits. Use when asked.");
+        check("Text.\n\n## When\n\n# Git\n", "Git", "Git");
+        check("Text.\n", "", "Text.");
+        check("---\nname: git\n---\nText.\n\n# Git\n", "Git", "Text.");
     }
 
     #[test]

@@ -16,6 +16,12 @@ pub trait Runner: Send + Sync + fmt::Debug {
     /// Returns the trust in the source with this label.
     fn trust(&self, source: &str) -> Trust;
 
+    /// Returns the tools of the `tools.py` with the digest `python` as the text of a `schema.json`, if they were read from it when a
+    /// person approved the skill. It is for skills without a `schema.json`.
+    fn python_tools(&self, _entry: &Entry, _python: &Digest) -> Option<String> {
+        None
+    }
+
     /// Runs a tool that a skill declares. Fails if it is not approved, has no handler, or could not be run.
     fn run_tool<'a>(
         &'a self,
@@ -41,6 +47,10 @@ pub trait Runner: Send + Sync + fmt::Debug {
 impl<R: Runner + ?Sized> Runner for Arc<R> {
     fn trust(&self, source: &str) -> Trust {
         (**self).trust(source)
+    }
+
+    fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
+        (**self).python_tools(entry, python)
     }
 
     fn run_tool<'a>(

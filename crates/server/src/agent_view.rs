@@ -151,7 +151,8 @@ impl AgentView {
     /// Returns the catalog for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
     pub(crate) fn instructions(&self, client: Option<&str>) -> String {
         let snapshot = self.shared.registry.snapshot();
-        let options = self.session.library().catalog_options();
+        // The instructions hold no prompt of the agent, so the catalog is written as without one.
+        let options = CatalogOptions { bound: Vec::new(), ..self.session.catalog_options() };
         let limit = InstructionsLimit::of(client, self.options());
         instructions::render(limit, &options, |options: &CatalogOptions| match &self.agent {
             Some(agent) => snapshot.catalog_for(agent, options).ok(),

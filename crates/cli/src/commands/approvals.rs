@@ -2,7 +2,7 @@
 
 use clap::Args;
 use repertoire_exec::Approval;
-use repertoire_model::Capabilities;
+use repertoire_model::{Capabilities, Toolbox};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -60,7 +60,12 @@ fn state(approval: &Approval, library: &Library) -> &'static str {
         return "not in this library";
     };
     let bundle = pollster::block_on(library.registry.bundle(entry));
-    let capabilities = Capabilities::of(&pollster::block_on(library.registry.toolbox(entry)));
+    // Those of a `tools.py` were read when it was approved, and hold for its digest.
+    let toolbox = match &approval.schema {
+        Some(schema) => Toolbox::read(schema.as_bytes()).0,
+        None => pollster::block_on(library.registry.toolbox(entry)),
+    };
+    let capabilities = Capabilities::of(&toolbox);
     match bundle {
         Ok(bundle) if approval.holds(&bundle.digest(), &capabilities) => "approved",
         _ => "changed since",

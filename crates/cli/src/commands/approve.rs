@@ -1,12 +1,13 @@
 //! `rep approve`.
 
 mod changes;
+mod python;
 
 use clap::Args;
 use repertoire::{Entry, Trust};
 use repertoire_exec::Approval;
 use repertoire_exec::approval::Difference;
-use repertoire_model::toolbox::{Interpreter, Needs};
+use repertoire_model::toolbox::{Interpreter, Needs, PYTHON_FILE, Toolbox};
 use repertoire_model::{Bundle, Capabilities};
 use serde_json::{Value, json};
 
@@ -44,7 +45,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     let approvals = context.approvals()?;
     let earlier = approvals.find(entry)?;
     let bundle = pollster::block_on(library.registry.bundle(entry))?;
-    let toolbox = pollster::block_on(library.registry.toolbox(entry));
+    let mut toolbox = pollster::block_on(library.registry.toolbox(entry));
+    let schema = python::schema(ui, context, &library, entry, &bundle, earlier.as_ref())?;
+    if let Some(schema) = &schema {
+        toolbox = Toolbox::read(schema.as_bytes()).0;
+    }
     let capabilities = Capabilities::of(&toolbox);
     let scripts = scripts(&bundle);
     if toolbox.is_empty() && scripts.is_empty() {
@@ -52,7 +57,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     }
     let holding = earlier.as_ref().filter(|earlier| earlier.holds(&bundle.digest(), &capabilities));
     let tools = named(args, &capabilities, holding)?;
-    let approval = Approval::now(entry, &bundle, capabilities, tools);
+    let approval = Approval { schema, ..Approval::now(entry, &bundle, capabilities, tools) };
     let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
     let is_news = holding.is_none_or(|holding| holding.tools != approval.tools);
     let texts = changes::texts(&library.registry, entry, &bundle);
@@ -143,6 +148,12 @@ fn show(
     ui.write_planned(None, &format!("{} ({}) in {}", approval.name, entry.source, approval.directory))?;
     ui.write_planned(Some(Style::Faint), &approval.digest.to_string())?;
     ui.write_planned(None, "")?;
+    if approval.schema.is_some() {
+        ui.write_planned(
+            None,
+            &format!("Its tools are the functions of its {PYTHON_FILE}, which Python's parser read."),
+        )?;
+    }
     if approval.capabilities.tools().next().is_some() {
         ui.write_planned(None, "Its tools, each in a sandbox unless the line says otherwise:")?;
         for line in approval.capabilities.lines() {

@@ -100,9 +100,9 @@ struct NeedJson<'a> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
-    let mut options = options(context, args)?;
-    let task = Task { text: task_text(args)?, epoch: args.epoch };
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    let mut options = options(context, args, agent.as_ref())?;
+    let task = Task { text: task_text(args)?, epoch: args.epoch };
     let (library, needed) = if args.task.is_some() {
         context.expect_search()?;
         let searchable = context.open_to_search()?;
@@ -241,12 +241,16 @@ fn catalog_error(error: CatalogError) -> CliError {
     }
 }
 
-fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliError> {
+fn options(context: &Context, args: &CatalogArgs, agent: Option<&Agent>) -> Result<CatalogOptions, CliError> {
     if !args.loaded.is_empty() && !context.settings.session.show_loaded {
         return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
             .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
     }
-    let mut options = context.settings.session.catalog_options();
+    let session = &context.settings.session;
+    let mut options = match agent {
+        Some(agent) => session.with_tools(&agent.tools).catalog_options(),
+        None => session.catalog_options(),
+    };
     if let Some(format) = args.format.as_deref().and_then(Format::parse) {
         options.format = format;
     }

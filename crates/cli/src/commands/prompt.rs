@@ -79,7 +79,7 @@ fn agent_prompt(context: &Context, args: &PromptArgs, name: &str) -> Result<Prom
     let mut agent = context.agent(name)?;
     agent.variables.extend(args.variables.iter().cloned());
     let library = context.open()?;
-    let session = context.session_options(None);
+    let session = context.session_options(None).with_tools(&agent.tools);
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
     let AgentPrompt { mut fragments, bound } = loaded;
@@ -97,7 +97,10 @@ fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Promp
         agent.variables.extend(variables.clone());
     }
     let Library { registry, .. } = context.open()?;
-    let session = context.session_options(None);
+    let mut session = context.session_options(None);
+    if let Some(agent) = &agent {
+        session = session.with_tools(&agent.tools);
+    }
     let role = Role { name: role.to_owned(), agent, variables };
     let resolved = pollster::block_on(role.resolve(context, &registry, &session))?;
     let path = match &resolved.origin {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use repertoire::tool::OfferedTools;
 use repertoire::{BoxFuture, Reply, Runner as _, Session};
 use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire_exec::{Executor, ScriptGrants};
@@ -109,7 +110,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover) as Arc<dyn Approver>);
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
-    let options = context.session_options(Some(Render::Markdown.as_str()));
+    let mut options = context.session_options(Some(Render::Markdown.as_str()));
+    // A person calls here; what models are offered does not matter.
+    options.offered = OfferedTools::All;
     let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {

@@ -37,6 +37,9 @@ pub(crate) struct SessionArgs {
     /// Let the model call the tools of approved skills and run their scripts, as `exec.enabled` does
     #[arg(long)]
     exec: bool,
+    /// Offer the model all tools that loaded skills declare: the harness runs them itself
+    #[arg(long, conflicts_with = "exec")]
+    own_handlers: bool,
 }
 
 /// Runs the command.
@@ -63,6 +66,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
 
 fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
     let mut options = context.session_options(args.render.as_deref());
+    options.host_runs_tools = args.own_handlers;
     let role = match &args.role {
         None => None,
         Some(name) => {
@@ -72,7 +76,7 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let executor = context.session_executor(ui, args.exec)?;
+    let executor = if args.own_handlers { None } else { context.session_executor(ui, args.exec)? };
     if let Some(executor) = executor.clone() {
         on_interrupt(move |interrupt| {
             executor.end();

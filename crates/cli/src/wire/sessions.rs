@@ -18,6 +18,8 @@ impl Context {
         let mut options = self.settings.session.clone();
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.approve_command = Some("rep approve".to_owned());
+        let setting = "`exec.enabled = true` in the user's configuration".to_owned();
+        options.enable_setting = Some(setting).filter(|_| !self.settings.exec.enabled);
         options
     }
 

@@ -1,6 +1,7 @@
 //! Decides whether a tool or script may run.
 
 use repertoire_model::answer::RunRefusal;
+use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
 
 use super::{Approval, ApprovalRequest, Approvals, Approver, Verdict};
@@ -75,7 +76,10 @@ impl ApprovalRules<'_> {
         tools.extend(call.iter().map(|(tool, _)| tool.clone()));
         tools.sort_unstable();
         tools.dedup();
-        let approval = Approval::now(wanted.entry, wanted.bundle, wanted.capabilities.clone(), tools);
+        let mut approval = Approval::now(wanted.entry, wanted.bundle, wanted.capabilities.clone(), tools);
+        let python = approval.files.get(PYTHON_FILE);
+        approval.schema =
+            known.zip(python).and_then(|(known, python)| known.schema_of(python)).map(str::to_owned);
         let difference = known.map(|known| known.difference(&approval));
         let is_on_host = call.is_some() && wanted.tool.is_some_and(|(tool, _)| tool.needs.host.is_some());
         let request = ApprovalRequest { approval, difference, call, is_on_host };

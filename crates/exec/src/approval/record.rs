@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Bundle, Capabilities, Digest};
 use serde_json::{Map, Value, json};
 
@@ -27,6 +28,8 @@ pub struct Approval {
     pub executables: BTreeSet<String>,
     /// The tools that ask before every call and were approved by name, sorted.
     pub tools: Vec<String>,
+    /// The tools that were read from its `tools.py`, as the text of a `schema.json`, if it has none of its own.
+    pub schema: Option<String>,
     /// The time of the approval, in seconds since 1970.
     pub seconds: u64,
 }
@@ -62,6 +65,7 @@ impl Approval {
             files,
             executables: executable.map(|file| file.path.to_string()).collect(),
             tools,
+            schema: None,
             seconds: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         }
     }
@@ -74,6 +78,11 @@ impl Approval {
     /// Returns whether a skill with this digest and these capabilities is approved.
     pub fn holds(&self, digest: &Digest, capabilities: &Capabilities) -> bool {
         self.digest == *digest && self.capabilities == *capabilities
+    }
+
+    /// Returns the tools that were read from the `tools.py` with the digest `python`, if that is the approved one.
+    pub fn schema_of(&self, python: &Digest) -> Option<&str> {
+        self.schema.as_deref().filter(|_| self.files.get(PYTHON_FILE) == Some(python))
     }
 
     /// Returns the difference from this approval to `now`.
@@ -110,6 +119,7 @@ impl Approval {
             "files": files,
             "executables": self.executables,
             "tools": self.tools,
+            "schema": self.schema,
             "seconds": self.seconds,
         })
     }
@@ -127,6 +137,7 @@ impl Approval {
             files: value.get("files")?.as_object()?.iter().map(file).collect::<Option<_>>()?,
             executables: words(value.get("executables")?)?.into_iter().collect(),
             tools: words(value.get("tools")?)?,
+            schema: text("schema"),
             seconds: value.get("seconds")?.as_u64()?,
         })
     }

@@ -145,6 +145,7 @@ mod tests {
             files: BTreeMap::from([("SKILL.md".to_owned(), Digest::of(text.as_bytes()))]),
             executables: Default::default(),
             tools: vec!["push".to_owned()],
+            schema: Some("[]".to_owned()),
             seconds: 1,
         }
     }

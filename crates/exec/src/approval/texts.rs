@@ -77,6 +77,7 @@ mod tests {
             files: texts.iter().map(digest).collect(),
             executables: Default::default(),
             tools: Vec::new(),
+            schema: None,
             seconds: 1,
         };
         assert!(approvals.texts(&approval).is_empty());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use repertoire::registry::{Entry, Registry};
 use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
 use repertoire::tool::quoted;
-use repertoire::{Error, ErrorKind};
+use repertoire::{Error, ErrorKind, Runner as _};
 use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::{
     DEFAULT_TIMEOUT_SECONDS, Handler, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema,
@@ -136,7 +136,11 @@ async fn prepare(
     let bundle = registry.bundle(entry).await.map_err(failed)?;
     let toolbox = match text(registry, entry, &bundle, TOOLBOX_FILE).await.map_err(failed)? {
         Some(text) => Toolbox::read(&text).0,
-        None => Toolbox::default(),
+        None => {
+            let python = bundle.files().iter().find(|file| file.path.as_str() == PYTHON_FILE);
+            let schema = python.and_then(|file| executor.python_tools(entry, &file.digest));
+            schema.map(|schema| Toolbox::read(schema.as_bytes()).0).unwrap_or_default()
+        }
     };
     let tool = call.and_then(|(name, arguments)| Some((toolbox.get(name)?, arguments)));
     let rules = ApprovalRules {

@@ -6,6 +6,7 @@ mod skill_copy;
 mod command;
 mod outcome;
 mod grants;
+mod python_tools;
 #[cfg(unix)]
 mod host_command;
 #[cfg(not(unix))]

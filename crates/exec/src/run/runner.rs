@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use repertoire::BoxFuture;
 use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
-use repertoire::{Runner, Trust};
-use repertoire_model::SkillTool;
+use repertoire::{Entry, Runner, Trust};
 use repertoire_model::answer::FaultKind;
+use repertoire_model::{Digest, SkillTool};
 use serde_json::{Map, Value};
 
 use super::call;
@@ -15,6 +15,11 @@ use super::executor::Executor;
 impl Runner for Executor {
     fn trust(&self, source: &str) -> Trust {
         self.options.trust.of(source)
+    }
+
+    fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
+        let approval = self.approvals.find(entry).ok()??;
+        approval.schema_of(python).map(str::to_owned)
     }
 
     fn run_tool<'a>(

@@ -49,6 +49,8 @@ pub enum RunRefusal {
     Refused,
     /// A skill that is active allows no more than some other tools.
     Ceiling,
+    /// Tools and scripts of skills are not run at all.
+    Off,
 }
 
 /// The kinds of faults of a call.

@@ -204,6 +204,7 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
                 "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
             )
         }
+        RunRefusal::Off => format!("`{tool}` was not run. {}", wording.running_is_off()),
         RunRefusal::Refused => {
             format!("The user did not want `{tool}` of skill `{skill}` to run. Go on without it.")
         }

@@ -1,6 +1,6 @@
 //! The footer with the number of skills that a catalog shortens or leaves out.
 
-use super::options::{CatalogOptions, LIST_TOOL};
+use super::options::CatalogOptions;
 
 /// The number of skills that are shown with less than their description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,22 +30,24 @@ pub(super) fn shortened(options: &CatalogOptions, shortened: ShortenedCounts) ->
         _ if descriptions.is_empty() => format!("{omitted} of {total} skills are not listed"),
         _ => format!("{omitted} of {total} skills are not listed and {descriptions}"),
     };
-    let pointer = match &options.search_tool {
-        Some(tool) => format!("call `{tool}` to find skills by what they do"),
-        None if omitted > 0 => format!("call `{LIST_TOOL}` to see them all"),
-        None => format!("call `{LIST_TOOL}` to read them in full"),
+    let pointer = match (&options.search_tool, &options.list_tool) {
+        (Some(tool), _) => format!("; call `{tool}` to find skills by what they do"),
+        (None, Some(tool)) if omitted > 0 => format!("; call `{tool}` to see them all"),
+        (None, Some(tool)) => format!("; call `{tool}` to read them in full"),
+        (None, None) => String::new(),
     };
-    Some(format!("To save space, {what}; {pointer}."))
+    Some(format!("To save space, {what}{pointer}."))
 }
 
 /// Returns the text that stands in place of all entries.
 pub(super) fn search_only(options: &CatalogOptions, total: usize) -> String {
-    let pointer = match &options.search_tool {
-        Some(tool) => format!("call `{tool}` to find those that match the task"),
-        None => format!("call `{LIST_TOOL}` to see them"),
-    };
     let load = &options.tool_name;
-    format!(
-        "Skills available but not listed here, to save space: {total}; {pointer}, then `{load}` with the name."
-    )
+    let pointer = match (&options.search_tool, &options.list_tool) {
+        (Some(tool), _) => {
+            format!("call `{tool}` to find those that match the task, then `{load}` with the name")
+        }
+        (None, Some(tool)) => format!("call `{tool}` to see them, then `{load}` with the name"),
+        (None, None) => format!("call `{load}` with the name of one that you know"),
+    };
+    format!("Skills available but not listed here, to save space: {total}; {pointer}.")
 }

@@ -122,8 +122,10 @@ pub struct CatalogOptions {
     pub name_argument: String,
     /// The tool that reads a file of a skill, where there is one.
     pub file_tool: Option<String>,
-    /// The tool that searches skills, where there is one; else a shortened catalog points at [`LIST_TOOL`].
+    /// The tool that searches skills, where there is one.
     pub search_tool: Option<String>,
+    /// The tool that lists skills, where there is one; a shortened catalog points at it if there is none that searches.
+    pub list_tool: Option<String>,
 }
 
 impl Default for CatalogOptions {
@@ -142,6 +144,7 @@ impl Default for CatalogOptions {
             name_argument: "name".to_owned(),
             file_tool: Some(READ_TOOL.to_owned()),
             search_tool: Some(SEARCH_TOOL.to_owned()),
+            list_tool: Some(LIST_TOOL.to_owned()),
         }
     }
 }

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
+use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names};
 use super::trust::FileTrust;
 use crate::{Agent, Bind, Inherit};
 
@@ -74,6 +75,36 @@ pub const AGENT_KEYS: &[AgentKey] = &[
         takes: "`none`, `catalog`, `active`",
         summary: "What agents that this one starts have from it; by default, what `subagent.inherit` says.",
         example: "\"none\"",
+    },
+    AgentKey {
+        name: "tools.offer",
+        takes: "as the key `tools.offer`",
+        summary: "The built-in tools that the agent is offered, of those that `tools.offer` offers.",
+        example: "\"minimal\"",
+    },
+    AgentKey {
+        name: "tools.hide_args",
+        takes: "as the key `tools.hide_args`",
+        summary: "Optional arguments that its tools do not show, beside those of `tools.hide_args`.",
+        example: "[\"force\"]",
+    },
+    AgentKey {
+        name: "tools.names",
+        takes: "a table with the keys of `tools.names`; not in a project's file",
+        summary: "What its tools are called, where it differs.",
+        example: "{ load = \"activate_skill\" }",
+    },
+    AgentKey {
+        name: "tools.args",
+        takes: "a table with the keys of `tools.args`; not in a project's file",
+        summary: "What their arguments are called, where it differs.",
+        example: "{ name = \"skill_name\" }",
+    },
+    AgentKey {
+        name: "tools.descriptions",
+        takes: "a table with the keys of `tools.descriptions`; not in a project's file",
+        summary: "How its tools are described, where it differs.",
+        example: "{ load = \"Load a skill before you begin.\" }",
     },
     AgentKey {
         name: "token_file",
@@ -147,6 +178,7 @@ impl AgentParser<'_> {
     fn entry(&mut self, key: &str, key_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
         let is_known = match (key, value.get_ref()) {
             ("skills", DeValue::Table(table)) => return self.table("skills.", table),
+            ("tools", DeValue::Table(table)) => return self.table("tools.", table),
             ("uses_skills", DeValue::Array(items)) => self.words(items).map(|words| {
                 self.configured.agent.uses_skills = words;
             }),
@@ -176,7 +208,7 @@ impl AgentParser<'_> {
             ("inherit", DeValue::String(word)) => Inherit::parse(word).map(|inherit| {
                 self.configured.inherit = Some(inherit);
             }),
-            _ => None,
+            _ => self.tools(key, value),
         };
         if is_known.is_some() {
             return;
@@ -237,6 +269,23 @@ impl AgentParser<'_> {
         }
         let path = self.directory.join(given);
         self.configured.token_file = Some(ConfiguredPath { given: given.into(), path });
+    }
+
+    /// Reads a key of the agent's tools; `None` if it is another key or has a bad value.
+    fn tools(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<()> {
+        let own = &mut self.configured.agent.tools;
+        match key {
+            "tools.offer" => own.offered = offered(value.get_ref())?,
+            "tools.hide_args" => own.hidden_arguments = hidden_arguments(value.get_ref())?,
+            "tools.names" => own.names = tool_names(value.get_ref())?,
+            "tools.args" => own.arguments = argument_names(value.get_ref())?,
+            "tools.descriptions" => own.descriptions = tool_descriptions(value.get_ref())?,
+            _ => return None,
+        }
+        if let Some((message, help)) = self.trust.objection_to_key(&format!("{}.{key}", self.prefix)) {
+            self.fault(value.span(), message, Some(help));
+        }
+        Some(())
     }
 
     fn variables(&mut self, table: &DeTable<'_>) -> Option<()> {

@@ -30,6 +30,23 @@ pub(super) fn clash(settings: &Settings) -> Option<ConfigError> {
     Some(ConfigError::new(message).hint(hint))
 }
 
+/// Returns the error about two tools of one agent, or two arguments of one, that would have one name.
+pub(super) fn clash_of_agents(settings: &Settings) -> Option<ConfigError> {
+    settings.agents.values().find_map(|configured| {
+        let agent = &configured.agent;
+        let session = settings.session.with_tools(&agent.tools);
+        let name = session.clash()?;
+        let message = format!(
+            "two tools of the agent `{}`, or two arguments of one, are called \"{name}\"",
+            agent.name
+        );
+        Some(
+            ConfigError::new(message)
+                .hint("a tool answers to its usual name too; choose another in its `tools`"),
+        )
+    })
+}
+
 /// Returns the keys of `table` whose value is the text `name`.
 fn keys_with(settings: &Settings, table: &str, name: &str) -> Vec<&'static str> {
     let written = format!("\"{name}\"");

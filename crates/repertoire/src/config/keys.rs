@@ -14,7 +14,9 @@ use repertoire_model::{Profile, RuleId, Severity};
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
+use super::tools::tool_words;
 use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
+use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
 
 /// A key of the configuration.
@@ -48,6 +50,10 @@ pub enum Kind {
     Text,
     /// A list of strings.
     Words,
+    /// The built-in tools that are offered.
+    OfferedTools,
+    /// A list of optional arguments of built-in tools.
+    OptionalArguments,
     /// A list of directories, relative to their file.
     Paths,
     /// The severity of the rule that is the last part of the key's name.
@@ -65,8 +71,10 @@ pub enum Value {
     Number(usize),
     /// For [`Kind::Switch`].
     Switch(bool),
-    /// For [`Kind::Words`].
+    /// For [`Kind::Words`] and [`Kind::OptionalArguments`].
     Words(Vec<String>),
+    /// For [`Kind::OfferedTools`].
+    OfferedTools(OfferedTools),
     /// For [`Kind::Paths`].
     Paths(Vec<ConfiguredPath>),
     /// For [`Kind::Severity`].
@@ -168,6 +176,17 @@ macro_rules! key {
             set: |settings, value| if let Value::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
         }
     };
+    // The description of a tool.
+    ($name:literal describes $tool:literal, $summary:literal) => {
+        Key {
+            name: $name, kind: Kind::Text, summary: $summary, flag: None,
+            get: |settings| quoted(settings.session.descriptions.get($tool).map_or("", String::as_str)),
+            set: |settings, value| if let Value::Word(text) = value {
+                settings.session.descriptions.remove($tool);
+                if !text.is_empty() { settings.session.descriptions.insert($tool.to_owned(), text.clone()); }
+            },
+        }
+    };
     // A time in milliseconds.
     ($name:literal milliseconds $least:tt to $most:ident, $($field:ident).+ , $summary:literal) => {
         Key {
@@ -230,6 +249,42 @@ pub const KEYS: &[Key] = &[
     key!("read.max_bytes" Kind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
     key!("requires.mode" words of Requires by as_str, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
     key!("requires.max_tokens" Kind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
+    Key {
+        name: "tools.offer",
+        kind: Kind::OfferedTools,
+        summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise.",
+        flag: None,
+        get: |settings| match &settings.session.offered {
+            OfferedTools::All => quoted("all"),
+            OfferedTools::Minimal => quoted("minimal"),
+            OfferedTools::Only(tools) => strings(&tools.iter().cloned().collect::<Vec<_>>()),
+        },
+        set: |settings, value| {
+            if let Value::OfferedTools(tools) = value {
+                settings.session.offered = tools.clone();
+            }
+        },
+    },
+    Key {
+        name: "tools.hide_args",
+        kind: Kind::OptionalArguments,
+        summary: "Optional arguments that the schemas of tools do not show, by their usual names; a model that gives one is understood nevertheless.",
+        flag: None,
+        get: |settings| strings(&settings.session.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
+        set: |settings, value| {
+            if let Value::Words(names) = value {
+                settings.session.hidden_arguments = names.iter().cloned().collect();
+            }
+        },
+    },
+    key!("tools.descriptions.load" describes "load_skill", "The description of the tool that loads a skill; empty for the usual one."),
+    key!("tools.descriptions.unload" describes "unload_skill", "The same for the tool that unloads a skill."),
+    key!("tools.descriptions.read_file" describes "read_skill_file", "The same for the tool that reads a file of a skill."),
+    key!("tools.descriptions.list_files" describes "list_skill_files", "The same for the tool that lists the files of a skill."),
+    key!("tools.descriptions.list" describes "list_skills", "The same for the tool that lists skills."),
+    key!("tools.descriptions.search" describes "search_skills", "The same for the tool that searches skills."),
+    key!("tools.descriptions.call" describes "call_skill_tool", "The same for the tool that calls the tools of skills."),
+    key!("tools.descriptions.run_script" describes "run_skill_script", "The same for the tool that runs scripts of skills."),
     key!("tools.names.load" Kind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
     key!("tools.names.unload" Kind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
     key!("tools.names.read_file" Kind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
@@ -336,6 +391,11 @@ fn strings(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
+/// Returns `words` as code of Markdown.
+fn coded(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn paths(roots: &[ConfiguredPath]) -> String {
     let roots: Vec<String> = roots.iter().map(|root| quoted(&root.given.to_string_lossy())).collect();
     format!("[{}]", roots.join(", "))
@@ -345,15 +405,15 @@ impl Kind {
     /// Returns the description of the values.
     pub fn describe(self) -> String {
         match self {
-            Self::Word(words) => {
-                words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-            }
+            Self::Word(words) => coded(&words()),
             Self::Number(least, LARGE) => format!("a whole number, at least {least}"),
             Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
             Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
             Self::Text => "a text of one line".to_owned(),
             Self::Words => "a list of strings".to_owned(),
+            Self::OfferedTools => format!("`all`, `minimal`, or a list of {}", coded(&tool_words())),
+            Self::OptionalArguments => format!("a list of {}", coded(&OPTIONAL_ARGUMENTS)),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
             Self::Agent => "a table of the keys of an agent".to_owned(),

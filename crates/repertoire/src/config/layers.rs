@@ -8,7 +8,7 @@ use repertoire_model::Profile;
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
-use super::clash::clash;
+use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{KEYS, Kind, Value};
@@ -42,7 +42,7 @@ impl Settings {
             assignments.extend(assignment(input, overridden)?);
         }
         let settings = settle(&assignments, of_project);
-        clash(&settings).map_or(Ok(settings), Err)
+        clash(&settings).or_else(|| clash_of_agents(&settings)).map_or(Ok(settings), Err)
     }
 }
 

@@ -7,6 +7,7 @@ mod input;
 mod error;
 mod trust;
 mod settings;
+mod tools;
 mod agents;
 mod keys;
 mod parse;

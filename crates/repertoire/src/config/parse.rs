@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use repertoire_model::RuleId;
-use repertoire_model::text::{is_control_or_invisible, nearest};
+use repertoire_model::text::nearest;
 use repertoire_model::validate::RULES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -13,6 +13,7 @@ use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
 use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
+use super::tools::{hidden_arguments, is_line, is_name, offered};
 use super::trust::{FileTrust, Objection};
 
 /// The value of one key in a layer.
@@ -44,7 +45,7 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 /// values.
 pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
-        Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name | Kind::Text | Kind::OfferedTools => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -54,7 +55,9 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::Words | Kind::Paths | Kind::Severity | Kind::Agent => return Err(key.kind.describe()),
+        Kind::Words | Kind::OptionalArguments | Kind::Paths | Kind::Severity | Kind::Agent => {
+            return Err(key.kind.describe());
+        }
     };
     convert(key, &value, Path::new(""))
 }
@@ -165,6 +168,7 @@ impl Parser<'_> {
         let words = match kind {
             Kind::Word(words) => words(),
             Kind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
+            Kind::OfferedTools => vec!["all", "minimal"],
             _ => Vec::new(),
         };
         let near = value.get_ref().as_str().and_then(|word| nearest(word, words));
@@ -203,23 +207,6 @@ fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {
     }
 }
 
-/// The longest name of a tool that model vendors accept, in bytes.
-const MAX_NAME_BYTES: usize = 64;
-
-/// Returns whether model vendors accept `name` as that of a tool or an argument.
-fn is_name(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
-}
-
-/// The longest text of one line, in bytes.
-const MAX_LINE_BYTES: usize = 1024;
-
-/// Returns whether `text` is one line of reasonable length.
-fn is_line(text: &str) -> bool {
-    text.len() <= MAX_LINE_BYTES && !text.chars().any(is_control_or_invisible)
-}
-
 /// Returns `value` converted to the kind of `key`, or a description of valid values.
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
     let expected = || key.kind.describe();
@@ -237,6 +224,11 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
         (Kind::Words, DeValue::Array(items)) => {
             let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
             words.collect::<Option<_>>().map(Value::Words).ok_or_else(expected)
+        }
+        (Kind::OfferedTools, value) => offered(value).map(Value::OfferedTools).ok_or_else(expected),
+        (Kind::OptionalArguments, value) => {
+            let arguments = hidden_arguments(value).map(|names| Value::Words(names.into_iter().collect()));
+            arguments.ok_or_else(expected)
         }
         (Kind::Paths, DeValue::Array(items)) => {
             let roots = items.iter().map(|item| item.get_ref().as_str().filter(|path| !path.is_empty()));

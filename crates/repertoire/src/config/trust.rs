@@ -21,9 +21,13 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// The prefixes of keys that only the user may set: the record of events, the limits of agents, the names of
-/// tools, the access to the HTTP server, and the execution of tools and scripts.
-const USERS_TABLES: [&str; 6] = ["events.", "scope.", "tools.names.", "tools.args.", "http.", "exec."];
+/// The prefixes of keys that only the user may set: the record of events, the limits of agents, the names and
+/// descriptions of tools, the access to the HTTP server, and the execution of tools and scripts.
+const USERS_TABLES: [&str; 7] =
+    ["events.", "scope.", "tools.names.", "tools.args.", "tools.descriptions.", "http.", "exec."];
+
+/// The ends of the keys of an agent that only the user may set: its token, and the names and descriptions of its tools.
+const USERS_AGENT_KEYS: [&str; 4] = [".token_file", ".tools.names", ".tools.args", ".tools.descriptions"];
 
 /// The single keys that only the user may set: the acknowledgement of instructions that may be lost, the form
 /// of answers, some of which have no wrapper around untrusted text, and the server that gets the texts of the
@@ -33,8 +37,8 @@ const USERS_KEYS: [&str; 6] =
 
 /// Returns `true` if only the user's configuration may have the key `name`.
 pub(super) fn is_users_alone(name: &str) -> bool {
-    let is_token = name.starts_with("agents.") && name.ends_with(".token_file");
-    is_token || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
+    let is_agents = name.starts_with("agents.") && USERS_AGENT_KEYS.iter().any(|key| name.ends_with(key));
+    is_agents || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
 }
 
 /// Returns the largest value of the key `name` in a project's file, if it is bounded: its default.
@@ -145,6 +149,13 @@ mod tests {
             ("search.key_env", true),
             ("http.allow_origins", true),
             ("agents.a.token_file", true),
+            ("agents.a.tools.names", true),
+            ("agents.a.tools.args", true),
+            ("agents.a.tools.descriptions", true),
+            ("agents.a.tools.offer", false),
+            ("tools.descriptions.load", true),
+            ("tools.offer", false),
+            ("tools.hide_args", false),
             ("mcp.tools", false),
             ("tools.unload", false),
             ("load.location", false),

@@ -36,7 +36,7 @@ pub(crate) struct SessionResources {
 impl SessionResources {
     /// Returns the names that no skill may have because a tool answers to them.
     pub(crate) fn reserved_names(&self) -> BTreeSet<String> {
-        let mut names = reserved_names(&self.options.names);
+        let mut names = self.builtin_names();
         names.extend(self.tools.iter().map(|tool| tool.name().to_owned()));
         names
     }
@@ -46,14 +46,26 @@ impl SessionResources {
         self.is_builtin(name) || self.tools.iter().any(|tool| tool.name() == name)
     }
 
+    /// Returns the names that built-in tools answer to for some agent.
+    fn builtin_names(&self) -> BTreeSet<String> {
+        let mut names = reserved_names(&self.options.names);
+        names.extend(self.agents.values().flat_map(|agent| agent.tools.names.values().cloned()));
+        names
+    }
+
     fn is_builtin(&self, name: &str) -> bool {
-        reserved_names(&self.options.names).contains(name)
+        self.builtin_names().contains(name)
     }
 
     /// Fails with [`ErrorKind::ReservedName`] if two tools, two arguments of one tool, or two handlers share a name.
     pub(super) fn check_names(&self) -> Result<(), Error> {
         if let Some(clash) = self.options.clash() {
             return Err(reserved(clash));
+        }
+        for agent in self.agents.values() {
+            if let Some(clash) = self.options.with_tools(&agent.tools).clash() {
+                return Err(reserved(clash));
+            }
         }
         for (index, tool) in self.tools.iter().enumerate() {
             let is_taken = self.tools[..index].iter().any(|other| other.name() == tool.name());

@@ -6,6 +6,7 @@ use repertoire_model::scope::Scope;
 use repertoire_model::{Catalog, CatalogError, CatalogOptions};
 
 use crate::registry::{Entry, Snapshot};
+use crate::tool::AgentTools;
 use crate::words::words;
 
 /// An agent's definition.
@@ -36,6 +37,8 @@ pub struct Agent {
     pub variables: BTreeMap<String, String>,
     /// The inheritance of agents that it starts.
     pub inherit: Inherit,
+    /// Its tools, where they differ from those of the library.
+    pub tools: AgentTools,
 }
 
 impl Agent {

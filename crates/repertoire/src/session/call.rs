@@ -136,7 +136,7 @@ impl Session {
         let resources = self.library().resources();
         let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
         let called = |tool: &&Builtin| {
-            resources.options.names.configured(tool.canonical) == name || tool.canonical == name
+            self.options().names.configured(tool.canonical) == name || tool.canonical == name
         };
         match builtins.find(called) {
             Some(tool) => Some(CallTarget::Builtin(tool)),
@@ -154,10 +154,13 @@ impl Session {
         let snapshot = self.registry().snapshot();
         let (kind, skill) = match self.visible(&snapshot, tool) {
             Some(entry) => (FaultKind::SkillAsTool, Some(entry.name().to_string())),
-            None => {
-                let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
-                (FaultKind::UnknownTool { tools }, None)
-            }
+            None => match self.refusal(tool) {
+                Some(why) => (FaultKind::NotApproved { tool: quoted(tool), why }, None),
+                None => {
+                    let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
+                    (FaultKind::UnknownTool { tools }, None)
+                }
+            },
         };
         let details = EventDetails { skill: skill.clone(), ..EventDetails::default() };
         ToolReply { answer: Answer::Fault(Fault::new(quoted(tool), skill, kind)), details }

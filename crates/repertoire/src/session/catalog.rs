@@ -10,7 +10,7 @@ use super::open::Session;
 use super::options::{Refresh, ToolExposure};
 use super::state::State;
 use crate::registry::{Entry, Snapshot};
-use crate::tool::{BUILTINS, Definition, DefinitionContext};
+use crate::tool::{BUILTINS, Definition, DefinitionContext, OfferedTools};
 
 /// The catalog of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,8 +87,10 @@ impl Session {
     }
 
     /// Returns how the catalog is written; a tool that is not offered is not named.
-    fn catalog_options(&self) -> CatalogOptions {
-        CatalogOptions { bound: self.bound.clone(), ..self.library().catalog_options() }
+    pub fn catalog_options(&self) -> CatalogOptions {
+        let options = self.options().catalog_options();
+        let search_tool = options.search_tool.filter(|_| self.library().searcher().is_some());
+        CatalogOptions { bound: self.bound.clone(), search_tool, ..options }
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
@@ -143,7 +145,8 @@ impl Session {
         let names: Vec<String> = self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
         let mut definitions: Vec<Definition> = Vec::new();
         if !names.is_empty() {
-            let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
+            let lists = names.len() <= options.enum_limit && options.offered != OfferedTools::Minimal;
+            let skills = lists.then_some(names.as_slice());
             let context = DefinitionContext { options, skills };
             let is_told = |canonical: &str| {
                 self.is_on(canonical)

@@ -42,6 +42,8 @@ pub struct Session {
     library: Library,
     id: String,
     agent: Option<Agent>,
+    /// The options of the library with the tools of the agent.
+    options: SessionOptions,
     /// The agents that this one was started by and sees no more than.
     ceilings: Vec<Agent>,
     /// The skills that its prompt holds, which a catalog need not take for its example.
@@ -92,21 +94,28 @@ impl Session {
         mut ledger: Ledger,
     ) -> Result<Self, Error> {
         let snapshot = library.snapshot();
-        let wording = worded(&library);
+        let mut options = library.resources().options.clone();
+        for agent in &ceilings {
+            options.offered = agent.tools.offered.within(&options.offered);
+        }
+        if let Some(agent) = &agent {
+            options = options.with_tools(&agent.tools);
+        }
+        let wording = worded(&library, &options);
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
-            let options = BindingOptions::of(&library.resources().options);
+            let binding = BindingOptions::of(&options);
             let prompt =
-                AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &options).await?;
+                AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &binding).await?;
             for (name, digest) in prompt.bound {
-                if library.resources().options.account == Account::Kept {
+                if options.account == Account::Kept {
                     ledger.bound(&name, digest);
                 }
                 bound.push(name.to_string());
             }
         }
         let state = Mutex::new(State::new(snapshot, ledger));
-        let session = Self { library, id: new_id(), agent, ceilings, bound, wording, state };
+        let session = Self { library, id: new_id(), agent, options, ceilings, bound, wording, state };
         session.expose_active().await;
         Ok(session)
     }
@@ -187,9 +196,9 @@ impl Session {
         self.library.registry()
     }
 
-    /// Returns the host's choices.
+    /// Returns the host's choices, with the tools of this session's agent.
     pub fn options(&self) -> &SessionOptions {
-        &self.library.resources().options
+        &self.options
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -234,14 +243,15 @@ impl Session {
 }
 
 /// Returns the words that answers are written with: tools that are not offered are not spoken of.
-fn worded(library: &Library) -> Wording {
+fn worded(library: &Library, options: &SessionOptions) -> Wording {
     let resources = library.resources();
-    let options = &resources.options;
-    let offers = resources.runner.is_some() || !resources.handlers.is_empty();
-    let is_called = offers && options.exposure == ToolExposure::Stable;
+    let offers = resources.runner.is_some() || !resources.handlers.is_empty() || options.host_runs_tools;
+    let is_called =
+        offers && options.exposure == ToolExposure::Stable && options.offered.includes("call_skill_tool");
+    let runs = resources.runner.is_some() && options.offered.includes("run_skill_script");
     Wording {
         call: is_called.then(|| options.names.call.clone()),
-        run_script: resources.runner.is_some().then(|| options.names.run_script.clone()),
+        run_script: runs.then(|| options.names.run_script.clone()),
         ..options.wording()
     }
 }

@@ -1,10 +1,12 @@
 //! Options of sessions.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use repertoire_model::answer::{ErrorStyle, Render, Wording};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::ledger::Reload;
 
-use crate::tool::{ArgumentNames, ToolNames};
+use crate::tool::{AgentTools, ArgumentNames, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
 use crate::words::words;
 
 /// The default limit of names that a schema lists.
@@ -133,6 +135,12 @@ pub struct SessionOptions {
     pub requires_max_tokens: usize,
     /// The effect of unloading on the transcript.
     pub unload: Unload,
+    /// The built-in tools that are offered, where they can do something.
+    pub offered: OfferedTools,
+    /// The optional arguments that the schemas of tools do not show, by usual name.
+    pub hidden_arguments: BTreeSet<String>,
+    /// The descriptions of built-in tools that differ from the usual ones, by the usual names of the tools.
+    pub descriptions: BTreeMap<String, String>,
     /// The names of the built-in tools.
     pub names: ToolNames,
     /// The names of their arguments.
@@ -165,6 +173,10 @@ pub struct SessionOptions {
     pub tool_ceiling: ToolCeiling,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve_command: Option<String>,
+    /// The host runs tools of skills itself, outside of the session: models are told of all that skills declare.
+    pub host_runs_tools: bool,
+    /// The setting by which a person lets tools and scripts of skills run, where there is one.
+    pub enable_setting: Option<String>,
 }
 
 impl Default for SessionOptions {
@@ -179,6 +191,9 @@ impl Default for SessionOptions {
             requires: Requires::default(),
             requires_max_tokens: REQUIRED_TOKENS,
             unload: Unload::default(),
+            offered: OfferedTools::default(),
+            hidden_arguments: BTreeSet::new(),
+            descriptions: BTreeMap::new(),
             names: ToolNames::default(),
             arguments: ArgumentNames::default(),
             argument_aliases: true,
@@ -195,26 +210,62 @@ impl Default for SessionOptions {
             exposure: ToolExposure::default(),
             tool_ceiling: ToolCeiling::default(),
             approve_command: None,
+            host_runs_tools: false,
+            enable_setting: None,
         }
     }
 }
 
 impl SessionOptions {
-    /// Returns the words that answers are written with.
+    /// Returns the options of a session of an agent with these tools.
+    ///
+    /// An agent is offered no tool that these options do not offer.
+    #[must_use]
+    pub fn with_tools(&self, tools: &AgentTools) -> Self {
+        let mut options = self.clone();
+        options.offered = tools.offered.within(&self.offered);
+        options.hidden_arguments.extend(tools.hidden_arguments.iter().cloned());
+        options.names = tools.tool_names(&self.names);
+        options.arguments = tools.argument_names(&self.arguments);
+        options.descriptions.extend(tools.descriptions.clone());
+        options
+    }
+
+    /// Returns `true` if schemas do not show the argument that is called `argument`.
+    pub(crate) fn hides(&self, argument: &str) -> bool {
+        let arguments = [
+            (self.arguments.start_line.as_str(), "start_line"),
+            (self.arguments.end_line.as_str(), "end_line"),
+        ];
+        let usual =
+            arguments.into_iter().find(|(name, _)| *name == argument).map_or(argument, |(_, usual)| usual);
+        match self.offered {
+            OfferedTools::Minimal => OPTIONAL_ARGUMENTS.contains(&usual),
+            _ => self.hidden_arguments.contains(usual),
+        }
+    }
+
+    /// Returns the name of the tool with the usual name `tool`, if it is offered.
+    fn offered_name(&self, tool: &str) -> Option<String> {
+        self.offered.includes(tool).then(|| self.names.configured(tool).to_owned())
+    }
+
+    /// Returns the words that answers are written with; a tool that is not offered is not named.
     pub fn wording(&self) -> Wording {
         Wording {
             load: self.names.load.clone(),
             name: self.arguments.name.clone(),
-            read_file: Some(self.names.read_file.clone()),
+            read_file: self.offered_name("read_skill_file"),
             skill: self.arguments.skill.clone(),
             path: self.arguments.path.clone(),
             start_line: self.arguments.start_line.clone(),
             end_line: self.arguments.end_line.clone(),
-            list_files: Some(self.names.list_files.clone()),
-            list: Some(self.names.list.clone()),
+            list_files: self.offered_name("list_skill_files"),
+            list: self.offered_name("list_skills"),
             call: None,
             run_script: None,
             approve: self.approve_command.clone(),
+            enable: self.enable_setting.clone(),
             errors: self.errors,
         }
     }
@@ -224,8 +275,9 @@ impl SessionOptions {
         CatalogOptions {
             tool_name: self.names.load.clone(),
             name_argument: self.arguments.name.clone(),
-            file_tool: Some(self.names.read_file.clone()),
-            search_tool: Some(self.names.search.clone()),
+            file_tool: self.offered_name("read_skill_file"),
+            search_tool: self.offered_name("search_skills"),
+            list_tool: self.offered_name("list_skills"),
             ..self.catalog.clone()
         }
     }

@@ -2,7 +2,7 @@
 
 use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, Render, RunRefusal, ToolResult, ToolSchema};
 use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema};
-use repertoire_model::{FileEntry, LineRange, SkillTool};
+use repertoire_model::{Digest, FileEntry, LineRange, SkillTool};
 use serde_json::{Map, Value};
 
 use super::find::FoundSkill;
@@ -16,11 +16,24 @@ use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted};
 /// The tool that runs scripts of skills.
 const RUN: &str = "run_skill_script";
 
+/// The tools that a skill declares.
+#[derive(Default)]
+struct DeclaredTools {
+    /// Those that can be called.
+    callable: Toolbox,
+    /// The names of these and of those that something would run, were it allowed.
+    names: Vec<String>,
+    /// The tools that may not run, and why.
+    refused: Vec<(String, RunRefusal)>,
+    /// Notes for the model.
+    notes: Vec<String>,
+}
+
 impl Session {
     /// Returns `true` if models may call the tools of skills; it is the same for the whole session.
     pub fn offers_skill_tools(&self) -> bool {
         let resources = self.library().resources();
-        resources.runner.is_some() || !resources.handlers.is_empty()
+        resources.runner.is_some() || !resources.handlers.is_empty() || self.options().host_runs_tools
     }
 
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
@@ -31,6 +44,9 @@ impl Session {
     /// Returns `true` if the built-in tool `canonical` is offered.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
+        if !options.offered.includes(canonical) {
+            return false;
+        }
         match canonical {
             // If a toolbox can be opened, it can be closed, even without tracking of the context.
             "unload_skill" => {
@@ -43,49 +59,113 @@ impl Session {
         }
     }
 
+    /// Returns `true` if a model can call the tools of a loaded skill: under their own names, or with `call_skill_tool`.
+    fn can_call_skill_tools(&self) -> bool {
+        let options = self.options();
+        self.offers_skill_tools()
+            && (options.exposure != ToolExposure::Stable || options.offered.includes("call_skill_tool"))
+    }
+
+    /// Returns the reason why no command of the skill runs, whichever it is.
+    fn refusal_of(&self, entry: &Entry) -> Option<RunRefusal> {
+        match &self.library().resources().runner {
+            _ if self.options().host_runs_tools => None,
+            None => Some(RunRefusal::Off),
+            Some(runner) => (runner.trust(&entry.source) == Trust::Never).then_some(RunRefusal::Source),
+        }
+    }
+
+    /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill.
+    pub(super) fn refusal(&self, tool: &str) -> Option<RunRefusal> {
+        let names = &self.options().names;
+        let is_ours =
+            [names.call.as_str(), "call_skill_tool", names.run_script.as_str(), RUN].contains(&tool);
+        if is_ours {
+            return self.library().runner().is_none().then_some(RunRefusal::Off);
+        }
+        self.state().refused.iter().find(|((_, refused), _)| refused == tool).map(|(_, why)| *why)
+    }
+
+    /// Returns the reason why `tool` of the skill with this `address` cannot be called, if it is known to have one.
+    fn refusal_for(&self, address: &str, tool: &str) -> Option<RunRefusal> {
+        self.state().refused.get(&(address.to_owned(), tool.to_owned())).copied()
+    }
+
     /// Returns those tools of the skill that can be called; none where models may not call any.
     ///
     /// Left out is what nothing runs, and what has the name of another tool or of a skill that goes before.
     pub(crate) async fn callable(&self, entry: &Entry, files: &[FileEntry]) -> Toolbox {
-        self.callable_and_notes(entry, files).await.0
+        self.declared(entry, files).await.callable
     }
 
-    /// Returns the tools of the skill that can be called, and notes about the others.
-    async fn callable_and_notes(&self, entry: &Entry, files: &[FileEntry]) -> (Toolbox, Vec<String>) {
-        let none = || (Toolbox::default(), Vec::new());
+    /// Returns the content of `file` of the skill, if it can be read.
+    async fn read_file(&self, entry: &Entry, file: Option<&FileEntry>) -> Option<Vec<u8>> {
+        let content = self.registry().read(entry, &file?.path, LineRange::default()).await;
+        content.ok().map(|content| content.bytes)
+    }
+
+    /// Returns the note about a `tools.py` without a `schema.json` whose functions were not read yet.
+    fn unread_python(&self, entry: &Entry) -> String {
+        let name = entry.name();
+        let how = match &self.wording.approve {
+            Some(command) => format!(": ask the user to run `{command} {name}`"),
+            None => String::new(),
+        };
+        format!("The functions of its {PYTHON_FILE} become tools when a person approves the skill{how}.")
+    }
+
+    /// Returns the tools that the skill declares.
+    async fn declared(&self, entry: &Entry, files: &[FileEntry]) -> DeclaredTools {
+        let mut declared = DeclaredTools::default();
         let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
-        let Some(file) = find(TOOLBOX_FILE).filter(|_| self.offers_skill_tools()) else { return none() };
-        if file.size > MAX_TOOLBOX_BYTES as u64 {
-            return none();
-        }
-        let Ok(content) = self.registry().read(entry, &file.path, LineRange::default()).await else {
-            return none();
+        let python = self.read_file(entry, find(PYTHON_FILE)).await;
+        let schema = match (find(TOOLBOX_FILE), &python) {
+            (Some(file), _) if file.size <= MAX_TOOLBOX_BYTES as u64 => {
+                self.read_file(entry, Some(file)).await
+            }
+            (None, Some(python)) => {
+                let runner = self.library().runner().filter(|_| self.refusal_of(entry).is_none());
+                let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
+                if runner.is_some() && schema.is_none() {
+                    declared.notes.push(self.unread_python(entry));
+                }
+                schema.map(String::into_bytes)
+            }
+            _ => None,
         };
-        let mut toolbox = Toolbox::read(&content.bytes).0;
-        let python = match find(PYTHON_FILE) {
-            Some(file) => self.registry().read(entry, &file.path, LineRange::default()).await.ok(),
-            None => None,
-        };
-        let python = python.as_ref().and_then(|content| std::str::from_utf8(&content.bytes).ok());
+        let Some(schema) = schema else { return declared };
+        let mut toolbox = Toolbox::read(&schema).0;
+        let python = python.as_ref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         let snapshot = self.registry().snapshot();
         let resources = self.library().resources();
-        let trust = resources.runner.as_ref().map(|runner| runner.trust(&entry.source));
-        let runs = trust.is_some_and(|trust| trust != Trust::Never);
-        let is_handled = |tool: &SkillTool| {
-            self.host_handler(entry, &tool.name).is_some()
-                || (runs && Handler::of(tool, files, python).is_some())
-        };
-        let mut notes = Vec::new();
+        let refusal = self.refusal_of(entry);
         toolbox.tools.retain(|tool| {
             let is_tool = resources.has_tool(&tool.name);
             if is_tool || self.goes_before(&snapshot, &tool.name, entry) {
                 let whose = if is_tool { "another tool" } else { "a skill" };
-                notes.push(format!("Its tool `{}` is left out: {whose} has that name.", tool.name));
+                declared.notes.push(format!("Its tool `{}` is left out: {whose} has that name.", tool.name));
                 return false;
             }
-            is_handled(tool)
+            let is_hosts = self.host_handler(entry, &tool.name).is_some();
+            let is_handled = || is_hosts || Handler::of(tool, files, python).is_some();
+            if !self.options().host_runs_tools && refusal != Some(RunRefusal::Off) && !is_handled() {
+                return false;
+            }
+            declared.names.push(tool.name.clone());
+            if let Some(why) = refusal.filter(|_| !is_hosts) {
+                declared.refused.push((tool.name.clone(), why));
+                return false;
+            }
+            self.can_call_skill_tools()
         });
-        (toolbox, notes)
+        if let Some((_, why)) = declared.refused.first() {
+            declared.notes.push(match why {
+                RunRefusal::Off => format!("Its tools cannot be called. {}", self.wording.running_is_off()),
+                _ => "Its tools cannot be called: skills of its source may not run anything.".to_owned(),
+            });
+        }
+        declared.callable = toolbox;
+        declared
     }
 
     /// Returns `true` if a skill called `name` prevents a tool of `entry` from having that name.
@@ -121,8 +201,10 @@ impl Session {
         entry: &Entry,
         files: &[FileEntry],
     ) -> (LoadedSkill, Toolbox, Vec<String>) {
-        let (toolbox, notes) = self.callable_and_notes(entry, files).await;
-        let tools = toolbox.names().map(str::to_owned).collect();
+        let DeclaredTools { callable: toolbox, names: tools, refused, notes } =
+            self.declared(entry, files).await;
+        let refused = refused.into_iter().map(|(tool, why)| ((skill.address.clone(), tool), why));
+        self.state().refused.extend(refused);
         let schema = |tool: &SkillTool| ToolSchema {
             name: tool.name.clone(),
             description: tool.description.clone(),
@@ -218,10 +300,13 @@ impl Session {
         let ran = match self.loaded_tools(&entry, &address).await {
             None => Err(FaultKind::NotLoaded { tool: quoted(tool) }),
             Some(toolbox) => match toolbox.get(tool) {
-                None => {
-                    let tools = toolbox.names().map(str::to_owned).collect();
-                    Err(FaultKind::NoSkillTool { tool: quoted(tool), tools })
-                }
+                None => Err(match self.refusal_for(&address, tool) {
+                    Some(why) => FaultKind::NotApproved { tool: quoted(tool), why },
+                    None => {
+                        let tools = toolbox.names().map(str::to_owned).collect();
+                        FaultKind::NoSkillTool { tool: quoted(tool), tools }
+                    }
+                }),
                 Some(_) if !self.is_below_ceiling(tool) => {
                     Err(FaultKind::NotApproved { tool: quoted(tool), why: RunRefusal::Ceiling })
                 }
@@ -265,7 +350,7 @@ impl Session {
     }
 
     fn caller<'a>(&'a self, entry: &'a Entry, address: &'a str) -> SkillCaller<'a> {
-        let is_terse = self.library().resources().options.render == Render::Text;
+        let is_terse = self.options().render == Render::Text;
         SkillCaller { registry: self.registry(), entry, address, is_terse }
     }
 

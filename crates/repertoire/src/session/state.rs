@@ -1,8 +1,9 @@
 //! The mutable state of a session.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use repertoire_model::answer::RunRefusal;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
@@ -40,6 +41,8 @@ pub(super) struct State {
     pub(super) foreseen: Option<Arc<TaskRanking>>,
     /// The tools of loaded skills, in the order in which these were loaded.
     pub(super) exposed: ExposedTools,
+    /// The tools of skills that were loaded but may not run, by skill and tool.
+    pub(super) refused: BTreeMap<(String, String), RunRefusal>,
 }
 
 impl State {
@@ -57,6 +60,7 @@ impl State {
             rankings: VecDeque::new(),
             foreseen: None,
             exposed: ExposedTools::default(),
+            refused: BTreeMap::new(),
         }
     }
 

@@ -32,9 +32,18 @@ pub(crate) struct Builtin {
 impl Builtin {
     /// Returns its definition.
     pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
-        let (description, input_schema) = (self.define)(context);
-        let name = context.options.names.configured(self.canonical).to_owned();
-        Definition { name, description, input_schema }
+        let SessionOptions { names, descriptions, .. } = context.options;
+        let (description, mut input_schema) = (self.define)(context);
+        let required = input_schema["required"].clone();
+        if let (Some(properties), Some(required)) =
+            (input_schema["properties"].as_object_mut(), required.as_array())
+        {
+            let is_required = |argument: &str| required.iter().any(|name| name == argument);
+            properties.retain(|argument, _| is_required(argument) || !context.options.hides(argument));
+        }
+        let description =
+            descriptions.get(self.canonical).filter(|own| !own.is_empty()).cloned().unwrap_or(description);
+        Definition { name: names.configured(self.canonical).to_owned(), description, input_schema }
     }
 
     /// Answers a call with `arguments`.

@@ -4,6 +4,7 @@
 //! through [`Tool`]. A call never fails: an error is an answer that the model can read and act upon.
 
 mod names;
+mod surface;
 mod arguments;
 mod definition;
 mod reply;
@@ -28,4 +29,6 @@ pub use names::{ArgumentNames, ToolNames};
 pub(crate) use names::{SKILL_ALIASES, reserved_names};
 pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
+pub(crate) use surface::OPTIONAL_ARGUMENTS;
+pub use surface::{AgentTools, OfferedTools};
 pub(crate) use table::BUILTINS;

@@ -60,6 +60,12 @@ impl ToolNames {
         let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;
         [load, unload, read_file, list_files, list, search, call, run_script]
     }
+
+    /// Returns all names in the same order, to be changed.
+    pub(super) fn all_mut(&mut self) -> [&mut String; 8] {
+        let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;
+        [load, unload, read_file, list_files, list, search, call, run_script]
+    }
 }
 
 /// The names of arguments as models see them.
@@ -86,6 +92,20 @@ impl Default for ArgumentNames {
             start_line: "start_line".to_owned(),
             end_line: "end_line".to_owned(),
         }
+    }
+}
+
+impl ArgumentNames {
+    /// Returns all names, in a fixed order.
+    pub(crate) fn all(&self) -> [&str; 5] {
+        let Self { name, skill, path, start_line, end_line } = self;
+        [name, skill, path, start_line, end_line]
+    }
+
+    /// Returns all names in the same order, to be changed.
+    pub(super) fn all_mut(&mut self) -> [&mut String; 5] {
+        let Self { name, skill, path, start_line, end_line } = self;
+        [name, skill, path, start_line, end_line]
     }
 }
 

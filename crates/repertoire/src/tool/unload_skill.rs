@@ -1,7 +1,7 @@
 //! `unload_skill`: records that a skill is no longer needed.
 
 use repertoire_model::SkillName;
-use repertoire_model::answer::Answer;
+use repertoire_model::answer::{Answer, Render};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
@@ -33,7 +33,13 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
             return Ok(ToolReply { answer: Answer::Unloaded(name), details });
         }
-        let entry = session.find(asked).await?;
+        let found = session.find(asked).await;
+        // The harness guide has one sentence for all skills that are not loaded, known or not.
+        let is_terse = session.options().render == Render::Text;
+        if let Some(name) = SkillName::new(asked).filter(|_| is_terse && found.is_err()) {
+            return Ok(Answer::NotLoaded(name).into());
+        }
+        let entry = found?;
         let name = entry.name().clone();
         let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
         let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath, repair};
 
 use crate::error::CliError;
@@ -14,7 +15,8 @@ use crate::wire::{Context, Library};
 /// A file with its repaired text.
 struct Repair {
     path: PathBuf,
-    before: String,
+    /// `None` for a file that is not there yet.
+    before: Option<String>,
     after: String,
 }
 
@@ -33,17 +35,20 @@ pub(crate) fn run(
     libraries: &[Library],
     yes: bool,
 ) -> Result<Outcome, CliError> {
-    let repairs: Vec<Repair> = libraries
-        .iter()
-        .flat_map(|library| library.snapshot.entries().iter().filter_map(|entry| repair(library, entry)))
-        .collect();
+    let mut repairs = Vec::new();
+    for library in libraries {
+        for entry in library.snapshot.entries() {
+            repairs.extend(repair(library, entry));
+            repairs.extend(schema(ui, context, library, entry)?);
+        }
+    }
     if repairs.is_empty() {
         writeln!(ui.err(), "there is nothing to repair")?;
         return Ok(Outcome { written: Vec::new(), is_refused: false });
     }
     for repair in &repairs {
         let path = context.shown(&repair.path.display().to_string());
-        ui.write_diff(&path, Some(&repair.before), &repair.after)?;
+        ui.write_diff(&path, repair.before.as_deref(), &repair.after)?;
     }
     let files = count(repairs.len(), "file");
     let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
@@ -85,19 +90,46 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
     let content = pollster::block_on(library.registry.read(entry, &file, LineRange::default())).ok()?;
     let before = String::from_utf8(content.bytes).ok()?;
     let after = repair::fix(&before)?;
-    Some(Repair { path: Path::new(&*entry.path).join(&*entry.manifest_file), before, after })
+    let path = Path::new(&*entry.path).join(&*entry.manifest_file);
+    Some(Repair { path, before: Some(before), after })
+}
+
+/// Returns the `schema.json` that a skill with a `tools.py` lacks, with the tools that Python's parser reads from it.
+fn schema(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    entry: &Entry,
+) -> Result<Option<Repair>, CliError> {
+    let Ok(listing) = pollster::block_on(library.registry.files(entry)) else { return Ok(None) };
+    let has = |name: &str| listing.files.iter().any(|file| file.path.as_str() == name);
+    if !has(PYTHON_FILE) || has(TOOLBOX_FILE) {
+        return Ok(None);
+    }
+    match context.python_tools(ui, &library.registry, entry) {
+        Ok(after) if !Toolbox::read(after.as_bytes()).0.is_empty() => {
+            let path = Path::new(&*entry.path).join(TOOLBOX_FILE);
+            Ok(Some(Repair { path, before: None, after }))
+        }
+        Ok(_) => Ok(None),
+        Err(error) => {
+            let (name, why) = (entry.name(), escape(error.message()).into_owned());
+            ui.warn(&format!("no {TOOLBOX_FILE} can be written for `{name}`: {why}"))?;
+            Ok(None)
+        }
+    }
 }
 
 /// Writes `repair` to its file.
 fn write(repair: &Repair) -> Result<(), CliError> {
     let path = &repair.path;
     let failed = |error| CliError::io("write", path, error);
-    let metadata = fs::symlink_metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
+    let is_plain = |metadata: fs::Metadata| metadata.is_file();
+    if repair.before.is_some() && !fs::symlink_metadata(path).map(is_plain).map_err(failed)? {
         return Err(CliError::no(format!("{} is a link and is left alone", path.display()))
             .hint("repair the file it leads to"));
     }
-    replace_file::replace(path, Some(repair.before.as_bytes()), repair.after.as_bytes())
+    replace_file::replace(path, repair.before.as_ref().map(String::as_bytes), repair.after.as_bytes())
 }
 
 #[cfg(test)]
@@ -111,7 +143,7 @@ mod tests {
         let repair = |name: &str, before: &str| {
             let path = directory.path().join(name);
             fs::write(&path, "before").unwrap();
-            Repair { path, before: before.to_owned(), after: "after".to_owned() }
+            Repair { path, before: Some(before.to_owned()), after: "after".to_owned() }
         };
         let repairs = [repair("a", "before"), repair("b", "something else"), repair("c", "before")];
         let (written, failure) = write_all(&repairs);

@@ -310,3 +310,48 @@ fn nothing_runs_longer_than_the_host_allows() {
         assert_eq!(jobs.iter().map(|job| job.limits.timeout.as_secs()).collect::<Vec<_>>(), expect);
     }
 }
+
+#[test]
+fn h5_the_functions_of_a_tools_py_are_tools_once_the_skill_is_approved() {
+    let world = World::new();
+    world.skill("maths");
+    let module = "import no_such_module\n\ndef add(a: int, b: int = 2) -> int:\n    \"\"\"Adds two numbers.\n\n    Args:\n        a: The first one.\n    \"\"\"\n    return a + b\n\ndef _hidden():\n    pass\n";
+    world.write("maths/tools.py", module);
+    let executor = Executor::new(world.sandbox.clone(), world.options());
+    let schema = executor.describe_python(module.as_bytes()).unwrap();
+    let expect = json!([{"name": "add", "description": "Adds two numbers.", "parameters": {
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer", "description": "The first one."},
+            "b": {"type": "integer", "default": 2},
+        },
+        "required": ["a"],
+        "additionalProperties": false,
+    }}]);
+    assert_eq!(serde_json::from_str::<Value>(&schema).unwrap(), expect);
+    let error = executor.describe_python(b"def add(").unwrap_err();
+    assert_eq!(error.kind(), ExecErrorKind::Python);
+    assert!(error.to_string().contains("tools.py cannot be parsed"), "{error}");
+
+    let module = module.replace("import no_such_module\n", "");
+    world.write("maths/tools.py", &module);
+    let options = || options!(world.options(); trust = TrustLevels::new(Trust::Ask));
+    let session = world.session_of(options(), harness());
+    let unread = "Note: The functions of its tools.py become tools when a person approves the skill.";
+    assert!(load(&session, "maths").contains(unread), "{}", load(&session, "maths"));
+
+    let snapshot = session.registry().snapshot();
+    let entry = snapshot.active().next().unwrap();
+    let bundle = block_on(session.registry().bundle(entry)).unwrap();
+    let toolbox = repertoire_model::Toolbox::read(schema.as_bytes()).0;
+    let approval = Approval::now(entry, &bundle, repertoire_model::Capabilities::of(&toolbox), Vec::new());
+    executor.approvals().keep(Approval { schema: Some(schema), ..approval }).unwrap();
+    let session = world.session_of(options(), harness());
+    assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 1 tools: add\n"));
+    assert!(names(&session).contains(&"add".to_owned()));
+    assert_eq!(block_on(session.call("add", &json!({"a": 3}))).text(), "5");
+    // The tools are those of the approved file.
+    world.write("maths/tools.py", &format!("{module}\n"));
+    let session = world.session_of(options(), harness());
+    assert!(load(&session, "maths").contains(unread));
+}

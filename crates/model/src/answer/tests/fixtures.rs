@@ -178,6 +178,7 @@ pub(in crate::answer) fn faults() -> Vec<Fault> {
         not_approved(RunRefusal::EachCall),
         not_approved(RunRefusal::Refused),
         not_approved(RunRefusal::Ceiling),
+        not_approved(RunRefusal::Off),
         FaultKind::NoHandler { tool: "merge".to_owned() },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];

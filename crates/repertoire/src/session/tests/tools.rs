@@ -2,6 +2,9 @@
 
 use super::*;
 use pollster::block_on;
+use repertoire_model::catalog::Tokenizer;
+
+use crate::tool::{Definition, OfferedTools};
 
 #[test]
 fn every_call_is_one_event() {
@@ -276,4 +279,179 @@ fn x29_listed_files_have_descriptions() {
     assert!(reply.text().contains("a.md 14 - Form fields\n"), "{}", reply.text());
     assert_eq!(reply.text().matches("</skill_files>").count(), 1, "{}", reply.text());
     assert_eq!(session.data(&reply)["files"][2]["description"], "Form fields");
+}
+
+fn names_of(session: &Session) -> Vec<String> {
+    session.tools().iter().map(|tool| tool.name.clone()).collect()
+}
+
+fn only(tools: &[&str]) -> OfferedTools {
+    OfferedTools::Only(tools.iter().map(|tool| (*tool).to_owned()).collect())
+}
+
+#[test]
+fn h30_the_minimal_surface_is_load_skill_with_a_name() {
+    let names = ["docx", "git", "mail", "pdf", "search", "shell", "web", "xlsx"];
+    let library = SkillDirectory::new(&names);
+    library.write("git/references/guide.md", "one\n");
+    let options = SessionOptions { offered: OfferedTools::Minimal, ..SessionOptions::default() };
+    let session = library.session_with(options);
+    let tools = session.tools();
+    let [load] = &*tools else { panic!("{tools:?}") };
+    assert_eq!(load.name, "load_skill");
+    let schema = json!({
+        "type": "object",
+        "properties": {"name": {"type": "string", "description": "Skill name from the catalog"}},
+        "required": ["name"],
+        "additionalProperties": false,
+    });
+    assert_eq!(load.input_schema, schema);
+    let text = super::load(&session, "git");
+    assert!(is_body(&text) && !text.contains("read_skill_file") && !text.contains("list_skill"), "{text}");
+    for tool in ["read_skill_file", "list_skills", "unload_skill"] {
+        let reply = block_on(session.call(tool, &json!({"skill": "git", "path": "references/guide.md"})));
+        assert!(reply.is_error() && reply.text().contains("no tool"), "{}", reply.text());
+    }
+    let tokens = |session: &Session| {
+        let json = |tool: &Definition| {
+            json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
+                .to_string()
+        };
+        let counted =
+            session.tools().iter().map(|tool| Tokenizer::O200kBase.count(&json(tool))).sum::<usize>();
+        counted / 10 * 10
+    };
+    // These figures are in docs/guides/agents-and-roles.md.
+    assert_eq!((tokens(&library.session()), tokens(&session)), (580, 50));
+}
+
+#[test]
+fn x15_y33_an_agent_has_tools_of_its_own() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.write("alpha/references/guide.md", "one\n");
+    let mut yodoca = Agent::new("yodoca");
+    yodoca.tools.offered = only(&["list_skills", "read_skill_file"]);
+    let entries = |words: &[(&str, &str)]| {
+        words.iter().map(|(usual, own)| ((*usual).to_owned(), (*own).to_owned())).collect()
+    };
+    yodoca.tools.names = entries(&[("load_skill", "read_skill"), ("read_skill_file", "read_skill_resource")]);
+    yodoca.tools.arguments = entries(&[("name", "skill_id"), ("skill", "skill_id")]);
+    yodoca.tools.descriptions = entries(&[("load_skill", "Read a skill.")]);
+    yodoca.tools.hidden_arguments =
+        ["force", "reference", "script", "asset", "start_line", "end_line", "query"]
+            .map(str::to_owned)
+            .into();
+    let mut helix = Agent::new("helix");
+    helix.tools.offered = only(&["load_skill", "read_skill_file"]);
+    let opened = block_on(library.builder().agent(yodoca).agent(helix).open()).unwrap();
+    let session = |agent: &str| block_on(opened.session_for(agent)).unwrap();
+    assert_eq!(names_of(&session("helix")), ["load_skill", "read_skill_file"]);
+    let yodoca = session("yodoca");
+    assert_eq!(names_of(&yodoca), ["list_skills", "read_skill", "read_skill_resource"]);
+    let tools = yodoca.tools();
+    let arguments = |index: usize| {
+        let properties = tools[index].input_schema["properties"].as_object().unwrap();
+        properties.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!((arguments(0), arguments(1)), (vec![], vec!["skill_id".to_owned()]));
+    assert_eq!(arguments(2), ["skill_id", "path"]);
+    assert_eq!(tools[1].description, "Read a skill.");
+    assert!(yodoca.catalog().text.contains("`read_skill` tool"), "{}", yodoca.catalog().text);
+    let text = block_on(yodoca.call("read_skill", &json!({"skill_id": "alpha"}))).text().to_owned();
+    assert!(is_body(&text) && text.contains("`read_skill_resource` {\"skill_id\":\"alpha\""), "{text}");
+    let file = json!({"skill_id": "alpha", "path": "references/guide.md", "end_line": 1});
+    assert!(!block_on(yodoca.call("read_skill_resource", &file)).is_error());
+    // No skill may have the name of a tool that only one agent has.
+    library.skill("read_skill", "", "");
+    let snapshot = block_on(opened.reload());
+    assert!(snapshot.active().all(|skill| skill.name().as_str() != "read_skill"));
+}
+
+#[test]
+fn an_agent_is_offered_no_tool_that_the_library_does_not_offer() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let options = SessionOptions { offered: only(&["list_skills"]), ..SessionOptions::default() };
+    let mut wide = Agent::new("wide");
+    wide.tools.offered = only(&["list_skills", "read_skill_file"]);
+    let mut narrow = Agent::new("narrow");
+    narrow.inherit = Inherit::Catalog;
+    narrow.tools.offered = OfferedTools::Minimal;
+    let mut clash = Agent::new("clash");
+    clash.tools.names.insert("load_skill".to_owned(), "list_skills".to_owned());
+    let builder = || library.builder().session_options(options.clone());
+    let opened = block_on(builder().agent(wide).agent(narrow).open()).unwrap();
+    let session = block_on(opened.session_for("wide")).unwrap();
+    assert_eq!(names_of(&session), ["list_skills", "load_skill"]);
+    let parent = block_on(opened.session_for("narrow")).unwrap();
+    let child = block_on(parent.subagent_for("wide")).unwrap();
+    assert_eq!(
+        (names_of(&parent), names_of(&child)),
+        (vec!["load_skill".to_owned()], vec!["load_skill".to_owned()])
+    );
+    assert_eq!(block_on(builder().agent(clash).open()).err().unwrap().kind(), ErrorKind::ReservedName);
+}
+
+const FILL: &str = r#"[{"name": "fill", "description": "Fills.", "parameters": {"type": "object"}}, {"name": "merge", "description": "Merges."}]"#;
+
+#[test]
+fn h27_a_skill_whose_tools_do_not_run_says_so() {
+    let library = SkillDirectory::new(&["pdf", "plain"]);
+    library.write("pdf/schema.json", FILL);
+    library.write("pdf/tools.py", "def fill():\n    pass\n\ndef merge():\n    pass\n");
+    let mut options = SessionOptions::default();
+    options.enable_setting = Some("`x = true`".to_owned());
+    let session = library.session_with(options.clone());
+    let off =
+        "Running tools and scripts of skills is off. Ask the user to set `x = true`, or go on without them.";
+    assert!(
+        load(&session, "pdf").contains(&format!("Its tools cannot be called. {off}")),
+        "{}",
+        load(&session, "pdf")
+    );
+    assert!(!load(&session, "plain").contains("cannot be called"));
+    for (tool, arguments) in [
+        ("fill", json!({})),
+        ("call_skill_tool", json!({"skill": "pdf", "tool": "fill"})),
+        ("run_skill_script", json!({"skill": "pdf", "path": "scripts/a.py"})),
+    ] {
+        let reply = block_on(session.call(tool, &arguments));
+        assert!(reply.is_error() && reply.text().contains(off), "{}", reply.text());
+    }
+    assert!(block_on(session.call("other", &json!({}))).text().contains("There is no tool `other`"));
+    options.render = Render::Text;
+    let text = load(&library.session_with(options), "pdf");
+    assert!(
+        text.starts_with("Loaded skill 'pdf' with 2 tools: fill, merge\n\nNote: Its tools cannot"),
+        "{text}"
+    );
+}
+
+#[test]
+fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
+    let library = SkillDirectory::new(&["pdf"]);
+    library.write("pdf/schema.json", FILL);
+    let mut options = SessionOptions { host_runs_tools: true, ..SessionOptions::default() };
+    options.offered = OfferedTools::Minimal;
+    options.exposure = ToolExposure::Dynamic;
+    options.render = Render::Text;
+    let session = library.session_with(options);
+    assert_eq!(names_of(&session), ["load_skill"]);
+    let text = load(&session, "pdf");
+    assert!(text.starts_with("Loaded skill 'pdf' with 2 tools: fill, merge\n\nDocumentation:\n"), "{text}");
+    let tools = session.tools();
+    assert_eq!(names_of(&session), ["fill", "load_skill", "merge"]);
+    assert_eq!(
+        (tools[0].description.as_str(), &tools[0].input_schema),
+        ("Fills.", &json!({"type": "object"}))
+    );
+}
+
+#[test]
+fn h28_unloading_a_skill_that_is_not_loaded() {
+    let library = SkillDirectory::new(&["pdf"]);
+    let session = library.session_with(SessionOptions { render: Render::Text, ..SessionOptions::default() });
+    for name in ["pdf", "nope"] {
+        let reply = block_on(session.call("unload_skill", &json!({"name": name})));
+        assert_eq!(reply.text(), format!("Skill '{name}' is not loaded."));
+    }
 }

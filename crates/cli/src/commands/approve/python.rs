@@ -1,0 +1,36 @@
+//! The tools of a skill that has a `tools.py` and no `schema.json`.
+
+use repertoire::Entry;
+use repertoire_exec::Approval;
+use repertoire_model::Bundle;
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE};
+
+use crate::error::CliError;
+use crate::ui::{Ui, escape};
+use crate::wire::{Context, Library};
+
+/// Returns the tools of the skill's `tools.py` as the text of a `schema.json`, if it has none.
+///
+/// Where they cannot be read, the skill has none, and a warning says why.
+pub(super) fn schema(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    entry: &Entry,
+    bundle: &Bundle,
+    earlier: Option<&Approval>,
+) -> Result<Option<String>, CliError> {
+    let find = |name: &str| bundle.files().iter().find(|file| file.path.as_str() == name);
+    let Some(file) = find(PYTHON_FILE).filter(|_| find(TOOLBOX_FILE).is_none()) else { return Ok(None) };
+    if let Some(schema) = earlier.and_then(|earlier| earlier.schema_of(&file.digest)) {
+        return Ok(Some(schema.to_owned()));
+    }
+    match context.python_tools(ui, &library.registry, entry) {
+        Ok(schema) => Ok(Some(schema)),
+        Err(error) => {
+            let why = escape(error.message()).into_owned();
+            ui.warn(&format!("the functions of {PYTHON_FILE} are not offered as tools: {why}"))?;
+            Ok(None)
+        }
+    }
+}

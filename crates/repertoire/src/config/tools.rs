@@ -1,0 +1,91 @@
+//! Values of the keys of `[tools]`, for the whole configuration and for one agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use repertoire_model::text::is_control_or_invisible;
+use toml::de::DeValue;
+
+use crate::tool::{BUILTINS, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
+
+/// The last parts of the keys `tools.names.…` and `tools.descriptions.…`, in the order of [`ToolNames::all`].
+const TOOL_KEYS: [&str; 8] =
+    ["load", "unload", "read_file", "list_files", "list", "search", "call", "run_script"];
+
+/// The last parts of the keys `tools.args.…`, which are the usual names of the arguments.
+const ARGUMENT_KEYS: [&str; 5] = ["name", "skill", "path", "start_line", "end_line"];
+
+/// The longest name of a tool that model vendors accept, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The longest text of one line, in bytes.
+const MAX_LINE_BYTES: usize = 1024;
+
+/// Returns whether model vendors accept `name` as that of a tool or an argument.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
+/// Returns whether `text` is one line of reasonable length.
+pub(super) fn is_line(text: &str) -> bool {
+    text.len() <= MAX_LINE_BYTES && !text.chars().any(is_control_or_invisible)
+}
+
+/// Returns the tools that `value` of `tools.offer` stands for.
+pub(super) fn offered(value: &DeValue<'_>) -> Option<OfferedTools> {
+    match value {
+        DeValue::String(word) if word == "all" => Some(OfferedTools::All),
+        DeValue::String(word) if word == "minimal" => Some(OfferedTools::Minimal),
+        DeValue::Array(_) => listed(value, &tool_words()).map(OfferedTools::Only),
+        _ => None,
+    }
+}
+
+/// Returns the arguments that `value` of `tools.hide_args` names.
+pub(super) fn hidden_arguments(value: &DeValue<'_>) -> Option<BTreeSet<String>> {
+    listed(value, &OPTIONAL_ARGUMENTS)
+}
+
+/// Returns the usual names of the built-in tools.
+pub(super) fn tool_words() -> Vec<&'static str> {
+    BUILTINS.iter().map(|tool| tool.canonical).collect()
+}
+
+/// Returns the names of tools in a table with the keys of `tools.names`, by usual name.
+pub(super) fn tool_names(table: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
+    by_usual_name(table, &TOOL_KEYS, &ToolNames::default().all(), is_name)
+}
+
+/// Returns the descriptions in a table with the keys of `tools.descriptions`, by the usual names of tools.
+pub(super) fn tool_descriptions(table: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
+    by_usual_name(table, &TOOL_KEYS, &ToolNames::default().all(), is_line)
+}
+
+/// Returns the names of arguments in a table with the keys of `tools.args`, by usual name.
+pub(super) fn argument_names(table: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
+    by_usual_name(table, &ARGUMENT_KEYS, &ARGUMENT_KEYS, is_name)
+}
+
+/// Returns the strings of the list `value`, if all of them are among `known`.
+fn listed(value: &DeValue<'_>, known: &[&str]) -> Option<BTreeSet<String>> {
+    let DeValue::Array(items) = value else { return None };
+    let items = items.iter().map(|item| item.get_ref().as_str().filter(|word| known.contains(word)));
+    items.map(|word| word.map(str::to_owned)).collect()
+}
+
+/// Returns the values of `table` by the usual name that stands where its key stands in `keys`.
+fn by_usual_name(
+    table: &DeValue<'_>,
+    keys: &[&str],
+    usual: &[&str],
+    is_allowed: fn(&str) -> bool,
+) -> Option<BTreeMap<String, String>> {
+    let DeValue::Table(table) = table else { return None };
+    let mut values = BTreeMap::new();
+    for (key, value) in table {
+        let index = keys.iter().position(|known| known == key.get_ref())?;
+        let value = value.get_ref().as_str().filter(|value| is_allowed(value))?;
+        values.insert((*usual.get(index)?).to_owned(), value.to_owned());
+    }
+    Some(values)
+}

@@ -1,0 +1,102 @@
+//! The tool surface: which built-in tools a model is offered, and what they are called and described as.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::{ArgumentNames, ToolNames};
+
+/// The tool that every surface has.
+const LOAD: &str = "load_skill";
+
+/// The arguments that a schema can do without: models that give them are understood nevertheless.
+pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
+    ["asset", "directory", "end_line", "force", "limit", "query", "reference", "script", "start_line", "tag"];
+
+/// The built-in tools that a model is offered, of those that its library has.
+///
+/// ```
+/// use repertoire::SessionOptions;
+/// use repertoire::tool::OfferedTools;
+/// let mut options = SessionOptions::default();
+/// options.offered = OfferedTools::Minimal;
+/// assert!(options.offered.includes("load_skill") && !options.offered.includes("list_skills"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum OfferedTools {
+    /// All of them; the default.
+    #[default]
+    All,
+    /// `load_skill` alone, with the name of a skill as its only argument.
+    Minimal,
+    /// `load_skill` and those with these usual names.
+    Only(BTreeSet<String>),
+}
+
+impl OfferedTools {
+    /// Returns `true` if the tool with the usual name `tool` is among them; `load_skill` always is.
+    pub fn includes(&self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Minimal => tool == LOAD,
+            Self::Only(tools) => tool == LOAD || tools.contains(tool),
+        }
+    }
+
+    /// Returns the tools that are among both.
+    #[must_use]
+    pub fn within(&self, limit: &Self) -> Self {
+        match (self, limit) {
+            (Self::Minimal, _) | (_, Self::Minimal) => Self::Minimal,
+            (Self::All, other) | (other, Self::All) => other.clone(),
+            (Self::Only(own), Self::Only(limit)) => Self::Only(own.intersection(limit).cloned().collect()),
+        }
+    }
+}
+
+/// The tool surface of one agent, where it differs from that of its library.
+///
+/// ```
+/// use repertoire::Agent;
+/// use repertoire::tool::{AgentTools, OfferedTools};
+/// let mut tools = AgentTools { offered: OfferedTools::Minimal, ..AgentTools::default() };
+/// tools.names.insert("load_skill".to_owned(), "activate".to_owned());
+/// let agent = Agent { tools, ..Agent::new("reviewer") };
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentTools {
+    /// The tools that the agent is offered, of those that the library offers.
+    pub offered: OfferedTools,
+    /// The optional arguments that its tools do not show, beside those that the library hides.
+    pub hidden_arguments: BTreeSet<String>,
+    /// The names of tools, by usual name.
+    pub names: BTreeMap<String, String>,
+    /// The names of arguments, by usual name.
+    pub arguments: BTreeMap<String, String>,
+    /// The descriptions of tools, by usual name.
+    pub descriptions: BTreeMap<String, String>,
+}
+
+impl AgentTools {
+    /// Returns the names of tools where the library calls them `names`.
+    pub(crate) fn tool_names(&self, names: &ToolNames) -> ToolNames {
+        let mut names = names.clone();
+        let usual = ToolNames::default();
+        for (usual, name) in usual.all().into_iter().zip(names.all_mut()) {
+            if let Some(own) = self.names.get(usual) {
+                name.clone_from(own);
+            }
+        }
+        names
+    }
+
+    /// Returns the names of arguments where the library calls them `arguments`.
+    pub(crate) fn argument_names(&self, arguments: &ArgumentNames) -> ArgumentNames {
+        let mut arguments = arguments.clone();
+        let usual = ArgumentNames::default();
+        for (usual, name) in usual.all().into_iter().zip(arguments.all_mut()) {
+            if let Some(own) = self.arguments.get(usual) {
+                name.clone_from(own);
+            }
+        }
+        arguments
+    }
+}
