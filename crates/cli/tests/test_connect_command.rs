@@ -994,3 +994,22 @@ fn connect_renames_an_entry_under_the_former_name() {
     assert_eq!(sandbox.run(&["connect", "goose", "--undo", "--yes"]).code, 0);
     assert!(!sandbox.read("../home/.config/goose/config.yaml").contains("skills:"));
 }
+
+#[test]
+fn twenty_concurrent_runs_on_one_file_all_succeed() {
+    let sandbox = sandbox();
+    let runs: Vec<_> = (0..20)
+        .map(|number| {
+            let name = format!("server-{number}");
+            let mut command = sandbox.command(&["connect", "cursor", "--name", &name, "--yes"]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let written: Value = serde_json::from_str(&sandbox.read("../home/.cursor/mcp.json")).unwrap();
+    assert_eq!(written["mcpServers"].as_object().unwrap().len(), 20);
+}

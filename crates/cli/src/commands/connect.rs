@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod connections;
 mod edit;
+mod lock;
 mod own_entries;
 mod overlap;
 mod plan;
@@ -36,6 +37,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
         context.expect_agent(agent)?;
     }
+    // The lock covers reading and writing, unless a person is asked in between, who must not block others.
+    let _lock = args.yes.then(|| lock::lock(&places, args.owner()));
     let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
     if !args.undo && !args.print {
         overlap::warn_of_second(&ours, &places, &args.name, &mut plans);
@@ -43,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
             overlap::warn(&context, &places, &mut plans);
         }
     }
-    apply::run(ui, &server, args, plans)
+    apply::run(ui, &places, &server, args, plans)
 }
 
 /// Returns the clients that are meant.

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use super::args::ConnectArgs;
+use super::lock::lock;
 use super::plan::{Plan, Step};
 use super::report::{self, Outcome, State};
-use crate::clients::Server;
+use crate::clients::{Places, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file;
@@ -15,6 +16,7 @@ use crate::ui::{Consent, Style, Ui, count, escape};
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
     ui: &mut Ui,
+    places: &Places,
     server: &Server,
     args: &ConnectArgs,
     plans: Vec<Plan>,
@@ -39,6 +41,8 @@ pub(super) fn run(
         None => Consent::Given,
         Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
     };
+    let is_asked = files.is_some() && !args.yes && consent == Consent::Given;
+    let _lock = is_asked.then(|| lock(places, args.owner()));
     let mut exit = Exit::Success;
     let mut outcomes = Vec::new();
     for plan in plans {
