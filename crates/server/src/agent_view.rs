@@ -153,7 +153,8 @@ impl AgentView {
         let snapshot = self.shared.registry.snapshot();
         let options = self.session.library().catalog_options();
         let limit = InstructionsLimit::of(client, self.options());
-        instructions::render(limit, &options, |options: &CatalogOptions| match &self.agent {
+        let notices = snapshot.notices(|entry| self.sees(entry));
+        instructions::render(limit, &options, &notices, |options: &CatalogOptions| match &self.agent {
             Some(agent) => snapshot.catalog_for(agent, options).ok(),
             None => snapshot.catalog(options).ok(),
         })

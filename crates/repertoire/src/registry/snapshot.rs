@@ -16,6 +16,9 @@ const MAX_NEAREST: usize = 10;
 /// The most names that an unknown one is compared with letter by letter.
 const MAX_COMPARED: usize = 1_000;
 
+/// The most skills that the error of a refused library names.
+const MAX_REFUSALS: usize = 5;
+
 /// The part of an unknown name that is compared with others, in characters.
 const MAX_QUERY_CHARS: usize = 128;
 
@@ -212,9 +215,6 @@ impl Snapshot {
     }
 
     /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
-    /// decided.
-    pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
-        self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
     /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
     /// user that a project's skill hides, and the like.
     pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
@@ -222,20 +222,31 @@ impl Snapshot {
         others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
     }
 
+    /// decided.
+    pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
+        self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
             // A lost name is the reason, even if the skill has other problems.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
             Some((entry, entry.collision.as_deref().or_else(heaviest)?))
         })
     }
 
-    /// Returns an error if the policy refuses the library.
+    /// Returns an error if the policy refuses the library; it names the first few skills that are the reason.
     pub fn accepted(&self) -> Result<(), Error> {
-        match self.refusals().next() {
-            None => Ok(()),
-            Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
-                .about(entry.name().as_str())
-                .at(&*entry.path)
-                .with(vec![diagnostic.clone()])),
+        let mut refusals = self.refusals();
+        let Some((entry, diagnostic)) = refusals.next() else { return Ok(()) };
+        let error = Error::new(ErrorKind::Refused)
+            .about(entry.name().as_str())
+            .at(&*entry.path)
+            .with(vec![diagnostic.clone()]);
+        let others = refusals
+            .by_ref()
+            .take(MAX_REFUSALS - 1)
+            .map(|(entry, diagnostic)| format!("{} ({}): {}", entry.name(), entry.path, diagnostic.message));
+        let mut others: Vec<String> = others.collect();
+        let more = refusals.count();
+        if more > 0 {
+            others.push(format!("and {more} more"));
         }
     }
 
@@ -243,6 +254,7 @@ impl Snapshot {
     ///
     /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
+        Err(if others.is_empty() { error } else { error.because(format!("also {}", others.join("; "))) })
         match self.find_exact(query) {
             Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
             Some(entry) => return Lookup::Found(entry),
