@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
+use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -67,14 +67,14 @@ impl Entry {
         &self.document.name
     }
 
-    /// Returns the unambiguous name of this skill: `source:name`.
-    pub fn qualified_name(&self) -> String {
-        format!("{}:{}", self.source, self.name())
     /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
     fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
     }
 
+    /// Returns the unambiguous name of this skill: `source:name`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}:{}", self.source, self.name())
     }
 
     /// Returns the path of its `SKILL.md`, with links resolved and in the spelling of the file.
@@ -97,6 +97,12 @@ impl Entry {
     /// people.
     pub fn is_offered(&self) -> bool {
         self.state == State::Active && self.allows_models()
+    }
+
+    /// Returns `true` if one of the globs in its `paths` matches one of `files`, paths with `/` between their parts.
+    pub fn is_about<T: AsRef<str>>(&self, files: &[T]) -> bool {
+        let globs = &self.document.manifest.paths;
+        globs.iter().any(|glob| files.iter().any(|file| file_glob::matches(glob, file.as_ref())))
     }
 
     /// Returns `true` if the skill's author allows models to invoke it, and does not keep it for people.
@@ -209,12 +215,6 @@ impl Snapshot {
         holder(self.named(name), is_seen)
     }
 
-    /// Returns the problems of the sources themselves.
-    pub fn problems(&self) -> &[Problem] {
-        &self.problems
-    }
-
-    /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
     /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
     /// user that a project's skill hides, and the like.
     pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
@@ -222,6 +222,12 @@ impl Snapshot {
         others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
     }
 
+    /// Returns the problems of the sources themselves.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
     /// decided.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
@@ -248,13 +254,13 @@ impl Snapshot {
         if more > 0 {
             others.push(format!("and {more} more"));
         }
+        Err(if others.is_empty() { error } else { error.because(format!("also {}", others.join("; "))) })
     }
 
     /// Looks a skill up by its name, by `source:name`, or by a spelling that is normalised to the same name.
     ///
     /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        Err(if others.is_empty() { error } else { error.because(format!("also {}", others.join("; "))) })
         match self.find_exact(query) {
             Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
             Some(entry) => return Lookup::Found(entry),
