@@ -110,7 +110,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let options = context.session_options(Some(Render::Markdown.as_str()));
-    let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
+    let session = context.session_with(options, None, &[], Some(Arc::clone(&executor)))?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         // The error of an unknown name suggests others.
