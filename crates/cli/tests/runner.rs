@@ -29,6 +29,7 @@ mod test_link_command;
 mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
+mod test_notices;
 mod test_prompt_command;
 mod test_run_command;
 mod test_search_command;

@@ -103,6 +103,33 @@ impl Delta {
     }
 }
 
+/// Returns the note that offers `skills`, each a name and a description, for the files that the model works on; the empty text
+/// where there are none. It has no line end at its end.
+///
+/// ```
+/// use repertoire_model::delta::for_files;
+/// assert_eq!(
+///     for_files(&[("pdf", "Fills forms.")], "load_skill"),
+///     "Skills for the files you work on; load one with `load_skill` before you change these files:\n\
+///      <skills_for_files>\n- pdf: Fills forms.\n</skills_for_files>"
+/// );
+/// ```
+pub fn for_files(skills: &[(&str, &str)], load_tool: &str) -> String {
+    if skills.is_empty() {
+        return String::new();
+    }
+    let mut note = format!(
+        "Skills for the files you work on; load one with `{load_tool}` before you change these files:\n<skills_for_files>\n"
+    );
+    let described = |(name, description): &(&str, &str)| DescribedSkill {
+        name: (*name).to_owned(),
+        description: shown(description),
+    };
+    push_list(&mut note, &skills.iter().map(described).collect::<Vec<_>>());
+    note.push_str("</skills_for_files>");
+    note
+}
+
 fn by_name<'a>(skills: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, &'a str> {
     skills.iter().copied().collect()
 }
@@ -117,6 +144,10 @@ fn push_described(note: &mut String, title: &str, skills: &[DescribedSkill]) {
     }
     note.push_str(title);
     note.push_str(":\n");
+    push_list(note, skills);
+}
+
+fn push_list(note: &mut String, skills: &[DescribedSkill]) {
     for skill in skills.iter().take(MAX_LISTED) {
         note.push_str("- ");
         push_name(note, &skill.name);

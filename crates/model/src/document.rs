@@ -25,6 +25,16 @@ pub enum Standing {
     Abort,
 }
 
+impl Standing {
+    /// Returns the standing of a skill that breaks the rules.
+    pub fn invalid(policy: &Policy) -> Self {
+        match policy.on_invalid {
+            OnInvalid::Quarantine => Self::Quarantined,
+            OnInvalid::Abort => Self::Abort,
+        }
+    }
+}
+
 /// The position and size of the body in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Body {
@@ -137,7 +147,7 @@ impl Document {
         let found = reporter.finish();
         let is_error = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         if policy.quarantine_errors && is_error && self.standing == Standing::Sound {
-            self.standing = Standing::Quarantined;
+            self.standing = Standing::invalid(policy);
         }
         self.diagnostics.extend(found);
     }
@@ -161,7 +171,7 @@ impl Document {
 
     /// Returns the document of a skill of which nothing but its directory is known.
     fn set_aside(source: Source<'_>, mut reporter: Reporter<'_>) -> Self {
-        let standing = invalid(reporter.policy());
+        let standing = Standing::invalid(reporter.policy());
         let Source { bytes, directory, .. } = source;
         let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
@@ -192,13 +202,6 @@ pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
         Err(_) => repair::recover(fenced.yaml)?.entries,
     };
     Some(yaml::entries_to_json(&entries))
-}
-
-fn invalid(policy: &Policy) -> Standing {
-    match policy.on_invalid {
-        OnInvalid::Quarantine => Standing::Quarantined,
-        OnInvalid::Abort => Standing::Abort,
-    }
 }
 
 struct Parser<'a, 'p> {
@@ -484,7 +487,7 @@ impl Parser<'_, '_> {
         let errors =
             self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         if chosen.is_tool || (policy.quarantine_errors && errors) {
-            return Standing::Quarantined;
+            return Standing::invalid(policy);
         }
         Standing::Sound
     }
@@ -496,6 +499,7 @@ const MAX_COMPATIBILITY_CHARS: usize = 500;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Profile;
 
     fn standing(name: &str, directory: &str, policy: &Policy) -> (Standing, Vec<RuleId>) {
         let text =
@@ -560,6 +564,23 @@ mod tests {
         check("Text.\n\n## When\n\n# Git\n", "Git", "Git");
         check("Text.\n", "", "Text.");
         check("---\nname: git\n---\nText.\n\n# Git\n", "Git", "Text.");
+    }
+
+    #[test]
+    fn c6_strict_aborts_where_other_profiles_set_aside() {
+        for (profile, expect) in [
+            (Profile::Strict, Standing::Abort),
+            (Profile::Bernstein, Standing::Abort),
+            (Profile::Helix, Standing::Quarantined),
+            (Profile::Standard, Standing::Sound),
+        ] {
+            let policy = Policy::of(profile);
+            assert_eq!(standing("one", "two", &policy).0, expect, "{}", profile.as_str());
+        }
+        let text = "---\nname: one\ndescription: Does a thing. Use when asked.\nverson: 1\n---\nbody\n";
+        let source = Source { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
+        let strict = Policy::of(Profile::Strict);
+        assert_eq!(Document::parse_for_listing(source, &strict).standing, Standing::Abort);
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod validate;
 pub mod policy;
 pub mod resolve;
 pub mod scope;
+pub mod file_glob;
 pub mod prompt;
 pub mod tokens;
 pub mod catalog;

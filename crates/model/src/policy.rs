@@ -201,7 +201,7 @@ impl Policy {
             Profile::Strict => Self {
                 duplicates: Duplicates::Abort,
                 on_invalid: OnInvalid::Abort,
-                name_mismatch: NameMismatch::Quarantine,
+                name_mismatch: NameMismatch::Abort,
                 unknown_fields: Action::Error,
                 quarantine_errors: true,
                 ..standard
@@ -224,7 +224,7 @@ impl Policy {
             Profile::Bernstein => Self {
                 duplicates: Duplicates::Abort,
                 on_invalid: OnInvalid::Abort,
-                name_mismatch: NameMismatch::Quarantine,
+                name_mismatch: NameMismatch::Abort,
                 name_grammar: Grammar::Bernstein,
                 description_max: 500,
                 unknown_fields: Action::Error,

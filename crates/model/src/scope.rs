@@ -98,7 +98,7 @@ fn may_stand_in_name(c: char) -> bool {
 ///
 /// Backtracking is limited to the last `*`: an earlier one could only take more of what the last one may take
 /// as well. So the time is linear in the text for each character of the pattern.
-fn glob(pattern: &str, text: &str) -> bool {
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
     // The pattern behind the last `*`, and the text that it was last tried on.
     let mut last_star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;

@@ -48,7 +48,8 @@ pub(crate) fn read_records(
         .zip(&texts)
         .map(|(entry, texts)| {
             let manifest = &entry.document.manifest;
-            let keywords = manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str);
+            let keywords = manifest.tags.iter().chain(&manifest.trigger_keywords).chain(&manifest.paths);
+            let keywords = keywords.map(String::as_str);
             (keywords.collect(), texts.files.iter().map(String::as_str).collect())
         })
         .collect();

@@ -7,7 +7,7 @@ pub struct SkillText<'a> {
     pub name: &'a str,
     /// The description.
     pub description: &'a str,
-    /// The tags and trigger keywords.
+    /// The tags, the trigger keywords, and the globs of the files that it is about.
     pub keywords: &'a [&'a str],
     /// The instructions.
     pub body: &'a str,

@@ -60,6 +60,15 @@ fn search_results_have_reasons_and_sections() {
 }
 
 #[test]
+fn p1_globs_of_files_count() {
+    let library = office();
+    library.skill("loaders", "paths: [\"plugins/**\", \"src/plugin_*.py\"]\n", "# Load\n");
+    let session = library.session();
+    let reply = block_on(session.call("search_skills", &json!({"query": "change src/plugin_a.py"})));
+    assert_eq!(names(&reply, &session).first().map(String::as_str), Some("loaders"), "{}", reply.text());
+}
+
+#[test]
 fn filters_and_bounds_hold() {
     let library = office();
     for number in 0..30 {

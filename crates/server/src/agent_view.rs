@@ -154,7 +154,8 @@ impl AgentView {
         // The instructions hold no prompt of the agent, so the catalog is written as without one.
         let options = CatalogOptions { bound: Vec::new(), ..self.session.catalog_options() };
         let limit = InstructionsLimit::of(client, self.options());
-        instructions::render(limit, &options, |options: &CatalogOptions| match &self.agent {
+        let notices = snapshot.notices(|entry| self.sees(entry));
+        instructions::render(limit, &options, &notices, |options: &CatalogOptions| match &self.agent {
             Some(agent) => snapshot.catalog_for(agent, options).ok(),
             None => snapshot.catalog(options).ok(),
         })

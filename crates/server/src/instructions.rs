@@ -2,6 +2,7 @@
 
 use repertoire::Catalog;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
+use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
 
 use crate::ServerOptions;
@@ -47,10 +48,11 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the instructions with the catalog that `write` returns; empty if there is none or the limit is 0.
+/// Returns the instructions with the catalog that `write` returns and `notices` behind it; empty if there is none or the limit is 0.
 pub(crate) fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,
+    notices: &[String],
     write: impl Fn(&CatalogOptions) -> Option<Catalog>,
 ) -> String {
     if limit.tokens == 0 {
@@ -68,7 +70,14 @@ pub(crate) fn render(
             ..options.clone()
         })?;
         let preamble = if catalog.text.is_empty() { "" } else { PREAMBLE };
-        Some((format!("{preamble}{}", catalog.text), catalog.report.over_budget))
+        let mut text = format!("{preamble}{}", catalog.text);
+        for notice in notices {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("Note: {}.\n", escape_xml(notice)));
+        }
+        Some((text, catalog.report.over_budget))
     };
     let mut budget = limit.tokens;
     for _ in 0..MAX_TRIES {

@@ -7,10 +7,11 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::{Context, report};
 
 /// The longest arguments that are read, in bytes.
 const MAX_ARGUMENT_BYTES: u64 = 1024 * 1024;
@@ -30,6 +31,9 @@ pub(crate) struct CallArgs {
     /// Call as this agent of the configuration
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+    /// Offer only these skills: names or patterns such as `git-*`, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
+    skills: Vec<String>,
     /// The format of the answer
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
@@ -49,7 +53,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     let mut options = context.session_options(args.render.as_deref());
     // There is no transcript, so nothing can be known to be in it.
     options.reload = Reload::AlwaysBody;
-    let session = context.session_with(options, args.agent.as_deref(), None)?;
+    let session = context.session_with(options, args.agent.as_deref(), &args.skills, None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
@@ -63,6 +67,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
             writeln!(ui.out())?;
         }
     }
+    let snapshot = session.registry().snapshot();
+    report(ui, &snapshot, snapshot.problems())?;
     Ok(if reply.is_error() { Exit::No } else { Exit::Success })
 }
 

@@ -9,6 +9,8 @@ use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, Visibility};
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
 };
+use repertoire_model::delta::for_files;
+use repertoire_model::scope::Scope;
 use serde::Serialize;
 
 use crate::complete::{agent_names, skill_names};
@@ -16,7 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{Context, Library, SearchableLibrary};
+use crate::wire::{self, Context, Library, SearchableLibrary, narrowed};
 
 /// The most names of a kind that a person is shown.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -52,6 +54,12 @@ pub(crate) struct CatalogArgs {
     /// Show only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
+    /// Show only these skills: names or patterns such as `git-*`, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
+    skills: Vec<String>,
+    /// Also offer the skills whose `paths` match one of these files, separated by commas, in a note behind the catalog
+    #[arg(long, value_name = "FILES", value_delimiter = ',', value_hint = clap::ValueHint::AnyPath)]
+    paths: Vec<String>,
     /// Mark this skill as loaded; may be given several times
     ///
     /// A catalog that changes defeats prompt caching, so this needs `catalog.show_loaded = true`.
@@ -76,6 +84,9 @@ struct CatalogJson<'a> {
     shortened: usize,
     omitted: usize,
     clipped: usize,
+    /// The note about the files of --paths, if it offers skills.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    note: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<usize>,
     skills: Vec<TierJson<'a>>,
@@ -106,16 +117,22 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     let (library, needed) = if args.task.is_some() {
         context.expect_search()?;
         let searchable = context.open_to_search()?;
-        let needed = (!task.is_blank()).then(|| rank(context, &searchable, agent.as_ref(), &task));
+        let scope = narrowed(&searchable.library.snapshot, &args.skills)?;
+        let seen = SeenSkills { agent: agent.as_ref(), scope: scope.as_ref() };
+        let needed = (!task.is_blank()).then(|| rank(context, &searchable, seen, &task));
         (searchable.library, needed)
     } else {
         (context.open()?, None)
     };
     options.ranking = needed.as_ref().map(TaskRanking::to_catalog);
-    let catalog = match &agent {
-        Some(agent) => render_for(&library, agent, &options)?,
-        None => render(&library, &options)?,
-    };
+    let scope = narrowed(&library.snapshot, &args.skills)?;
+    let seen = SeenSkills { agent: agent.as_ref(), scope: scope.as_ref() };
+    let catalog = render_seen(&library, seen, &options)?;
+    let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
+    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&args.paths));
+    let about: Vec<(&str, &str)> =
+        about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
+    let note = for_files(&about, &options.tool_name);
     if ui.is_json() {
         let tokens = exact_tokens(context, &catalog, &options);
         let answer = CatalogJson {
@@ -128,6 +145,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             shortened: catalog.report.shortened(),
             omitted: catalog.report.count(Tier::Omitted),
             clipped: catalog.report.clipped,
+            note,
             turns: catalog.report.turns,
             skills: tiers_json(&catalog.report, needed.as_ref()),
         };
@@ -135,11 +153,16 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
             None => ui.write_json(&answer)?,
         }
+        wire::report(ui, &library.snapshot, &library.problems)?;
         return Ok(Exit::Success);
     }
+    let text = match note.as_str() {
+        "" => catalog.text.clone(),
+        note => format!("{}\n\n{note}\n", catalog.text.trim_end()),
+    };
     match &args.output {
-        Some(path) => write(path, &catalog.text)?,
-        None => ui.write_untrusted(catalog.text.as_bytes())?,
+        Some(path) => write(path, &text)?,
+        None => ui.write_untrusted(text.as_bytes())?,
     }
     ui.flush()?;
     if catalog.report.over_budget && !args.report {
@@ -148,6 +171,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     if args.report {
         report(ui, context, &catalog, &options, needed.as_ref())?;
     }
+    wire::report(ui, &library.snapshot, &library.problems)?;
     Ok(Exit::Success)
 }
 
@@ -159,17 +183,27 @@ fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
     }
 }
 
-/// Returns the skills that `task` needs, of those that the agent may see, and keeps the index for the next run.
-fn rank(
-    context: &Context,
-    searchable: &SearchableLibrary,
-    agent: Option<&Agent>,
-    task: &Task,
-) -> TaskRanking {
+/// The skills that a catalog is limited to.
+#[derive(Clone, Copy)]
+struct SeenSkills<'a> {
+    agent: Option<&'a Agent>,
+    scope: Option<&'a Scope>,
+}
+
+impl SeenSkills<'_> {
+    fn has(&self, entry: &Entry) -> bool {
+        self.agent.is_none_or(|agent| agent.sees(entry))
+            && self.scope.is_none_or(|scope| scope.allows(&entry.source, entry.name().as_str()))
+    }
+}
+
+/// Returns the skills that `task` needs, of those that are seen, and keeps the index for the next run.
+fn rank(context: &Context, searchable: &SearchableLibrary, seen: SeenSkills<'_>, task: &Task) -> TaskRanking {
     let SearchableLibrary { library, handle, .. } = searchable;
     let _progress = Progress::start(&context.env, "searching skills");
-    let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
-    let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
+    let sees = |entry: &Entry| seen.has(entry);
+    let is_limited = seen.agent.is_some() || seen.scope.is_some();
+    let visibility = if is_limited { Visibility::Of(&sees) } else { Visibility::All };
     let ranking = pollster::block_on(handle.rank_for_task(&library.snapshot, task, visibility));
     pollster::block_on(handle.save());
     ranking
@@ -210,8 +244,19 @@ pub(crate) fn render_for(
     agent: &Agent,
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
-    repertoire::prompt::check(&library.snapshot, agent)?;
-    highlighted(library.snapshot.catalog_for(agent, options), options)
+    render_seen(library, SeenSkills { agent: Some(agent), scope: None }, options)
+}
+
+/// Returns the catalog of the skills of `library` that are `seen`.
+fn render_seen(
+    library: &Library,
+    seen: SeenSkills<'_>,
+    options: &CatalogOptions,
+) -> Result<Catalog, CliError> {
+    if let Some(agent) = seen.agent {
+        repertoire::prompt::check(&library.snapshot, agent)?;
+    }
+    highlighted(library.snapshot.catalog_of(options, |entry| seen.has(entry)), options)
 }
 
 /// Returns `catalog`, unless it is an error or lacks the skill to highlight, which an empty one is not asked for.

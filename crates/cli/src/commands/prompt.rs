@@ -16,7 +16,7 @@ use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, report};
 
 /// Prints the system prompt of an agent or of a role
 ///
@@ -47,8 +47,8 @@ struct Prompt {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let prompt = match (&args.role, &args.agent) {
-        (Some(role), _) => role_prompt(context, args, role)?,
-        (None, Some(agent)) => agent_prompt(context, args, agent)?,
+        (Some(role), _) => role_prompt(ui, context, args, role)?,
+        (None, Some(agent)) => agent_prompt(ui, context, args, agent)?,
         (None, None) => {
             return Err(CliError::usage("whose prompt? Give --agent NAME, --role ROLE or both")
                 .hint("`[agents.NAME]` in repertoire.toml defines an agent; a role is any name"));
@@ -75,10 +75,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-fn agent_prompt(context: &Context, args: &PromptArgs, name: &str) -> Result<Prompt, CliError> {
+fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -> Result<Prompt, CliError> {
     let mut agent = context.agent(name)?;
     agent.variables.extend(args.variables.iter().cloned());
     let library = context.open()?;
+    report(ui, &library.snapshot, &library.problems)?;
     let session = context.session_options(None).with_tools(&agent.tools);
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
@@ -90,13 +91,14 @@ fn agent_prompt(context: &Context, args: &PromptArgs, name: &str) -> Result<Prom
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
 }
 
-fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
+fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
     let mut agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     let variables: BTreeMap<String, String> = args.variables.iter().cloned().collect();
     if let Some(agent) = &mut agent {
         agent.variables.extend(variables.clone());
     }
-    let Library { registry, .. } = context.open()?;
+    let Library { registry, snapshot, problems, .. } = context.open()?;
+    report(ui, &snapshot, &problems)?;
     let mut session = context.session_options(None);
     if let Some(agent) = &agent {
         session = session.with_tools(&agent.tools);

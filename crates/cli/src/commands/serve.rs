@@ -74,6 +74,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
         ));
     }
     let library = open(ui, context, args, &options, http.as_ref())?;
+    notices::tell_of_skills(library.registry());
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, library.registry());
     let server = Server::new(library, options);

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::{Context, report};
 
 /// Opens one session over standard input and output, one JSON object per line
 ///
@@ -31,6 +31,9 @@ pub(crate) struct SessionArgs {
     /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts as loaded
     #[arg(long, value_name = "ROLE", add = skill_names())]
     role: Option<String>,
+    /// Offer only these skills: names or patterns such as `git-*`, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
+    skills: Vec<String>,
     /// The format of tool answers
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
@@ -84,7 +87,9 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
             interrupt.end_now();
         })?;
     }
-    let session = context.session_with(options, args.agent.as_deref(), executor)?;
+    let session = context.session_with(options, args.agent.as_deref(), &args.skills, executor)?;
+    let snapshot = session.registry().snapshot();
+    report(ui, &snapshot, snapshot.problems())?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {
         conversation.take(role)?;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use pollster::block_on;
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
-use repertoire::{Library, Session, SessionOptions};
+use repertoire::{Library, Session, SessionOptions, Snapshot};
 use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
+use repertoire_model::scope::{Pattern, Scope};
+use repertoire_model::text::nearest;
 
 use super::context::Context;
 use crate::error::CliError;
@@ -23,18 +25,20 @@ impl Context {
         options
     }
 
-    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything; `executor` runs what skills
-    /// bring along.
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything, limited to `skills` unless
+    /// these are empty; `executor` runs what skills bring along.
     pub(crate) fn session_with(
         &self,
         options: SessionOptions,
         agent: Option<&str>,
+        skills: &[String],
         executor: Option<Arc<Executor>>,
     ) -> Result<Session, CliError> {
         let library = self.library(options, agent.as_slice(), executor)?;
-        let session = match agent {
-            Some(agent) => block_on(library.session_for(agent)),
-            None => block_on(library.session()),
+        let session = match (narrowed(&library.snapshot(), skills)?, agent) {
+            (Some(scope), agent) => block_on(library.session_within(agent, scope)),
+            (None, Some(agent)) => block_on(library.session_for(agent)),
+            (None, None) => block_on(library.session()),
         };
         Ok(session?)
     }
@@ -92,4 +96,25 @@ impl Context {
         let jsonl = self.events().map(JsonlSink::new);
         jsonl.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
     }
+}
+
+/// Returns the scope of the skills that one of `patterns` matches; `None` if there are no patterns.
+///
+/// Fails if one of them matches no skill: it is misspelt, and the request would have fewer skills than it is meant to have.
+pub(crate) fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope>, CliError> {
+    let mut allow = Vec::with_capacity(patterns.len());
+    for text in patterns {
+        let pattern = Pattern::new(text)
+            .map_err(|fault| CliError::usage(format!("--skills: `{text}` is no name of a skill: {fault}")))?;
+        if !snapshot.entries().iter().any(|entry| pattern.matches(&entry.source, entry.name().as_str())) {
+            let error = CliError::no(format!("--skills: no skill matches `{text}`"));
+            let names = snapshot.active().map(|entry| entry.name().as_str());
+            return Err(match nearest(text, names) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("run `rep list` to see the skills"),
+            });
+        }
+        allow.push(pattern);
+    }
+    Ok((!allow.is_empty()).then(|| Scope { allow: Some(allow), ..Scope::default() }))
 }

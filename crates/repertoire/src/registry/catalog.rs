@@ -24,7 +24,7 @@ impl Snapshot {
     }
 
     /// Renders the catalog of the skills that agents are offered and that `is_seen` picks.
-    pub(crate) fn catalog_of(
+    pub fn catalog_of(
         &self,
         options: &CatalogOptions,
         is_seen: impl Fn(&Entry) -> bool,

@@ -3,6 +3,7 @@
 mod open;
 mod snapshot;
 mod catalog;
+mod notices;
 mod check;
 mod publication;
 mod requires;

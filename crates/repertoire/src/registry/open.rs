@@ -212,7 +212,7 @@ impl Registry {
             let message = format!("`{}` is the name of a tool that agents call", skill.document.name);
             reporter.report(RuleId::NameTool, message).help("give the skill another name");
             let document = Arc::make_mut(&mut Arc::make_mut(skill).document);
-            document.standing = Standing::Quarantined;
+            document.standing = Standing::invalid(self.policy());
             document.diagnostics.extend(reporter.finish());
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
+use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -15,6 +15,9 @@ const MAX_NEAREST: usize = 10;
 
 /// The most names that an unknown one is compared with letter by letter.
 const MAX_COMPARED: usize = 1_000;
+
+/// The most skills that the error of a refused library names.
+const MAX_REFUSALS: usize = 5;
 
 /// The part of an unknown name that is compared with others, in characters.
 const MAX_QUERY_CHARS: usize = 128;
@@ -64,14 +67,14 @@ impl Entry {
         &self.document.name
     }
 
-    /// Returns the unambiguous name of this skill: `source:name`.
-    pub fn qualified_name(&self) -> String {
-        format!("{}:{}", self.source, self.name())
     /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
     fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
     }
 
+    /// Returns the unambiguous name of this skill: `source:name`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}:{}", self.source, self.name())
     }
 
     /// Returns the path of its `SKILL.md`, with links resolved and in the spelling of the file.
@@ -94,6 +97,12 @@ impl Entry {
     /// people.
     pub fn is_offered(&self) -> bool {
         self.state == State::Active && self.allows_models()
+    }
+
+    /// Returns `true` if one of the globs in its `paths` matches one of `files`, paths with `/` between their parts.
+    pub fn is_about<T: AsRef<str>>(&self, files: &[T]) -> bool {
+        let globs = &self.document.manifest.paths;
+        globs.iter().any(|glob| files.iter().any(|file| file_glob::matches(glob, file.as_ref())))
     }
 
     /// Returns `true` if the skill's author allows models to invoke it, and does not keep it for people.
@@ -206,6 +215,13 @@ impl Snapshot {
         holder(self.named(name), is_seen)
     }
 
+    /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
+    /// user that a project's skill hides, and the like.
+    pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
+        let others = self.named(entry.name().as_str()).iter();
+        others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
+    }
+
     /// Returns the problems of the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -215,28 +231,30 @@ impl Snapshot {
     /// decided.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.entries.iter().filter(|entry| entry.is_refused).filter_map(|entry| {
-    /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
-    /// user that a project's skill hides, and the like.
-    pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
-        let others = self.named(entry.name().as_str()).iter();
-        others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
-    }
-
             // A lost name is the reason, even if the skill has other problems.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
             Some((entry, entry.collision.as_deref().or_else(heaviest)?))
         })
     }
 
-    /// Returns an error if the policy refuses the library.
+    /// Returns an error if the policy refuses the library; it names the first few skills that are the reason.
     pub fn accepted(&self) -> Result<(), Error> {
-        match self.refusals().next() {
-            None => Ok(()),
-            Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
-                .about(entry.name().as_str())
-                .at(&*entry.path)
-                .with(vec![diagnostic.clone()])),
+        let mut refusals = self.refusals();
+        let Some((entry, diagnostic)) = refusals.next() else { return Ok(()) };
+        let error = Error::new(ErrorKind::Refused)
+            .about(entry.name().as_str())
+            .at(&*entry.path)
+            .with(vec![diagnostic.clone()]);
+        let others = refusals
+            .by_ref()
+            .take(MAX_REFUSALS - 1)
+            .map(|(entry, diagnostic)| format!("{} ({}): {}", entry.name(), entry.path, diagnostic.message));
+        let mut others: Vec<String> = others.collect();
+        let more = refusals.count();
+        if more > 0 {
+            others.push(format!("and {more} more"));
         }
+        Err(if others.is_empty() { error } else { error.because(format!("also {}", others.join("; "))) })
     }
 
     /// Looks a skill up by its name, by `source:name`, or by a spelling that is normalised to the same name.

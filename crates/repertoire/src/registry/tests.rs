@@ -208,6 +208,63 @@ fn a_policy_that_refuses_says_which_skill_and_why() {
 }
 
 #[test]
+fn b11_b20_c6_strict_refuses_a_library_and_names_the_first_skills_that_break_the_rules() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |name: &str, fields: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does it. Use when it is to be done.\n{fields}---\nDo.\n"
+        );
+        std::fs::create_dir_all(root.path().join(name)).unwrap();
+        std::fs::write(root.path().join(name).join("SKILL.md"), text).unwrap();
+    };
+    let fs =
+        || -> Vec<Arc<dyn Provider>> { vec![Arc::new(FsProvider::new(FsOptions::new("test", root.path())))] };
+    let strict = || block_on(Registry::open(fs(), Policy::of(Profile::Strict)));
+    write("sound", "");
+    assert!(strict().is_ok());
+    (0..7).for_each(|number| write(&format!("typo-{number}"), "descripton: x\n"));
+    let error = strict().err().unwrap();
+    assert_eq!((error.kind(), error.subject()), (ErrorKind::Refused, Some("typo-0")));
+    let text = error.chain();
+    assert!(text.contains("typo-0/SKILL.md") || text.contains("typo-0)"), "{text}");
+    assert!(
+        text.contains("also typo-1 (") && text.contains("typo-4 (") && text.contains("and 2 more"),
+        "{text}"
+    );
+    assert!(text.contains("descripton") && !text.contains("typo-5"), "{text}");
+    assert!(block_on(Registry::open(fs(), Policy::default())).is_ok());
+}
+
+#[test]
+fn x42_c4_notices_name_broken_doubled_and_hiding_skills() {
+    let providers = vec![
+        memory("project:x", &["alpha", "load_skill"]),
+        memory("project:y", &["alpha"]),
+        memory("user:x", &["alpha", "beta", "beta"]),
+    ];
+    let snapshot = open(providers).snapshot();
+    assert_eq!(
+        snapshot.notices(|_| true),
+        [
+            "1 skill is not offered because it is broken: load_skill",
+            "1 skill is not offered because another one of its source has its name: beta",
+            "1 skill hides another of the same name: alpha (project:x instead of user:x)",
+        ]
+    );
+    let of_user = snapshot.notices(|entry| &*entry.source == "user:x");
+    assert_eq!(of_user, ["1 skill is not offered because another one of its source has its name: beta"]);
+    let many: Vec<String> = (0..9).map(|number| format!("skill-{number}")).collect();
+    let many: Vec<&str> = many.iter().flat_map(|name| [name.as_str(); 2]).collect();
+    let notices = open(vec![memory("a", &many)]).snapshot().notices(|_| true);
+    let expect = "9 skills are not offered because others of their source have their names: \
+                  skill-0, skill-1, skill-2, skill-3, skill-4 and 4 more";
+    assert_eq!(notices, [expect]);
+    assert!(
+        open(vec![memory("a", &["alpha"]), memory("b", &["beta"])]).snapshot().notices(|_| true).is_empty()
+    );
+}
+
+#[test]
 fn skills_are_found_by_every_way_of_naming_them() {
     let providers = vec![
         memory("project:x", &["alpha", "task-force", "taskforce"]),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use repertoire_model::catalog::{CatalogOptions, Format};
-use repertoire_model::delta::Delta;
+use repertoire_model::delta::{Delta, for_files};
 use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
@@ -178,6 +178,22 @@ impl Session {
         };
         let text = delta.edited(self.edited()).render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
+    }
+
+    /// Returns the note to append to the next user turn that offers the skills whose `paths` match one of `files`, the files that
+    /// the model works on, once for each skill; empty where there are no others.
+    ///
+    /// The catalog stays as it is. Skills that are loaded are not offered again.
+    pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
+        let snapshot = self.registry().snapshot();
+        let active = self.active();
+        let mut skills: Vec<&Entry> = self.offered(&snapshot).filter(|entry| entry.is_about(files)).collect();
+        let mut state = self.state();
+        skills.retain(|entry| !active.contains(entry.name()) && state.focused.insert(entry.name().clone()));
+        drop(state);
+        let described: Vec<(&str, &str)> =
+            skills.iter().map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
+        Note { text: for_files(&described, &self.options().names.load), snapshot: snapshot.number() }
     }
 
     fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {

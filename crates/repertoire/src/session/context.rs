@@ -69,6 +69,7 @@ impl Session {
         };
         self.look().await;
         let mut state = self.state();
+        state.focused.clear();
         match newest {
             Some(newest) => state.pin(&newest),
             // The notes since the catalog was written are gone with the transcript, so they are due again.

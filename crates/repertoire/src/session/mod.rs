@@ -22,7 +22,7 @@ mod properties;
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
 pub use context::{KeptContext, SkillState};
-pub use open::Session;
+pub use open::{Session, SubagentOptions};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
     SessionOptions, ToolCeiling, ToolExposure, Unload,

@@ -8,6 +8,7 @@ use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
+use repertoire_model::scope::Scope;
 use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
@@ -19,6 +20,18 @@ use crate::{Error, clock};
 
 /// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// The options of a session for a subagent.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SubagentOptions {
+    /// The agent that it is; `None` for one without a definition of its own.
+    pub agent: Option<String>,
+    /// What it inherits; `None` for what the agent that starts it passes on.
+    pub inherit: Option<Inherit>,
+    /// The skills that it sees at most.
+    pub scope: Scope,
+}
 
 /// One agent's conversation.
 ///
@@ -68,6 +81,17 @@ impl Library {
     pub async fn session_for(&self, agent: &str) -> Result<Session, Error> {
         self.registry().reload_if_due().await;
         self.session_without_reload_for(agent).await
+    }
+
+    /// Opens a session for the agent called `agent`, or without one, that sees no other skills than `scope` allows.
+    ///
+    /// It is for hosts that offer fewer skills to some requests, users or tenants. The limit holds for sub-agents, too. Fails as
+    /// [`Library::session_for`] does, and if a skill that is bound to the agent is outside of `scope`.
+    pub async fn session_within(&self, agent: Option<&str>, scope: Scope) -> Result<Session, Error> {
+        self.registry().reload_if_due().await;
+        let agent = agent.map(|name| self.agent(name).cloned()).transpose()?;
+        let request = Agent { scope, ..Agent::new("request") };
+        Session::open(self.clone(), agent, vec![request], Ledger::new()).await
     }
 
     /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
@@ -120,31 +144,49 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens a session for a subagent of the same kind as this session's agent.
+    /// Opens a session for a subagent without a definition of its own.
     ///
-    /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog; or
+    /// The `inherit` of this session's agent decides what it gets: nothing, so that it has no skills; the same catalog; or
     /// that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this
     /// session inherited always hold.
     pub async fn subagent(&self) -> Result<Self, Error> {
-        self.child(self.agent.clone()).await
+        self.subagent_with(&SubagentOptions::default()).await
     }
 
-    /// Opens a session for a subagent that is the agent called `agent`; see [`Session::subagent`].
+    /// Opens a session for a subagent that is the agent called `agent`.
+    ///
+    /// The `inherit` of this session's agent decides what it gets beside its own definition: nothing; the limits of this
+    /// session's catalog; or these and the skills that are active here.
     pub async fn subagent_for(&self, agent: &str) -> Result<Self, Error> {
-        self.child(Some(self.library.agent(agent)?.clone())).await
+        self.subagent_with(&SubagentOptions { agent: Some(agent.to_owned()), ..SubagentOptions::default() })
+            .await
     }
 
-    async fn child(&self, agent: Option<Agent>) -> Result<Self, Error> {
-        let inherit = match &self.agent {
-            Some(parent) => parent.inherit,
-            None => self.library.resources().inherit,
+    /// Opens a session for a subagent with these options.
+    pub async fn subagent_with(&self, options: &SubagentOptions) -> Result<Self, Error> {
+        let inherit = options.inherit.unwrap_or_else(|| self.inheritance());
+        let agent = match &options.agent {
+            Some(name) => Some(self.library.agent(name)?.clone()),
+            None if inherit == Inherit::None => {
+                let scope = Scope { allow: Some(Vec::new()), ..Scope::default() };
+                Some(Agent { scope, ..Agent::new("subagent") })
+            }
+            None => self.agent.clone(),
         };
         let mut ceilings = self.ceilings.clone();
         if inherit != Inherit::None {
             ceilings.extend(self.agent.clone());
         }
+        if options.scope != Scope::default() {
+            ceilings.push(Agent { scope: options.scope.clone(), ..Agent::new("request") });
+        }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
         Self::open(self.library.clone(), agent, ceilings, ledger).await
+    }
+
+    /// Returns the inheritance of agents that this session's agent starts.
+    fn inheritance(&self) -> Inherit {
+        self.agent.as_ref().map_or(self.library.resources().inherit, |parent| parent.inherit)
     }
 
     /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.

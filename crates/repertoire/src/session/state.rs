@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) ledger: Ledger,
     /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
     pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
+    /// The skills that were offered for the files that the model works on.
+    pub(super) focused: BTreeSet<SkillName>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
     /// The skills that a person invoked.
@@ -53,6 +55,7 @@ impl State {
             text: None,
             ledger,
             on_disk: HashMap::new(),
+            focused: BTreeSet::new(),
             prompt: None,
             invoked: BTreeSet::new(),
             task: None,

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use repertoire::Watcher;
+use repertoire::{Registry, Snapshot, Watcher};
 use repertoire_server::{Notice, Switch};
 
 use crate::ui::escape;
+use crate::wire;
 
 /// The most notices that are written; `rep check --publish` reports the rest.
 const MAX_NOTICES: usize = 20;
@@ -51,6 +52,23 @@ pub(crate) fn tell_of_limits(watcher: &Arc<Watcher>) {
                 }
                 return;
             }
+        }
+    });
+}
+
+/// Reports skills that are not offered or hide others, now and whenever a reload changes that.
+pub(crate) fn tell_of_skills(registry: &Registry) {
+    let current = |snapshot: &Snapshot| wire::notices(snapshot, snapshot.problems());
+    let mut changes = registry.subscribe();
+    let mut told = current(&registry.snapshot());
+    told.iter().for_each(|notice| say(notice));
+    let registry = registry.clone();
+    std::thread::spawn(move || {
+        loop {
+            pollster::block_on(changes.next());
+            let notices = current(&registry.snapshot());
+            notices.iter().filter(|notice| !told.contains(notice)).for_each(|notice| say(notice));
+            told = notices;
         }
     });
 }

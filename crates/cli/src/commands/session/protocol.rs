@@ -3,16 +3,18 @@
 use pollster::block_on;
 use std::collections::BTreeMap;
 
-use repertoire::session::{KeptContext, PinnedCatalog};
-use repertoire::{Error, ErrorKind, Session, Task};
-use repertoire_model::SkillName;
+use repertoire::session::{KeptContext, PinnedCatalog, SubagentOptions};
+use repertoire::{Error, ErrorKind, Inherit, Session, Snapshot, Task};
 use repertoire_model::ledger::Presence;
 use repertoire_model::reattach::Level;
+use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
+use repertoire_model::{Severity, SkillName, State, diagnostic};
 use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
 use crate::commands::prompt::Role;
+use crate::json::DiagnosticJson;
 use crate::wire::Context;
 
 /// The names of all requests.
@@ -25,6 +27,8 @@ const OPERATIONS: &[&str] = &[
     "evicted",
     "reattach",
     "delta",
+    "diagnostics",
+    "focus",
     "refresh",
     "state",
     "task",
@@ -34,6 +38,9 @@ const OPERATIONS: &[&str] = &[
 
 /// The most sessions of sub-agents that one process holds.
 const MAX_SUBAGENTS: usize = 256;
+
+/// The most skills, and the most problems of directories, that `diagnostics` lists.
+const MAX_DIAGNOSTICS: usize = 200;
 
 /// The reason that a request was not answered.
 struct Refusal {
@@ -152,6 +159,13 @@ impl<'a> Conversation<'a> {
                 let catalog = block_on(session.refresh());
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
+            "diagnostics" => Ok(diagnostics(&session.registry().snapshot())),
+            "focus" => {
+                let paths = list(request, "paths")?.iter().map(Value::as_str);
+                let paths: Option<Vec<&str>> = paths.collect();
+                let note = session.focus(&paths.ok_or_else(|| bad("`paths` is a list of paths"))?);
+                Ok(fields(json!({"text": note.text, "snapshot": note.snapshot})))
+            }
             "state" => Ok(state(session)),
             "task" => {
                 block_on(session.working_on(text(request, "task")?.unwrap_or_default()));
@@ -177,11 +191,12 @@ impl<'a> Conversation<'a> {
         }
         let parent = self.session(request)?;
         let agent = text(request, "agent")?;
-        let child = match agent {
-            Some(agent) => block_on(parent.subagent_for(agent)),
-            None => block_on(parent.subagent()),
-        };
-        let child = child.map_err(|error| self.not_started(agent, error))?;
+        let mut options = SubagentOptions::default();
+        options.agent = agent.map(str::to_owned);
+        options.inherit = inherit(request)?;
+        options.scope = scope(request)?;
+        let child =
+            block_on(parent.subagent_with(&options)).map_err(|error| self.not_started(agent, error))?;
         let id = child.id().to_owned();
         self.subagents.insert(id.clone(), child);
         Ok(fields(json!({"session": id})))
@@ -200,6 +215,26 @@ impl<'a> Conversation<'a> {
             _ => failed(error),
         }
     }
+}
+
+/// Returns what a sub-agent is to inherit, if the request says so.
+fn inherit(request: &Map<String, Value>) -> Result<Option<Inherit>, Refusal> {
+    let Some(word) = text(request, "inherit")? else { return Ok(None) };
+    let words = || Inherit::ALL.map(Inherit::as_str).join(", ");
+    Inherit::parse(word).map(Some).ok_or_else(|| bad(format!("`inherit` is one of: {}", words())))
+}
+
+/// Returns the skills that a request is limited to: those that one of its patterns matches, or all.
+fn scope(request: &Map<String, Value>) -> Result<Scope, Refusal> {
+    if request.get("skills").is_none_or(Value::is_null) {
+        return Ok(Scope::default());
+    }
+    let patterns = list(request, "skills")?.iter().map(|pattern| {
+        let pattern = pattern.as_str().ok_or_else(|| bad("`skills` is a list of names"))?;
+        let shown = repertoire_model::text::shorten(pattern, 80);
+        Pattern::new(pattern).map_err(|fault| bad(format!("`skills`: `{shown}`: {fault}")))
+    });
+    Ok(Scope { allow: Some(patterns.collect::<Result<_, _>>()?), ..Scope::default() })
 }
 
 /// Returns the answer to a line that is longer than any that is read.
@@ -244,6 +279,38 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
     let metadata = (!given.is_empty()).then(|| json!({"skillInjection": true, "skillIds": given}));
     let (text, tokens) = (put_back.text, put_back.tokens);
     Ok(fields(json!({"text": text, "tokens": tokens, "pieces": pieces, "metadata": metadata})))
+}
+
+/// Returns everything about the library that its user may want to know: notices, skills that are not offered or have
+/// warnings, and problems of directories, a bounded number of them.
+fn diagnostics(snapshot: &Snapshot) -> Map<String, Value> {
+    let is_reported = |entry: &&repertoire::Entry| {
+        entry.state != State::Active || diagnostic::worst(entry.diagnostics()) >= Some(Severity::Warning)
+    };
+    let skills = snapshot.entries().iter().filter(is_reported);
+    let listed = skills.clone().take(MAX_DIAGNOSTICS).map(|entry| {
+        let found: Vec<DiagnosticJson> =
+            entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect();
+        json!({
+            "name": entry.name().as_str(),
+            "source": &*entry.source,
+            "path": &*entry.path,
+            "state": entry.state.as_str(),
+            "diagnostics": found,
+        })
+    });
+    let listed: Vec<Value> = listed.collect();
+    let problems = snapshot.problems();
+    let listed_problems: Vec<DiagnosticJson> =
+        problems.iter().take(MAX_DIAGNOSTICS).map(DiagnosticJson::of_source).collect();
+    let more = (skills.count() - listed.len()) + (problems.len() - listed_problems.len());
+    fields(json!({
+        "notices": snapshot.notices(|_| true),
+        "skills": listed,
+        "problems": listed_problems,
+        "more": more,
+        "snapshot": snapshot.number(),
+    }))
 }
 
 fn state(session: &Session) -> Map<String, Value> {

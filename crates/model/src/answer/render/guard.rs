@@ -7,7 +7,7 @@
 use crate::text;
 
 /// The elements that answers, catalogs and notes are wrapped in, the longest name last.
-const ELEMENTS: [&str; 16] = [
+const ELEMENTS: [&str; 17] = [
     "skill",
     "skill_active",
     "skill_digest",
@@ -22,6 +22,7 @@ const ELEMENTS: [&str; 16] = [
     "skill_tools",
     "skills",
     "skills_changed",
+    "skills_for_files",
     "available_skills",
     "skills_reattached",
 ];

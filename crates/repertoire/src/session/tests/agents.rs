@@ -62,6 +62,54 @@ fn hostile_names_find_nothing_in_any_tool() {
 }
 
 #[test]
+fn x83_x99_a_subagent_without_a_definition_inherits_nothing_unless_told_to() {
+    let library = SkillDirectory::new(&["alpha", "beta"]);
+    let agent = Agent { uses_skills: vec!["alpha".to_owned()], ..Agent::new("parent") };
+    let opened = block_on(library.builder().agent(agent).open()).unwrap();
+    for parent in [block_on(opened.session()).unwrap(), block_on(opened.session_for("parent")).unwrap()] {
+        load(&parent, "beta");
+        let child = block_on(parent.subagent()).unwrap();
+        assert_eq!((&*child.catalog().text, child.tools().len()), ("", 0));
+        assert_eq!(block_on(child.prompt()).unwrap(), "");
+        assert!(block_on(child.call("load_skill", &json!({"name": "beta"}))).is_error());
+        assert_eq!(block_on(child.reattach(10_000)).text, "");
+        let told = SubagentOptions { inherit: Some(Inherit::Active), ..SubagentOptions::default() };
+        let child = block_on(parent.subagent_with(&told)).unwrap();
+        assert!(child.catalog().text.contains("alpha") && child.catalog().text.contains("beta"));
+        assert!(block_on(child.reattach(10_000)).text.contains("Do beta."));
+    }
+}
+
+#[test]
+fn x104_a_session_can_be_opened_with_fewer_skills() {
+    let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
+    let deny = vec![Pattern::new("gamma").unwrap()];
+    let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
+    let opened = block_on(library.builder().agent(agent).open()).unwrap();
+    let only = |names: &[&str]| Scope {
+        allow: Some(names.iter().map(|name| Pattern::new(name).unwrap()).collect()),
+        ..Scope::default()
+    };
+    let check = |session: &Session, expect: &[&str]| {
+        for name in ["alpha", "beta", "gamma"] {
+            let is_offered = expect.contains(&name);
+            assert_eq!(session.catalog().text.contains(name), is_offered, "{name}");
+            let loaded = block_on(session.call("load_skill", &json!({"name": name})));
+            assert_eq!(loaded.is_error(), !is_offered, "{name}");
+        }
+    };
+    check(&block_on(opened.session_within(None, only(&["a*", "gamma"]))).unwrap(), &["alpha", "gamma"]);
+    let clerk = block_on(opened.session_within(Some("clerk"), only(&["a*", "gamma"]))).unwrap();
+    check(&clerk, &["alpha"]);
+    check(&block_on(clerk.subagent_for("clerk")).unwrap(), &["alpha"]);
+    let everybody = block_on(opened.session()).unwrap();
+    let mut options = SubagentOptions { scope: only(&["beta"]), ..SubagentOptions::default() };
+    options.inherit = Some(Inherit::Catalog);
+    check(&block_on(everybody.subagent_with(&options)).unwrap(), &["beta"]);
+    check(&everybody, &["alpha", "beta", "gamma"]);
+}
+
+#[test]
 fn subagents_inherit_by_policy() {
     let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let parent = |inherit| Agent {
@@ -85,7 +133,7 @@ fn subagents_inherit_by_policy() {
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
-        // An agent that is started without a name is of the same kind, and limits are passed on.
+        // An agent that is started without a name is of the same kind or sees nothing, and limits are passed on.
         assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
         let grandchild = block_on(block_on(child.subagent()).unwrap().subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);

@@ -25,6 +25,28 @@ fn a_removed_skill_is_not_to_be_loaded_again() {
 }
 
 #[test]
+fn p1_skills_are_offered_once_for_the_files_that_they_are_about() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.skill("rust", "paths: [\"src/**/*.rs\", Cargo.toml]\n", "Borrow.\n");
+    library.skill("docs", "paths: docs/\n", "Write.\n");
+    library.skill("kept", "paths: \"*.rs\"\ndisable-model-invocation: true\n", "Keep.\n");
+    let session = library.session();
+    let catalog = session.catalog();
+    assert_eq!(session.focus(&["README.md"]).text, "");
+    let note = session.focus(&["src/a/b.rs", "README.md"]).text;
+    assert!(note.contains("- rust: Does rust things.") && !note.contains("docs"), "{note}");
+    assert!(!note.contains("kept") && !note.contains("alpha"), "{note}");
+    assert_eq!(session.focus(&["src/main.rs"]).text, "", "once is enough");
+    load(&session, "docs");
+    assert_eq!(session.focus(&["docs/a.md"]).text, "", "it is loaded");
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
+    assert!(session.focus(&["Cargo.toml", "docs/a.md"]).text.contains("- docs: "));
+    assert_eq!(session.catalog(), catalog);
+    let none: [&str; 0] = [];
+    assert_eq!(session.focus(&none).text, "");
+}
+
+#[test]
 fn a_refresh_reloads_even_if_nothing_else_does() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();

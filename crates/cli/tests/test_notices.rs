@@ -1,0 +1,191 @@
+//! Tests of what commands that agents use say about the state of the library.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, skill};
+
+/// Returns a project with two sound skills, a broken one, and one that hides a skill of the user.
+fn flawed() -> Sandbox {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    sandbox
+}
+
+/// Runs a command with `lines` as its input.
+fn run_with(sandbox: &Sandbox, arguments: &[&str], lines: &[Value]) -> Run {
+    let mut command = sandbox.command(arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // A command that refuses to start does not read its input.
+    lines.iter().for_each(|line| drop(writeln!(input, "{line}")));
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    Run {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout.clone()).unwrap(),
+        bytes: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn answers(run: &Run) -> Vec<Value> {
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn initialize() -> Value {
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+const BROKEN: &str = "1 skill is not offered because it is broken: broken";
+const HIDES: &str =
+    "1 skill hides another of the same name: alpha (project:.agents/skills instead of user:.claude/skills)";
+
+#[test]
+fn x42_c4_broken_and_hiding_skills_are_reported_where_agents_run() {
+    let sandbox = flawed();
+    for arguments in [
+        &["catalog"][..],
+        &["catalog", "--json"],
+        &["call", "load_skill", "{\"name\": \"beta\"}"],
+        &["prompt", "--role", "beta"],
+        &["session"],
+        &["serve", "--stdio"],
+    ] {
+        let run = run_with(&sandbox, arguments, &[]);
+        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
+        assert!(run.stderr.contains(BROKEN) && run.stderr.contains(HIDES), "{arguments:?} {}", run.stderr);
+        assert!(run.stderr.lines().count() <= 3, "{arguments:?} {}", run.stderr);
+    }
+    let run = run_with(&Sandbox::with_skills(), &["session"], &[]);
+    assert_eq!(run.stderr, "", "nothing is said about a sound library");
+}
+
+#[test]
+fn models_are_told_of_broken_and_hiding_skills() {
+    let sandbox = flawed();
+    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
+    let instructions = answers(&run)[0]["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.ends_with(&format!("\nNote: {BROKEN}.\nNote: {HIDES}.\n")), "{instructions}");
+    let sound = run_with(&Sandbox::with_skills(), &["serve", "--stdio"], &[initialize()]);
+    assert!(!sound.stdout.contains("Note: "), "{}", sound.stdout);
+    let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).stdout;
+    assert!(loaded.contains("source=\"project:.agents/skills\""), "{loaded}");
+    assert!(
+        loaded.contains("hides another of the same name, which is loaded as `user:.claude/skills:alpha`")
+    );
+}
+
+#[test]
+fn a_session_lists_diagnostics() {
+    let run = run_with(&flawed(), &["session"], &[json!({"op": "diagnostics"})]);
+    let answer = &answers(&run)[0];
+    assert_eq!(answer["notices"], json!([BROKEN, HIDES]));
+    let names: Vec<(&str, &str)> = answer["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| (skill["name"].as_str().unwrap(), skill["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(names, [("alpha", "shadowed"), ("broken", "quarantined")]);
+    let found = &answer["skills"][1]["diagnostics"][0];
+    assert_eq!(found["message"], "the frontmatter is never closed");
+    assert!(found["path"].as_str().unwrap().ends_with("broken/SKILL.md"));
+    assert_eq!((&answer["problems"], &answer["more"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn b11_c6_strict_refuses_a_library_on_every_surface() {
+    let sandbox = Sandbox::with_skills();
+    for name in ["one", "two"] {
+        let text = skill(name, "Do.\n").replace("---\nDo", "tag: [x]\n---\nDo");
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), text);
+    }
+    for arguments in [
+        &["list"][..],
+        &["catalog"],
+        &["call", "load_skill", "{\"name\": \"alpha\"}"],
+        &["prompt", "--role", "alpha"],
+        &["session"],
+        &["serve", "--stdio"],
+        &["search", "alpha"],
+        &["show", "alpha"],
+        &["files", "alpha"],
+    ] {
+        let run = run_with(&sandbox, &[arguments, &["--profile", "strict"]].concat(), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(
+            run.stderr.contains("the policy refuses this library: one ("),
+            "{arguments:?} {}",
+            run.stderr
+        );
+        assert!(run.stderr.contains("also two (") && run.stderr.contains("rep check"), "{}", run.stderr);
+    }
+    assert_eq!(sandbox.run(&["catalog"]).code, 0);
+}
+
+#[test]
+fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
+    let sandbox = Sandbox::with_skills();
+    let catalog = sandbox.run(&["catalog", "--skills", "al*"]).stdout;
+    assert!(catalog.contains("alpha") && !catalog.contains("beta"), "{catalog}");
+    let beta = "{\"name\": \"beta\"}";
+    assert_eq!(sandbox.run(&["call", "load_skill", beta, "--skills", "alpha,beta"]).code, 0);
+    assert_eq!(sandbox.run(&["call", "load_skill", beta, "--skills", "alpha"]).code, 1);
+    let misspelt = sandbox.run(&["session", "--skills", "alpah"]);
+    let expect = "error: --skills: no skill matches `alpah`\nhint: did you mean `alpha`?\n";
+    assert_eq!((misspelt.code, misspelt.stderr.as_str()), (1, expect));
+    let load = |session: &Value| json!({"op": "call", "session": session, "tool": "load_skill", "arguments": {"name": "beta"}});
+    let open = [
+        json!({"op": "subagent"}),
+        json!({"op": "subagent", "inherit": "catalog"}),
+        json!({"op": "subagent", "inherit": "catalog", "skills": ["alpha"]}),
+        json!({"op": "subagent", "inherit": "all"}),
+        json!({"op": "subagent", "skills": "alpha"}),
+    ];
+    let mut command = sandbox.command(&["session"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let mut ask = |request: &Value| -> Value {
+        writeln!(input, "{request}").unwrap();
+        serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap()
+    };
+    let opened: Vec<Value> = open.iter().map(&mut ask).collect();
+    let is_error: Vec<Value> =
+        opened[..3].iter().map(|answer| ask(&load(&answer["session"]))["is_error"].clone()).collect();
+    assert_eq!(is_error, [true, false, true].map(Value::Bool));
+    assert_eq!(opened[3]["error"]["message"], "`inherit` is one of: none, catalog, active");
+    assert_eq!(opened[4]["error"]["message"], "`skills` is a list");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn p1_skills_are_offered_for_files() {
+    let sandbox = Sandbox::with_skills();
+    let text = skill("rust", "Borrow.\n").replace("---\nBorrow", "paths: [\"src/**/*.rs\"]\n---\nBorrow");
+    sandbox.write(".agents/skills/rust/SKILL.md", text);
+    let plain = sandbox.run(&["catalog"]).stdout;
+    let run = sandbox.run(&["catalog", "--paths", "README.md,src/a/b.rs"]);
+    let note = run.stdout.strip_prefix(plain.trim_end()).unwrap();
+    assert!(note.contains("\n<skills_for_files>\n- rust: Does rust things well."), "{note}");
+    assert_eq!(sandbox.run(&["catalog", "--paths", "README.md"]).stdout, plain);
+    let focus = |path: &str| json!({"op": "focus", "paths": [path]});
+    let run = run_with(
+        &sandbox,
+        &["session"],
+        &[focus("src/x.rs"), focus("src/x.rs"), json!({"op": "focus", "paths": [1]})],
+    );
+    let answers = answers(&run);
+    assert!(answers[0]["text"].as_str().unwrap().contains("- rust: "), "{}", answers[0]);
+    assert_eq!(answers[1]["text"], "");
+    assert_eq!(answers[2]["error"]["message"], "`paths` is a list of paths");
+    let found = sandbox.json(&["search", "src main.rs", "--json"]);
+    assert!(found.to_string().contains("\"rust\""), "{found}");
+}

@@ -1,0 +1,146 @@
+//! Globs over paths of files: the `paths` of a skill that is about some files of a project.
+
+use crate::scope::glob;
+
+/// The longest pattern that matches anything, in bytes.
+const MAX_PATTERN_BYTES: usize = 512;
+
+/// The longest path that is matched, in bytes.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// The most patterns that the alternatives of one pattern stand for.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// Returns whether `pattern` matches the file at `path`, in the project or absolute, with `/` between its parts.
+///
+/// `*` stands for any text within a name, `?` for one character, `**` for any number of directories, `{a,b}` for one of the
+/// texts. A pattern without `/` is about the name of the file alone, in any directory. One that ends with `/` is about everything
+/// below. An absolute path matches if one of its ends does, because a skill does not know where a project is.
+///
+/// ```
+/// use repertoire_model::file_glob::matches;
+/// assert!(matches("src/**/*.{ts,tsx}", "src/app/form.tsx"));
+/// assert!(matches("*.py", "/home/ada/tool/main.py"));
+/// assert!(!matches("src/*.rs", "src/bin/main.rs"));
+/// ```
+pub fn matches(pattern: &str, path: &str) -> bool {
+    if pattern.len() > MAX_PATTERN_BYTES || path.len() > MAX_PATH_BYTES {
+        return false;
+    }
+    alternatives(pattern.trim()).iter().any(|pattern| matches_one(pattern, path))
+}
+
+/// Returns the patterns without braces that `pattern` stands for, a bounded number of them.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let (mut open, mut plain) = (vec![pattern.to_owned()], Vec::new());
+    while let Some(next) = open.pop() {
+        // The innermost group is the first that ends.
+        let group = next.find('}').and_then(|end| Some((next[..end].rfind('{')?, end)));
+        let Some((start, end)) = group else {
+            plain.push(next);
+            continue;
+        };
+        let texts = next[start + 1..end].split(',');
+        open.extend(texts.map(|text| format!("{}{text}{}", &next[..start], &next[end + 1..])));
+        if open.len() + plain.len() > MAX_ALTERNATIVES {
+            return plain;
+        }
+    }
+    plain
+}
+
+fn matches_one(pattern: &str, path: &str) -> bool {
+    let is_below = pattern.ends_with('/');
+    let mut pattern: Vec<&str> = parts(pattern);
+    let path_parts = parts(path);
+    if pattern.is_empty() || path_parts.is_empty() {
+        return false;
+    }
+    if pattern.len() == 1 && !is_below {
+        return path_parts.last().is_some_and(|name| glob(pattern[0], name));
+    }
+    if is_below {
+        pattern.push("**");
+    }
+    let ends = if path.starts_with('/') { path_parts.len() } else { 1 };
+    (0..ends).any(|start| matches_parts(&pattern, &path_parts[start..]))
+}
+
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
+}
+
+/// Returns whether `pattern` matches the whole of `path`; as in [`glob`], backtracking is limited to the last `**`.
+fn matches_parts(pattern: &[&str], path: &[&str]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut last_star = None;
+    loop {
+        match (pattern.get(at), path.get(place)) {
+            (None, None) => return true,
+            (Some(&"**"), _) => {
+                last_star = Some((at + 1, place));
+                at += 1;
+                continue;
+            }
+            (Some(part), Some(name)) if glob(part, name) => {
+                (at, place) = (at + 1, place + 1);
+                continue;
+            }
+            _ => {}
+        }
+        match last_star {
+            Some((behind, tried)) if tried < path.len() => {
+                last_star = Some((behind, tried + 1));
+                (at, place) = (behind, tried + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p1_globs_match_files_as_projects_write_them() {
+        for (pattern, path, expect) in [
+            ("skills/**", "skills/git/SKILL.md", true),
+            ("skills/**", "src/skills/x", false),
+            ("src/skill_*.py", "src/skill_loader.py", true),
+            ("src/skill_*.py", "src/sub/skill_loader.py", false),
+            ("**/*.rs", "main.rs", true),
+            ("**/*.rs", "a/b/c.rs", true),
+            ("src/**/test/*.rs", "src/test/a.rs", true),
+            ("src/**/test/*.rs", "src/a/test/b/test/c.rs", true),
+            ("src/**/test/*.rs", "src/a/test/b/c.rs", false),
+            ("*.py", "deep/down/a.py", true),
+            ("Makefile", "sub/Makefile", true),
+            ("./src/a.rs", "src/a.rs", true),
+            ("src/a.rs", "./src/a.rs", true),
+            ("docs/", "docs/a/b.md", true),
+            ("docs/", "src/docs.md", false),
+            ("src/**", "/home/ada/project/src/a.rs", true),
+            ("src/**", "/home/ada/project/lib/a.rs", false),
+            ("*.{ts,tsx}", "a.tsx", true),
+            ("{src,lib}/**/*.{c,h}", "lib/x/y.h", true),
+            ("{src,lib}/**/*.{c,h}", "bin/x/y.h", false),
+            ("a{b", "a{b", true),
+            ("", "a", false),
+            ("**", "", false),
+            ("?.md", "é.md", true),
+        ] {
+            assert_eq!(matches(pattern, path), expect, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn hostile_globs_end() {
+        let stars = "**/a/".repeat(90);
+        assert!(!matches(&stars, &"a/".repeat(2_000).replace("a/", "a/b/")));
+        let braces = "{a,b}".repeat(100);
+        assert!(!matches(&braces, "x"));
+        assert!(!matches(&"*a".repeat(200), &"a".repeat(4_000).replace("aa", "ab")));
+        assert!(!matches(&"x".repeat(10_000), "x"));
+    }
+}

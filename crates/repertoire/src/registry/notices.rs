@@ -1,0 +1,62 @@
+//! Short notices about skills that are not offered, or not the ones that their user may expect.
+
+use repertoire_model::{State, text};
+
+use super::snapshot::{Entry, Snapshot};
+
+/// The most skills that one notice names.
+const MAX_NAMED: usize = 5;
+
+/// The most characters of one name in a notice.
+const MAX_NAME_CHARS: usize = 100;
+
+impl Snapshot {
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts: broken skills, skills that
+    /// another one of their source has the name of, and skills that hide one of another tier, such as the user's.
+    ///
+    /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
+    pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
+        let seen = || self.entries().iter().filter(|entry| is_seen(entry));
+        let set_aside = || seen().filter(|entry| entry.state == State::Quarantined);
+        let name = |entry: &Entry| shown(entry.name().as_str());
+        let broken: Vec<String> = set_aside().filter(|entry| entry.collision.is_none()).map(name).collect();
+        let doubled: Vec<String> = set_aside().filter(|entry| entry.collision.is_some()).map(name).collect();
+        let hiding: Vec<String> = seen()
+            .filter(|entry| entry.state == State::Active)
+            .filter_map(|entry| {
+                let hidden = self.hidden_by(entry).find(|hidden| is_seen(hidden))?;
+                let (source, instead) = (shown(&entry.source), shown(&hidden.source));
+                Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
+            })
+            .collect();
+        let kinds = [
+            (
+                broken,
+                "skill is not offered because it is broken",
+                "skills are not offered because they are broken",
+            ),
+            (
+                doubled,
+                "skill is not offered because another one of its source has its name",
+                "skills are not offered because others of their source have their names",
+            ),
+            (hiding, "skill hides another of the same name", "skills hide others of the same name"),
+        ];
+        kinds.into_iter().filter_map(|(names, one, many)| line(&names, one, many)).collect()
+    }
+}
+
+/// Returns the notice about `names`, if there are any.
+fn line(names: &[String], one: &str, many: &str) -> Option<String> {
+    let what = if names.len() == 1 { one } else { many };
+    let named = names.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| format!("{} {what}: {named}{more}", names.len()))
+}
+
+fn shown(name: &str) -> String {
+    text::shorten(&text::visible_line(name), MAX_NAME_CHARS)
+}
