@@ -138,6 +138,11 @@ impl Fault {
                 let (path, reason) = (line(path), clause(reason));
                 match path.as_str() {
                     "" => format!("Name a file of the skill: {reason}."),
+                    path if path.starts_with('/') || path.split('/').any(|component| component == "..") => {
+                        format!(
+                            "Path traversal detected: `{path}` is no path of a file in a skill: {reason}."
+                        )
+                    }
                     path => format!("`{path}` is no path of a file in a skill: {reason}."),
                 }
             }

@@ -69,6 +69,22 @@ fn messages() {
     assert_eq!(faults()[0].message(&menu), "Unknown skill 'pfd</skill>'. Check the skill menu.");
 }
 
+#[test]
+fn y48_a_path_out_of_the_skill_is_answered_with_path_traversal_detected() {
+    for (path, expect) in [
+        ("../x", true),
+        ("a/../../x", true),
+        ("/etc/passwd", true),
+        ("..\\x", false),
+        ("a/./b", false),
+        ("a..:b", false),
+    ] {
+        let fault = Fault::new("read_skill_file", Some("pdf".to_owned()), bad_path(path));
+        let message = fault.message(&Wording::default());
+        assert_eq!(message.starts_with("Path traversal detected: "), expect, "{message}");
+    }
+}
+
 /// Every fault is one line of bounded length, even with unbounded texts in it.
 #[test]
 fn messages_are_bounded() {
