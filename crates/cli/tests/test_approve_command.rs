@@ -256,6 +256,8 @@ fn h5_approving_reads_the_functions_of_a_tools_py() {
         "warning: the functions of tools.py are not offered as tools: `python3` is not installed here";
     assert!(missing.stderr.contains(expect), "{}", missing.stderr);
     sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+    let early = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+    assert!(early.stderr.contains("hint: run `rep approve calc`"), "{}", early.stderr);
     let shown = sandbox.run(&["approve", "calc", "--yes"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(shown.stdout.contains("Its tools are the functions of its tools.py"), "{}", shown.stdout);

@@ -290,7 +290,7 @@ fn a_server_that_is_terminated_ends_well() {
 }
 
 #[test]
-fn h30_the_tools_of_an_agent_are_configured() {
+fn h30_y52_the_tools_of_an_agent_are_configured() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "[agents.small]\ntools.offer = \"minimal\"\n");
     let user = "[agents.named]\ntools.offer = [\"read_skill_file\"]\ntools.names.load = \"activate_skill\"\ntools.args.name = \"skill_id\"\ntools.descriptions.load = \"Begin with this.\"\n";

@@ -148,7 +148,7 @@ fn show(
     ui.write_planned(None, &format!("{} ({}) in {}", approval.name, entry.source, approval.directory))?;
     ui.write_planned(Some(Style::Faint), &approval.digest.to_string())?;
     ui.write_planned(None, "")?;
-    if approval.schema.is_some() {
+    if approval.schema.is_some() && approval.capabilities.tools().next().is_some() {
         ui.write_planned(
             None,
             &format!("Its tools are the functions of its {PYTHON_FILE}, which Python's parser read."),

@@ -11,7 +11,7 @@ use repertoire::{BoxFuture, Reply, Runner as _, Session};
 use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire_exec::{Executor, ScriptGrants};
 use repertoire_model::answer::{Answer, FaultKind, Render};
-use repertoire_model::toolbox::{TOOLBOX_FILE, Toolbox};
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::ui::{Style, Ui, confirm, escape};
-use crate::wire::{Context, ExecRequest};
+use crate::wire::{Context, ExecRequest, Library};
 use repertoire::config::SandboxChoice;
 
 /// The most that is read from standard input for a script, in bytes.
@@ -179,6 +179,19 @@ fn broken(context: &Context, args: &RunArgs) -> Option<String> {
     problems.into_iter().next().map(|problem| problem.message)
 }
 
+/// Returns whether the skill has a `tools.py` and no `schema.json`.
+fn is_unread(context: &Context, args: &RunArgs) -> bool {
+    let has = |library: &Library, name: &str| -> Option<bool> {
+        let entry = library.find(&args.skill).ok()?;
+        let listing = pollster::block_on(library.registry.files(entry)).ok()?;
+        Some(listing.files.iter().any(|file| file.path.as_str() == name))
+    };
+    let library = context.open().ok();
+    library.is_some_and(|library| {
+        has(&library, PYTHON_FILE) == Some(true) && has(&library, TOOLBOX_FILE) == Some(false)
+    })
+}
+
 fn write(
     ui: &mut Ui,
     context: &Context,
@@ -198,6 +211,10 @@ fn write(
         let is_missing = matches!(reply.answer(), Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoSkillTool { .. }));
         return Err(match broken(context, args).filter(|_| is_missing) {
             Some(problem) => error.hint(format!("{problem}; see `rep check`")),
+            None if is_missing && is_unread(context, args) => error.hint(format!(
+                "run `rep approve {}`, which makes the functions of its {PYTHON_FILE} tools",
+                args.skill
+            )),
             None => error,
         });
     };

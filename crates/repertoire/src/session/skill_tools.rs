@@ -105,13 +105,21 @@ impl Session {
     }
 
     /// Returns the note about a `tools.py` without a `schema.json` whose functions were not read yet.
-    fn unread_python(&self, entry: &Entry) -> String {
-        let name = entry.name();
-        let how = match &self.wording.approve {
-            Some(command) => format!(": ask the user to run `{command} {name}`"),
-            None => String::new(),
-        };
-        format!("The functions of its {PYTHON_FILE} become tools when a person approves the skill{how}.")
+    fn unread_python(&self, entry: &Entry) -> Option<String> {
+        let functions = format!("The functions of its {PYTHON_FILE}");
+        match self.refusal_of(entry) {
+            Some(RunRefusal::Off) => {
+                Some(format!("{functions} cannot be called. {}", self.wording.running_is_off()))
+            }
+            Some(_) => None,
+            None => {
+                let command = self.wording.approve.as_ref();
+                let how =
+                    command.map(|command| format!(": ask the user to run `{command} {}`", entry.name()));
+                let how = how.unwrap_or_default();
+                Some(format!("{functions} become tools when a person approves the skill{how}."))
+            }
+        }
     }
 
     /// Returns the tools that the skill declares.
@@ -126,8 +134,8 @@ impl Session {
             (None, Some(python)) => {
                 let runner = self.library().runner().filter(|_| self.refusal_of(entry).is_none());
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
-                if runner.is_some() && schema.is_none() {
-                    declared.notes.push(self.unread_python(entry));
+                if schema.is_none() && !self.options().host_runs_tools {
+                    declared.notes.extend(self.unread_python(entry));
                 }
                 schema.map(String::into_bytes)
             }
@@ -159,9 +167,15 @@ impl Session {
             self.can_call_skill_tools()
         });
         if let Some((_, why)) = declared.refused.first() {
+            let names: Vec<&str> = declared.refused.iter().map(|(name, _)| name.as_str()).collect();
+            let which = if toolbox.is_empty() {
+                "Its tools cannot be called".to_owned()
+            } else {
+                format!("Of its tools, these cannot be called ({})", names.join(", "))
+            };
             declared.notes.push(match why {
-                RunRefusal::Off => format!("Its tools cannot be called. {}", self.wording.running_is_off()),
-                _ => "Its tools cannot be called: skills of its source may not run anything.".to_owned(),
+                RunRefusal::Off => format!("{which}. {}", self.wording.running_is_off()),
+                _ => format!("{which}: skills of its source may not run anything."),
             });
         }
         declared.callable = toolbox;
@@ -269,7 +283,10 @@ impl Session {
         let toolbox = self.loaded_tools(entry, &self.address(entry)).await?;
         let call = self.wording.call.as_ref().filter(|_| !toolbox.is_empty())?;
         let names = toolbox.names().collect::<Vec<_>>().join(", ");
-        Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {TOOLBOX_FILE}."))
+        let files = self.registry().files(entry).await.ok()?.files;
+        let is_declared = files.iter().any(|file| file.path.as_str() == TOOLBOX_FILE);
+        let file = if is_declared { TOOLBOX_FILE } else { PYTHON_FILE };
+        Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {file}."))
     }
 
     /// Returns the tools of the skill, if it is loaded.

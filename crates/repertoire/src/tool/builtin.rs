@@ -1,5 +1,6 @@
 //! The type of built-in tools.
 
+use repertoire_model::catalog::Format;
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
@@ -59,10 +60,12 @@ impl Builtin {
 
 /// Returns the schema of the name of a skill; lists all names if they are few.
 pub(super) fn skill_name(context: &DefinitionContext<'_>) -> Value {
+    let catalog = if context.options.catalog.format == Format::Menu { "menu" } else { "catalog" };
+    let description = format!("Skill name from the {catalog}");
     match context.skills {
         Some(names) if !names.is_empty() => {
-            json!({"type": "string", "description": "Skill name from the catalog", "enum": names})
+            json!({"type": "string", "description": description, "enum": names})
         }
-        _ => text("Skill name from the catalog"),
+        _ => text(&description),
     }
 }

@@ -425,7 +425,12 @@ fn without_an_executor_there_are_no_skill_tools() {
     assert_eq!(names(&session), expect);
     let text = load(&session, "maths");
     assert!(!text.contains("call_skill_tool") && !text.contains("skill_tools"), "{text}");
-    assert!(call(&session, "maths", "add", json!({})).contains("There is no tool `call_skill_tool`"));
+    assert!(
+        text.contains("Its tools cannot be called. Running tools and scripts of skills is off."),
+        "{text}"
+    );
+    let off = "`call_skill_tool` was not run. Running tools and scripts of skills is off.";
+    assert!(call(&session, "maths", "add", json!({})).contains(off));
 }
 
 /// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are contained.
@@ -451,7 +456,11 @@ fn hosts_add_their_own_handlers() {
     .unwrap();
     let session = block_on(library.session()).unwrap();
     assert!(!names(&session).contains(&"run_skill_script".to_owned()));
-    assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 3 tools: add, fail, orphan\n"));
+    let text = load(&session, "maths");
+    let expect = "Loaded skill 'maths' with 4 tools: add, fail, table, orphan\n\n\
+                  Note: Of its tools, these cannot be called (table). Running tools and scripts of skills is off.";
+    assert!(text.starts_with(expect), "{text}");
+    assert!(block_on(session.call("table", &json!({}))).text().contains("was not run"));
     assert_eq!(block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(), "1 and 2");
     assert_eq!(block_on(session.call("fail", &json!({}))).text(), "Error: KeyError: x");
     assert_eq!(block_on(session.call("orphan", &json!({}))).text(), "Error: Panic: boom");

@@ -64,7 +64,11 @@ fn never_trusted_sources_have_no_tools() {
     };
     let session = world.session_of(executor, options!(SessionOptions::default(); render = Render::Text));
     world.write("maths/scripts/a.sh", "echo no\n");
-    assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 0 tools"));
+    let text = load(&session, "maths");
+    let expect = "Loaded skill 'maths' with 3 tools: add, fail, table\n\n\
+                  Note: Its tools cannot be called: skills of its source may not run anything.\n";
+    assert!(text.starts_with(expect), "{text}");
+    assert!(call(&session, "maths", "add", json!({})).contains("comes from a source"));
     assert!(
         run(&session, "maths", "scripts/a.sh", json!({}))
             .contains("comes from a source whose skills may not run anything")

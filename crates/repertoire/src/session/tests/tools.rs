@@ -2,7 +2,7 @@
 
 use super::*;
 use pollster::block_on;
-use repertoire_model::catalog::Tokenizer;
+use repertoire_model::catalog::{Format, Tokenizer};
 
 use crate::tool::{Definition, OfferedTools};
 
@@ -409,6 +409,10 @@ fn h27_a_skill_whose_tools_do_not_run_says_so() {
         load(&session, "pdf")
     );
     assert!(!load(&session, "plain").contains("cannot be called"));
+    library.skill("code", "", "");
+    library.write("code/tools.py", "def go():\n    pass\n");
+    let text = load(&library.session_with(options.clone()), "code");
+    assert!(text.contains(&format!("The functions of its tools.py cannot be called. {off}")), "{text}");
     for (tool, arguments) in [
         ("fill", json!({})),
         ("call_skill_tool", json!({"skill": "pdf", "tool": "fill"})),
@@ -433,6 +437,7 @@ fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
     let mut options = SessionOptions { host_runs_tools: true, ..SessionOptions::default() };
     options.offered = OfferedTools::Minimal;
     options.exposure = ToolExposure::Dynamic;
+    options.catalog.format = Format::Menu;
     options.render = Render::Text;
     let session = library.session_with(options);
     assert_eq!(names_of(&session), ["load_skill"]);
@@ -440,6 +445,8 @@ fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
     assert!(text.starts_with("Loaded skill 'pdf' with 2 tools: fill, merge\n\nDocumentation:\n"), "{text}");
     let tools = session.tools();
     assert_eq!(names_of(&session), ["fill", "load_skill", "merge"]);
+    let name = json!({"type": "string", "description": "Skill name from the menu"});
+    assert_eq!(tools[1].input_schema["properties"], json!({"name": name}));
     assert_eq!(
         (tools[0].description.as_str(), &tools[0].input_schema),
         ("Fills.", &json!({"type": "object"}))
