@@ -120,6 +120,14 @@ fn a_limit_is_not_lifted() {
     check(program, |_| {}, |outcome| outcome.ending == Ending::Exited(1));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn no_core_dump_is_passed_to_the_program_that_core_pattern_names() {
+    // The kernel passes one on with any limit but 1, even with 0.
+    let program = "assert resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)";
+    check(program, |_| {}, |outcome| outcome.ending == Ending::Exited(1));
+}
+
 #[test]
 fn a_busy_loop_is_ended() {
     let program = "end = time.process_time() + 2\nwhile time.process_time() < end: pass";

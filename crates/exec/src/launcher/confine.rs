@@ -151,7 +151,9 @@ fn limit(plan: &Plan) -> Result<(), StartError> {
     crate::launcher::run_tag::tag_this_process(plan.tag);
     let limits = &plan.limits;
     let both = |resource, value| (resource, value, value);
-    let mut all = vec![both(Resource::Fsize, limits.file_size), both(Resource::Core, 0)];
+    // On Linux 0 would not keep a core dump from a program that `core_pattern` names, which runs outside; 1 does.
+    let core = if cfg!(target_os = "linux") { 1 } else { 0 };
+    let mut all = vec![both(Resource::Fsize, limits.file_size), both(Resource::Core, core)];
     all.extend(start_limits(plan));
     #[cfg(target_os = "linux")]
     all.extend(

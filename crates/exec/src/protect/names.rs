@@ -127,6 +127,7 @@ pub const PROTECTED: &[&str] = &[
     ".gitmodules",
     ".inputrc",
     ".kshrc",
+    ".lfsconfig",
     ".login",
     ".logout",
     ".netrc",
@@ -301,6 +302,7 @@ mod tests {
         check("sub/.config/nvim/init.lua", true);
         check(".yarnrc.yml", true);
         check(".rprofile", true);
+        check(".lfsconfig", true);
     }
 
     #[test]
