@@ -550,9 +550,13 @@ fn a_library_that_is_not_followed_stays_as_it_was() {
     let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
     assert!(call().is_error());
     assert_eq!(block_on(session.delta()).text, "");
-    assert_eq!(block_on(session.refresh()).snapshot, 1);
+    assert_eq!(session.catalog().snapshot, 1);
+    let refreshed = block_on(session.refresh());
+    assert!(refreshed.snapshot == 2 && refreshed.text.contains("gamma"), "a refresh is explicit");
+    write(&library.root(), "delta", "# Delta");
+    assert_eq!(block_on(session.delta()).text, "");
     drop(library.watcher);
-    assert!(block_on(session.delta()).text.contains("gamma"), "without a watcher it is looked at");
+    assert!(block_on(session.delta()).text.contains("delta"), "without a watcher it is looked at");
 }
 
 #[test]

@@ -72,23 +72,19 @@ impl Session {
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
     }
 
-    /// Returns the notes about where the skill comes from: that it hides another, and its source if the rendering has no place
-    /// for it.
-    fn origin(&self, entry: &FoundSkill) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.options().render == Render::Text && entry.is_of_several_sources() {
-            notes.push(format!("Source: {}", entry.source));
-        }
+    /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
+    /// it.
+    fn origin(&self, entry: &FoundSkill) -> Option<String> {
         let hidden: Vec<String> =
             self.hidden_by(entry).take(MAX_HIDDEN).map(|name| format!("`{name}`")).collect();
         if !hidden.is_empty() {
-            let hidden = hidden.join(", ");
-            notes.push(format!(
-                "This skill comes from `{}` and hides another of the same name, which is loaded as {hidden}.",
-                entry.source
+            let (source, hidden) = (&entry.source, hidden.join(", "));
+            return Some(format!(
+                "This skill comes from `{source}` and hides another of the same name, which is loaded as {hidden}."
             ));
         }
-        notes
+        let is_named = self.options().render == Render::Text && entry.is_of_several_sources();
+        is_named.then(|| format!("This skill comes from `{}`.", entry.source))
     }
 
     /// Returns the skill with its text and files.

@@ -169,7 +169,7 @@ fn every_answer_names_the_source_of_the_skill() {
     let one = SkillDirectory::new(&["alpha"]);
     let options = SessionOptions { render: Render::Text, ..SessionOptions::default() };
     let text = load(&one.session_with(options), "alpha");
-    assert!(!text.contains("Source: "), "one source is what the guide knows: {text}");
+    assert!(!text.contains("comes from"), "one source is what the guide knows: {text}");
 }
 
 #[test]
