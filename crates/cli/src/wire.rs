@@ -12,3 +12,4 @@ mod user;
 pub(crate) use context::Context;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
+pub(crate) use places::expect_directories;

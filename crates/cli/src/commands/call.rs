@@ -7,6 +7,7 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
+use super::run::answered;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -56,12 +57,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
-    } else {
-        ui.write_untrusted(reply.text().as_bytes())?;
-        // On a terminal this was seen to already.
-        if !ui.out_is_terminal() {
-            writeln!(ui.out())?;
-        }
+        return answered(&reply, &data);
+    }
+    ui.write_untrusted(reply.text().as_bytes())?;
+    // On a terminal this was seen to already.
+    if !ui.out_is_terminal() {
+        writeln!(ui.out())?;
     }
     Ok(if reply.is_error() { Exit::No } else { Exit::Success })
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use repertoire::migrate::read_roles;
 use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
     SessionOptions,
 };
 use repertoire_model::prompt::{self, compose, ordered};
+use repertoire_model::text::nearest;
 use repertoire_model::{CatalogOptions, Fragment};
 use serde_json::{Value, json};
 
@@ -47,7 +49,7 @@ struct Prompt {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let prompt = match (&args.role, &args.agent) {
-        (Some(role), _) => role_prompt(context, args, role)?,
+        (Some(role), _) => role_prompt(ui, context, args, role)?,
         (None, Some(agent)) => agent_prompt(context, args, agent)?,
         (None, None) => {
             return Err(CliError::usage("whose prompt? Give --agent NAME, --role ROLE or both")
@@ -90,16 +92,22 @@ fn agent_prompt(context: &Context, args: &PromptArgs, name: &str) -> Result<Prom
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
 }
 
-fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
+fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
     let mut agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     let variables: BTreeMap<String, String> = args.variables.iter().cloned().collect();
     if let Some(agent) = &mut agent {
         agent.variables.extend(variables.clone());
     }
-    let Library { registry, .. } = context.open()?;
+    let library = context.open()?;
     let session = context.session_options(None);
     let role = Role { name: role.to_owned(), agent, variables };
-    let resolved = pollster::block_on(role.resolve(context, &registry, &session))?;
+    let resolved = pollster::block_on(role.resolve(context, &library.registry, &session))?;
+    if resolved.origin == RoleOrigin::Stub {
+        ui.warn(&format!("nothing is known of the role `{}` but its name", role.name))?;
+        if let Some(near) = role.nearest(context, &library) {
+            ui.hint(&format!("did you mean `{near}`?"))?;
+        }
+    }
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),
         RoleOrigin::SkillPack | RoleOrigin::Stub => None,
@@ -120,6 +128,16 @@ pub(crate) struct Role {
 }
 
 impl Role {
+    /// Returns the name nearest to that of the role, of the skills and of the directories of role prompts.
+    fn nearest(&self, context: &Context, library: &Library) -> Option<String> {
+        let skills = library.snapshot.active().map(|entry| entry.name().to_string());
+        let directories = context.role_directories();
+        let read = directories.iter().filter_map(|directory| read_roles(directory).ok());
+        let roles = read.flat_map(|found| found.roles).map(|role| role.name);
+        let names: Vec<String> = skills.chain(roles).collect();
+        nearest(&self.name, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+
     /// Returns the prompt of the role, with the words of a session with `options`.
     pub(crate) async fn resolve(
         &self,
