@@ -1,8 +1,10 @@
 //! The command line. Every doc comment here is help text.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
@@ -11,6 +13,7 @@ use crate::commands::{
     list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 
@@ -20,7 +23,7 @@ use crate::globals::Globals;
 /// and files to read when they are needed. rep finds the skills of a project and of its user, tells why one is
 /// missing, checks them against the open standard, and prints the catalog that an agent carries.
 #[derive(Debug, Parser)]
-#[command(name = "rep", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "rep", version, propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Start with `rep list`, or with `rep doctor` when something is missing.")]
 pub(crate) struct Cli {
@@ -101,10 +104,37 @@ fn grouped_help(cli: &clap::Command) -> String {
 
 /// Returns the parsed command line, or ends the process with help or a usage error.
 pub(crate) fn parse(env: &Env) -> Cli {
-    let matches = command().get_matches_from(env.arguments());
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    cli.globals.root = roots(&matches);
-    cli
+    let matches = command().try_get_matches_from(env.arguments());
+    let parsed = matches.and_then(|matches| {
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        cli.globals.root = roots(&matches);
+        Ok(cli)
+    });
+    parsed.unwrap_or_else(|error| {
+        let mut words = env.arguments().iter().take_while(|word| *word != "--");
+        if error.use_stderr() && words.any(|word| word == "--json") {
+            let document = serde_json::Value::from(usage_error(&error).json());
+            // Nothing can be reported when standard output is closed; the exit code says enough.
+            let _ = writeln!(std::io::stdout(), "{document:#}");
+        }
+        error.exit()
+    })
+}
+
+/// Returns `error` as an error of this program.
+fn usage_error(error: &clap::Error) -> CliError {
+    let kinds = [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
+    if kinds.contains(&error.kind()) {
+        return CliError::usage("no command is given").hint("run `rep help`");
+    }
+    let text = error.render().to_string();
+    // The message comes first, then tips and the usage, with empty lines between them.
+    let message = text.split("\n\n").next().unwrap_or_default();
+    let message: Vec<&str> = message.lines().map(str::trim).collect();
+    let message = message.join(" ");
+    let tips = text.lines().filter_map(|line| line.trim_start().strip_prefix("tip: "));
+    let converted = CliError::usage(message.strip_prefix("error: ").unwrap_or(&message));
+    tips.fold(converted, CliError::hint)
 }
 
 /// Returns the roots of every level of the command line, outermost first.

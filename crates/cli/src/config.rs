@@ -64,7 +64,7 @@ pub(crate) fn cli_error(error: &ConfigError, is_coloured: bool) -> CliError {
         place: Some((&file.text, fault.range.clone())),
         line: None,
     });
-    let mut rendered: Vec<String> = notes.map(|note| render_note(&note, is_coloured)).collect();
+    let mut rendered: Vec<String> = notes.map(|note| render_note(&note, usize::MAX, is_coloured)).collect();
     let more = file.faults.len().saturating_sub(MAX_FAULTS_SHOWN);
     if more > 0 {
         rendered.push(format!("and {more} more\n"));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use repertoire::{Error, ErrorKind};
 use repertoire_model::PathFault;
+use serde_json::{Map, Value};
 
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, escape};
@@ -87,6 +88,12 @@ impl CliError {
         &self.message
     }
 
+    /// Returns the message and its causes, one line.
+    pub(crate) fn message_with_causes(&self) -> String {
+        let lines: Vec<&str> = [&self.message].into_iter().chain(&self.causes).map(String::as_str).collect();
+        lines.join(": ")
+    }
+
     /// Returns the causes, outermost first.
     pub(crate) fn causes(&self) -> &[String] {
         &self.causes
@@ -97,8 +104,27 @@ impl CliError {
         &self.hints
     }
 
-    /// Prints the error and returns the exit code that goes with it.
+    /// Returns the error as the keys that every JSON document of a failed command has.
+    pub(crate) fn json(&self) -> Map<String, Value> {
+        let keys = [
+            ("error", Value::from(self.message.as_str())),
+            ("causes", Value::from(self.causes.as_slice())),
+            ("hints", Value::from(self.hints.as_slice())),
+        ];
+        keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// Prints the error, as JSON too where that is wanted, and returns the exit code that goes with it.
     pub(crate) fn report(&self, ui: &mut Ui) -> Exit {
+        if ui.is_json() && self.kind != CliErrorKind::BrokenPipe {
+            // A document that cannot be written fails again when it is flushed.
+            let _ = ui.write_json_error(self.json());
+        }
+        self.report_to_person(ui)
+    }
+
+    /// Prints the error to standard error and returns the exit code that goes with it.
+    pub(crate) fn report_to_person(&self, ui: &mut Ui) -> Exit {
         // Output that was printed before the error stands before it.
         let flushed = ui.flush();
         if self.kind == CliErrorKind::BrokenPipe || flushed.is_err_and(|error| is_closed(&error)) {
@@ -181,9 +207,6 @@ impl From<Error> for CliError {
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
             ErrorKind::Approvals => converted
                 .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),
-            ErrorKind::FileNotFound | ErrorKind::IsDirectory => {
-                converted.hint("run `rep files NAME` to see its files")
-            }
             _ => converted,
         }
     }

@@ -56,6 +56,10 @@ fn main() -> ExitCode {
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.
 fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
     let globals = cli.globals;
+    // `rep doctor` reports bad directories among everything else.
+    if !matches!(cli.command, Command::Doctor(_)) {
+        wire::expect_directories(&env, &globals)?;
+    }
     match cli.command {
         Command::List(args) => list::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Search(args) => search::run(ui, &Context::load(ui, env, globals)?, &args),

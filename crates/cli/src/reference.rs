@@ -43,7 +43,8 @@ fn cli() {
         let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     };
     section("rep", &mut root);
-    let names: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let names = root.get_subcommands().map(|command| command.get_name().to_owned());
+    let names: Vec<String> = names.filter(|name| name != "help").collect();
     for name in names {
         let command = root.find_subcommand_mut(&name).unwrap();
         let mut below: Vec<(String, clap::Command)> = command

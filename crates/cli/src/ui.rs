@@ -2,6 +2,7 @@
 
 mod consent;
 mod diff;
+mod docs;
 mod escape;
 mod output;
 mod progress;
@@ -10,9 +11,10 @@ mod style;
 mod table;
 
 pub(crate) use consent::{Consent, confirm};
+pub(crate) use docs::docs;
 pub(crate) use escape::{escape, escape_lines};
 pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::{Style, count};
-pub(crate) use table::{Align, Column, Table};
+pub(crate) use table::{Align, Column, Table, cut};

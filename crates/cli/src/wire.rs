@@ -15,4 +15,5 @@ pub(crate) use context::Context;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
+pub(crate) use places::expect_directories;
 pub(crate) use sessions::narrowed;

@@ -59,6 +59,29 @@ fn without_tests(text: &str) -> &str {
 }
 
 #[test]
+fn messages_cite_no_file_of_this_repository() {
+    for path in sources("crates")
+        .into_iter()
+        .filter(|path| path.components().nth(2).is_some_and(|part| part.as_os_str() == "src"))
+    {
+        let is_help = path.starts_with("crates/cli/src/commands");
+        let text = read(&path);
+        // Pages are cited by their address.
+        let cites =
+            |line: &str| line.contains("docs/") && line.contains(".md") && !line.contains("blob/main/docs/");
+        let is_text = |line: &&str| {
+            let line = line.trim_start();
+            !line.starts_with("//") || (is_help && line.starts_with("///"))
+        };
+        let cited = without_tests(&text).lines().filter(is_text).find(|line| cites(line));
+        let is_test = path.ends_with("reference.rs")
+            || path.ends_with("tests.rs")
+            || path.components().any(|part| part.as_os_str() == "tests");
+        assert!(is_test || cited.is_none(), "{}: {}", path.display(), cited.unwrap_or_default());
+    }
+}
+
+#[test]
 fn crates_depend_on_each_other_as_drawn() {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])

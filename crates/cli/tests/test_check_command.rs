@@ -103,25 +103,61 @@ fn paths_are_skills_manifests_or_directories_of_skills() {
     sandbox.write("lib/broken/SKILL.md", "---\nname: broken\n");
     let code = |path: &str| sandbox.run(&["check", path]).code;
     assert_eq!([code("lib"), code("lib/good"), code("lib/good/SKILL.md"), code("lib/broken")], [1, 0, 0, 1]);
-    assert_eq!([code("nowhere"), code("lib/good/../../.git")], [2, 1]);
+    assert_eq!([code("nowhere"), code("./nowhere"), code("lib/good/../../.git")], [1, 2, 1]);
     let run = sandbox.run(&["check", "--json", "lib/good", "lib/broken/SKILL.md"]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, report["skills"].as_array().unwrap().len()), (1, 2));
 }
 
 #[test]
+fn names_are_skills_of_the_library() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
+    sandbox.write("beta/README.md", "no skill");
+    let states = |arguments: &[&str]| -> Vec<String> {
+        let run = sandbox.run(&[&["check", "--json"], arguments].concat());
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let skills = report["skills"].as_array().unwrap();
+        skills.iter().map(|skill| format!("{} {}", skill["name"], skill["state"])).collect()
+    };
+    assert_eq!(states(&["beta"]), [r#""beta" "active""#]);
+    assert_eq!(states(&["alpha"]), [r#""alpha" "active""#, r#""alpha" "shadowed""#]);
+    assert_eq!(states(&["user:.claude/skills:alpha"]), [r#""alpha" "shadowed""#]);
+    assert_eq!(states(&["broken"]), [r#""broken" "quarantined""#]);
+    assert_eq!(states(&["broken", ".agents/skills/alpha"]).len(), 2);
+    let run = sandbox.run(&["check", "alhpa"]);
+    assert!(run.code == 1 && run.stderr.contains("did you mean `alpha`?"), "{}", run.stderr);
+}
+
+#[test]
+fn a_file_in_utf_16_is_recognised() {
+    let sandbox = Sandbox::with_skills();
+    let utf16: Vec<u8> = "\u{feff}---\nname: wide\n---\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    sandbox.write(".agents/skills/wide/SKILL.md", &utf16);
+    sandbox.write(".agents/skills/bare/SKILL.md", &utf16[2..]);
+    sandbox.write(".agents/skills/alpha/references/wide.md", &utf16);
+    for name in ["wide", "bare"] {
+        let run = sandbox.run(&["check", name]);
+        assert!(run.code == 1 && run.stdout.contains("the file is UTF-16"), "{}", run.stdout);
+        assert!(run.stdout.contains("save the file as UTF-8"), "{}", run.stdout);
+    }
+    let run = sandbox.run(&["show", "alpha", "--reference", "wide.md", "--json"]);
+    assert!(run.code == 1 && run.stdout.contains("charset=utf-16"), "{}", run.stdout);
+}
+
+#[test]
 fn skills_that_are_too_deep_to_be_found_are_hinted_at() {
     let sandbox = Sandbox::new();
-    sandbox.write("lib/group/team/good/SKILL.md", skill("good", "x\n"));
-    sandbox.write("lib/other/group/team/deeper/SKILL.md", skill("deeper", "x\n"));
+    sandbox.write("lib/1/2/3/4/5/good/SKILL.md", skill("good", "x\n"));
     assert_run!(sandbox.run(&["check", "lib"]), @r#"
     exit 1
     --- stdout
     --- stderr
     error: there is no skill at lib
-    hint: there are skills 3 levels below it, deeper than is looked; set scan.max_depth = 3, or name the directory they are in
+    hint: there are skills 6 levels below it, deeper than is looked; set scan.max_depth = 6, or name the directory they are in
     "#);
-    sandbox.write("repertoire.toml", "[scan]\nmax_depth = 3\n");
+    sandbox.write("repertoire.toml", "[scan]\nmax_depth = 6\n");
     assert_eq!(sandbox.run(&["check", "lib"]).code, 0);
 }
 
@@ -314,4 +350,18 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     sandbox.write("repertoire.toml", "[rules]\nconfusable = \"error\"\n");
     assert_eq!(sandbox.run(&["check", "--confusable"]).code, 1);
     assert_eq!(sandbox.run(&["check"]).code, 0);
+}
+
+#[test]
+fn identical_copies_are_reported_among_confusable_skills() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", sandbox.read(".agents/skills/alpha/SKILL.md"));
+    sandbox.write("../home/.claude/skills/beta/SKILL.md", skill("beta", "another text\n"));
+    let run = sandbox.run(&["check", "--confusable"]);
+    assert!(
+        run.stdout.contains("the skill is a copy of [DIR]/project/.agents/skills/alpha"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(run.stdout.matches("is a copy of").count(), 1, "{}", run.stdout);
 }

@@ -45,7 +45,7 @@ fn faults_are_shown_with_their_line() {
     6 | catalog = 1
       | ^^^^^^^
       |
-      = help: every key is listed in docs/reference/configuration.md
+      = help: every key is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/configuration.md
 
     error: there is no rule `name-gramar`
      --> [DIR]/project/repertoire.toml:9:1

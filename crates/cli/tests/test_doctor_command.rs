@@ -10,7 +10,7 @@ fn statuses(sandbox: &Sandbox, arguments: &[&str]) -> (i32, Vec<(String, String)
     assert_eq!(answer["ok"], run.code == 0);
     let word = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
     let checks = answer["checks"].as_array().unwrap();
-    let bad = checks.iter().filter(|check| check["status"] != "ok");
+    let bad = checks.iter().filter(|check| !matches!(check["status"].as_str(), Some("ok" | "info")));
     (run.code, bad.map(|check| (word(check, "status"), word(check, "message"))).collect())
 }
 
@@ -81,4 +81,28 @@ fn doctor_fails_on_errors() {
     let (code, bad) = statuses(&sandbox, &[]);
     assert_eq!((code, bad.len()), (1, 1));
     assert!(bad[0].1.contains("unknown key `x`"), "{bad:?}");
+}
+
+#[test]
+fn what_does_not_work_is_not_ok() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/gone/SKILL.md",
+        "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\nx\n",
+    );
+    sandbox.write(
+        "repertoire.toml",
+        "[agents.a]\nprompt = \"none.md\"\n[agents.b]\nuses_skills = [\"alhpa\"]\n[agents.c]\n",
+    );
+    sandbox.write("../home/.config/repertoire/config.toml", "search.embeddings = \"http\"\nsearch.url = \"https://example.com\"\nsearch.model = \"m\"\nsearch.key_env = \"NO_SUCH_KEY\"\n");
+    let (_, bad) = statuses(&sandbox, &[]);
+    let told: Vec<&str> = bad.iter().map(|(_, message)| message.as_str()).collect();
+    for part in ["gone: ", "the agent `a`", "alhpa", "NO_SUCH_KEY"] {
+        assert!(told.iter().any(|message| message.contains(part)), "{part} {told:?}");
+    }
+    let run = sandbox.run(&["doctor"]);
+    let wrong = |line: &&str| {
+        line.starts_with("ok") && (line.contains("does not work") || line.contains("not there"))
+    };
+    assert_eq!(run.stdout.lines().find(wrong), None);
 }

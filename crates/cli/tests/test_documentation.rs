@@ -1,7 +1,8 @@
-//! The commands that the pages under `docs/` show: the tutorial is run as a whole, and `rep` understands all others.
+//! The commands that the README and the pages under `docs/` show: the tutorial is run as a whole, all others in a project with the
+//! sample library.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 /// Returns every Markdown file below `directory`, sorted.
 fn pages(directory: &Path) -> Vec<PathBuf> {
@@ -24,45 +25,142 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line)).filter(is_call)
 }
 
-/// Returns the arguments of the call of `rep` in a line of a shell, with quotes removed.
-fn arguments(line: &str) -> Option<Vec<String>> {
-    let call = line.strip_prefix("rep ")?;
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for letter in call.chars() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, ' ') => words.push(String::new()),
-            (None, '#' | '>' | ';' | '&' | '|') if words.last().is_some_and(String::is_empty) => break,
-            _ => words.last_mut()?.push(letter),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    // Everything behind belongs to the query or the script.
-    Some(words.into_iter().take_while(|word| word != "--").collect())
-}
-
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-#[test]
-fn every_command_of_the_documentation_is_understood() {
-    let mut count = 0;
-    // The reference is generated from the program itself.
-    for page in pages(&docs()).into_iter().filter(|page| !page.ends_with("reference/cli.md")) {
-        let text = std::fs::read_to_string(&page).unwrap();
-        for arguments in commands(&text).filter_map(arguments) {
-            // With `--help`, nothing is done, and what clap does not know is still an error.
-            let output =
-                Command::new(env!("CARGO_BIN_EXE_rep")).args(&arguments).arg("--help").output().unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{}: {arguments:?}\n{stderr}", page.display());
-            count += 1;
+/// Makes a project with the sample library, and with everything else that the pages mention.
+fn sample_project(base: &Path) {
+    let repository = docs().join("..");
+    copy(&repository.join("skills"), &base.join("project/skills"));
+    let write = |path: &str, text: &str| {
+        let path = base.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let set_up = "git init -q && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m start && \
+                  rep approve --yes git && rep approve --yes csv-report && rep approve --yes docs";
+    let settings = std::fs::read_to_string(repository.join("repertoire.toml")).unwrap();
+    write(
+        "project/repertoire.toml",
+        &format!("{settings}\n[agents.reviewer]\nskills.allow = [\"reviewer\"]\n"),
+    );
+    write("project/data/sales.csv", "region,sales\nnorth,3\nsouth,4\n");
+    write("project/README.md", "# Project\n");
+    write("project/templates/roles/builder/system_prompt.md", "You build.\n");
+    write(
+        "project/skills/git/eval_queries.json",
+        r#"[{"query": "commit my changes with git", "should_trigger": true}, {"query": "draw a cat", "should_trigger": false}]"#,
+    );
+    // Signs of clients that are installed.
+    for name in [".claude/settings.json", ".cursor/mcp.json", ".codex/config.toml"] {
+        write(&format!("home/{name}"), if name.ends_with("json") { "{}\n" } else { "" });
+    }
+    let output = shell(base, set_up);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
         }
     }
+}
+
+/// Runs a line of a shell in the sample project, with `rep` on the path.
+fn shell(base: &Path, line: &str) -> Output {
+    let binary = Path::new(env!("CARGO_BIN_EXE_rep"));
+    let inherited = std::env::var_os("PATH").unwrap();
+    let directories =
+        std::iter::once(binary.parent().unwrap().to_owned()).chain(std::env::split_paths(&inherited));
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .current_dir(base.join("project"))
+        .env_clear()
+        .env("HOME", base.join("home"))
+        .env("PATH", std::env::join_paths(directories).unwrap())
+        .env("REPERTOIRE_EXEC_SANDBOX", "none")
+        .stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// Runs a command of the documentation in the sample project, and returns what it says if it fails.
+fn failure(base: &Path, command: &str) -> Option<String> {
+    // A server that listens would not end; its options are understood at least.
+    let line = match command.split(" #").next() {
+        Some(call) if call.contains("--http") => format!("{call} --help"),
+        _ => command.to_owned(),
+    };
+    let output = shell(base, &line);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    // Without a terminal nobody can be asked.
+    let is_unasked = stderr.contains("--yes");
+    (!output.status.success() && !is_unasked).then(|| format!("{command}\n{stderr}"))
+}
+
+#[test]
+fn every_command_of_the_documentation_runs() {
+    let mut count = 0;
+    let mut failures = Vec::new();
+    let readme = docs().join("../README.md");
+    // The reference is generated from the program itself, and the tutorial has a test of its own.
+    let is_left_out = |page: &PathBuf| page.ends_with("reference/cli.md") || page.ends_with("tutorial.md");
+    for page in pages(&docs()).into_iter().chain([readme]).filter(|page| !is_left_out(page)) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        // Each block of commands stands for itself.
+        for block in text.split("```").map(|block| commands(block).collect::<Vec<&str>>()) {
+            if block.is_empty() {
+                continue;
+            }
+            let place = tempfile::tempdir().unwrap();
+            sample_project(place.path());
+            if block.iter().any(|command| command.starts_with("rep init")) {
+                std::fs::remove_file(place.path().join("project/repertoire.toml")).unwrap();
+            }
+            failures.extend(
+                block
+                    .iter()
+                    .filter_map(|command| failure(place.path(), command))
+                    .map(|stderr| format!("{}: {stderr}", page.display())),
+            );
+            count += block.len();
+        }
+    }
+    assert_eq!(failures, Vec::<String>::new());
     assert!(count > 30, "{count} commands were found");
+}
+
+#[test]
+fn every_command_has_its_json_documented() {
+    let page = std::fs::read_to_string(docs().join("reference/json.md")).unwrap();
+    let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+    let output = Command::new(env!("CARGO_BIN_EXE_rep")).arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let commands: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    for name in commands.into_iter().filter(|name| !["completions", "serve"].contains(name)) {
+        let is_named = |heading: &&str| {
+            let names = heading.split('`').skip(1).step_by(2);
+            names
+                .filter_map(|words| words.strip_prefix("rep "))
+                .any(|words| words.split(' ').next() == Some(name))
+        };
+        assert!(
+            headings.iter().any(|heading| is_named(&heading)),
+            "json.md has no section about `rep {name}`"
+        );
+    }
 }
 
 #[test]

@@ -47,14 +47,14 @@ fn wrong_directories() {
     --- stdout
     --- stderr
     error: the skill has no directory `assets`
-    hint: run `rep files NAME` to see its files
+    hint: run `rep files alpha` to see its files
     "#);
     assert_run!(sandbox.run(&["files", "alpha", "SKILL.md"]), @r#"
     exit 1
     --- stdout
     --- stderr
     error: `SKILL.md` is a file, not a directory
-    hint: run `rep show NAME --file PATH` to read it
+    hint: run `rep show alpha --file SKILL.md` to read it
     "#);
     assert_run!(sandbox.run(&["files", "alpha", "../beta"]), @r#"
     exit 1

@@ -3,6 +3,8 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 #[test]
@@ -116,16 +118,116 @@ fn roots_before_and_behind_the_command_both_count() {
 }
 
 #[test]
-fn a_refused_library_prints_no_json() {
+fn a_refused_library_is_an_error() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/twin/SKILL.md", skill("alpha", "x\n"));
     sandbox.write("repertoire.toml", "duplicates = \"abort\"\n");
     for arguments in [&["list"][..], &["show", "alpha"], &["files", "alpha"], &["catalog"]] {
         let run = sandbox.run(&[arguments, &["--json"]].concat());
-        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert_eq!(run.code, 1, "{arguments:?}");
+        assert!(error(&run.stdout).starts_with("the policy refuses this library"), "{}", run.stdout);
         assert!(run.stderr.contains("the policy refuses this library"), "{}", run.stderr);
     }
     for arguments in [&["list", "--all"][..], &["explain", "alpha"]] {
         sandbox.json(&[arguments, &["--json"]].concat());
     }
+}
+
+/// Returns the message of the JSON document of a command that failed.
+fn error(stdout: &str) -> String {
+    let document: Value = serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"));
+    assert!(document["causes"].is_array() && document["hints"].is_array(), "{stdout}");
+    document["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn errors_have_one_json_shape_in_every_command() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_STATE_DIR", "state");
+    sandbox.write("state/approvals.json", "broken");
+    sandbox.write("not-text", b"\xff");
+    let cases: &[(&str, &[&str])] = &[
+        ("list", &["--root", "nowhere"]),
+        ("search", &["x", "--source", "nowhere"]),
+        ("show", &["nothing"]),
+        ("show", &["alpha", "--file", "nothing"]),
+        ("show", &["alpha", "--lines", "1000:"]),
+        ("files", &["nothing"]),
+        ("explain", &["nothing"]),
+        ("catalog", &["--agent", "nobody"]),
+        ("prompt", &[]),
+        ("watch", &["--root", "not-text"]),
+        ("new", &["No Name"]),
+        ("check", &["nothing"]),
+        ("eval", &["triggers", "nowhere"]),
+        ("migrate", &["roles", "nowhere"]),
+        ("init", &["--root", "nowhere"]),
+        ("connect", &[]),
+        ("connect", &["cursor"]),
+        ("link", &["claude-code"]),
+        ("serve", &["--http", "nowhere"]),
+        ("session", &["--agent", "nobody"]),
+        ("call", &["load_skill", "{"]),
+        ("call", &["load_skill", "{\"name\": \"nothing\"}"]),
+        ("doctor", &["--nope"]),
+        ("completions", &["no-shell"]),
+        ("run", &["nothing", "tool"]),
+        ("run", &["alpha", "tool", "--args", "1"]),
+        ("approve", &["nothing"]),
+        ("revoke", &["nothing"]),
+        ("approvals", &[]),
+    ];
+    for (command, arguments) in cases {
+        let run = sandbox.run(&[&["--json", command], *arguments].concat());
+        assert!(matches!(run.code, 1..=3), "{command} {arguments:?}: {} {}", run.code, run.stdout);
+        let message = error(&run.stdout);
+        assert!(!message.is_empty() && !message.contains('\n'), "{command}: {message:?}");
+        assert!(run.stderr.contains("error:"), "{command}: {}", run.stderr);
+        let run = sandbox.run(&["--json", command, "--nope"]);
+        assert_eq!(
+            (run.code, error(&run.stdout).as_str()),
+            (2, "unexpected argument '--nope' found"),
+            "{command}"
+        );
+    }
+    for command in sandbox.run(&["--help"]).stdout.lines().filter_map(|line| line.strip_prefix("  ")) {
+        let name = command.split(' ').next().unwrap();
+        let is_command = name.starts_with(|c: char| c.is_ascii_lowercase());
+        assert!(!is_command || cases.iter().any(|(command, _)| *command == name), "{name} has no case here");
+    }
+}
+
+#[test]
+fn a_root_that_is_no_directory_is_an_error_in_every_command() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("file", "x");
+    for command in [
+        &["list"][..],
+        &["search", "x"],
+        &["show", "alpha"],
+        &["check"],
+        &["catalog"],
+        &["watch"],
+        &["serve", "--stdio"],
+        &["session"],
+        &["approvals"],
+        &["new", "x"],
+    ] {
+        for (root, message) in
+            [("/nope", "error: there is no directory /nope\n"), ("file", "error: file is not a directory\n")]
+        {
+            let run = sandbox.run(&[&["--root", root], command].concat());
+            assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{command:?}");
+            assert!(run.stderr.starts_with(message), "{command:?} {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn help_is_a_command() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["help"]);
+    assert!(run.code == 0 && run.stdout.contains("Find and read:"), "{}", run.stdout);
+    let run = sandbox.run(&["help", "check"]);
+    assert_eq!((run.code, run.stdout), (0, sandbox.run(&["check", "--help"]).stdout));
 }

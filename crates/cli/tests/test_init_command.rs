@@ -161,8 +161,10 @@ fn a_commented_file_is_written_once() {
     # estimator = "o200k_base"
 
     [scan]
-    # How many levels below a root skills are looked for. Takes: a whole number, 1 to 6.
-    # max_depth = 1
+    # How many levels below a root skills are looked for; directories of skills are not searched.
+    # Directories that are named with `--root` are searched 5 levels deep by default. Takes: a whole
+    # number, 1 to 6.
+    # max_depth = 3
 
     # The most directories of a root that are looked at. Takes: a whole number, at least 1.
     # max_directories = 100000
@@ -191,7 +193,8 @@ fn a_commented_file_is_written_once() {
 
     [reload]
     # How sessions and servers follow the library: by events of the file system, by polling, on use, or
-    # not at all; see docs/guides/hot-reload.md. Takes: watch, poll, lazy, off.
+    # not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md.
+    # Takes: watch, poll, lazy, off.
     # mode = "watch"
 
     # The least milliseconds between two polls; more where polling would take over 0.17 % of a core.
@@ -285,7 +288,8 @@ fn a_commented_file_is_written_once() {
     # reviewer.tools.hide_args = ["force"]
 
     [rules]
-    # The severity of one rule; every rule is listed in docs/reference/rules.md. Takes: off, info,
+    # The severity of one rule; every rule is listed in
+    # https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md. Takes: off, info,
     # warning, error.
     # description-when = "info"
     "#);

@@ -1,6 +1,6 @@
 //! Tests of `rep list`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
@@ -9,9 +9,9 @@ fn a_table_on_stdout_and_the_counts_on_stderr() {
     assert_run!(Sandbox::with_skills().run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME   DESCRIPTION                                           SOURCE
-    alpha  Does alpha things well. Use when alpha is asked for.  project:.agents/skills
-    beta   Does beta things well. Use when beta is asked for.    project:.agents/skills
+    NAME   SOURCE                  DESCRIPTION
+    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active
     "#);
@@ -25,22 +25,22 @@ fn all_shows_shadowed_and_quarantined_skills() {
     assert_run!(sandbox.run(&["list", "--all"]), @r#"
     exit 0
     --- stdout
-    NAME    STATE        DESCRIPTION                                           SOURCE
-    alpha   active       Does alpha things well. Use when alpha is asked for.  project:.agents/skills
-    alpha   shadowed     Does alpha things well. Use when alpha is asked for.  user:.claude/skills
-    beta    active       Does beta things well. Use when beta is asked for.    project:.agents/skills
-    broken  quarantined                                                        project:.claude/skills
+    NAME    STATE        SOURCE                  DESCRIPTION
+    alpha   active       project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    alpha   shadowed     user:.claude/skills     Does alpha things well. Use when alpha is asked for.
+    beta    active       project:.agents/skills  Does beta things well. Use when beta is asked for.
+    broken  quarantined  project:.claude/skills
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 2 with warnings
     hint: run `rep check` to see what is wrong
-    hint: run `rep explain NAME` to see why
+    hint: run `rep explain alpha` to see why
     "#);
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 0
     --- stdout
-    NAME   DESCRIPTION                                           SOURCE
-    alpha  Does alpha things well. Use when alpha is asked for.  project:.agents/skills
-    beta   Does beta things well. Use when beta is asked for.    project:.agents/skills
+    NAME   SOURCE                  DESCRIPTION
+    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 2 with warnings
     hint: run `rep check` to see what is wrong
@@ -136,7 +136,8 @@ fn no_skills_is_no_error() {
     --- stdout
     --- stderr
     0 active
-    hint: no skills were found; run `rep doctor` to see where they are looked for, `rep new NAME` to make one
+    hint: no skills were found; run `rep doctor` to see where they are looked for
+    hint: run `rep new my-skill` to make one
     "#);
     assert_eq!(Sandbox::new().json(&["list", "--json"])["skills"], json!([]));
 }
@@ -191,4 +192,109 @@ fn catalog_tokens_are_those_of_the_format_in_force() {
     };
     let (list, xml) = (count("list"), count("xml"));
     assert!((10..30).contains(&list) && (list + 5..60).contains(&xml), "{list} {xml}");
+}
+
+#[test]
+fn skills_in_groups_and_in_a_cloned_repository_are_found() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/group/one/SKILL.md", skill("one", "x\n"));
+    sandbox.write(".agents/skills/clone/skills/two/SKILL.md", skill("two", "x\n"));
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let listing = sandbox.json(&[&["list", "--json"], arguments].concat());
+        let skills = listing["skills"].as_array().unwrap();
+        skills.iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&[]), ["one", "two"]);
+    for path in [
+        "skills/a",
+        "skills/group/b",
+        ".claude/skills/c",
+        "plugins/plugin/skills/d",
+        ".github/skills/e",
+        "node_modules/skills/f",
+        ".hidden/skills/g",
+    ] {
+        let name = path.rsplit('/').next().unwrap();
+        sandbox.write(&format!("../clone/{path}/SKILL.md"), skill(name, "x\n"));
+    }
+    assert_eq!(names(&["--root", "../clone"]), ["a", "b", "c", "d", "e"]);
+    assert_eq!(sandbox.run(&["check", "../clone"]).stdout, "5 skills, nothing to report\n");
+    for (command, arguments) in [("list", &["list"][..]), ("doctor", &["doctor"])] {
+        let run = sandbox.run_in("../clone/skills/group", arguments);
+        let told = run.stdout + &run.stderr;
+        assert!(told.contains("there is 1 skill below this directory"), "{command} {told}");
+        assert!(!told.contains("rep new"), "{command} {told}");
+    }
+}
+
+#[test]
+fn a_skill_with_neither_description_nor_body_is_not_offered() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/empty/SKILL.md", "");
+    sandbox.write(".agents/skills/hollow/SKILL.md", "---\nname: hollow\n---\n\n");
+    sandbox.write(".agents/skills/bare/SKILL.md", "# Bare\n\nDo it.\n");
+    let listing = sandbox.json(&["list", "--all", "--json"]);
+    let states: Vec<String> = listing["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| format!("{}: {}", skill["name"], skill["state"]))
+        .collect();
+    assert_eq!(
+        states.join(", ").replace('"', ""),
+        "alpha: active, bare: active, beta: active, empty: quarantined, hollow: quarantined"
+    );
+    let run = sandbox.run(&["check", "hollow"]);
+    assert!(run.code == 1 && run.stdout.contains("error[skill-empty]"), "{}", run.stdout);
+}
+
+#[test]
+fn output_to_a_program_is_not_padded_to_the_longest_description() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/long/SKILL.md",
+        format!("---\nname: long\ndescription: {}Use when asked.\n---\nx\n", "Many words. ".repeat(60)),
+    );
+    let listing = sandbox.run(&["list"]).stdout;
+    let short: Vec<&str> = listing.lines().filter(|line| !line.starts_with("long")).collect();
+    assert!(short.iter().all(|line| line.len() < 120 && !line.ends_with(' ')), "{listing}");
+    assert!(listing.lines().any(|line| line.len() > 700), "{listing}");
+}
+
+#[test]
+fn list_and_check_find_the_same() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/gone/SKILL.md",
+        "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\n[x](missing.md) \u{202e}\n",
+    );
+    let of = |arguments: &[&str]| -> Vec<(Value, Value)> {
+        let run = sandbox.run(arguments);
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        let skill =
+            answer["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "gone").unwrap();
+        let found = skill["diagnostics"].as_array().unwrap().iter();
+        found.map(|found| (found["rule"].clone(), found["severity"].clone())).collect()
+    };
+    let checked = of(&["check", "--json"]);
+    assert!(checked.len() > 1, "{checked:?}");
+    assert_eq!(of(&["list", "--json"]), checked);
+    assert!(sandbox.run(&["list"]).stderr.contains("1 with warnings"));
+}
+
+#[test]
+fn near_misses_are_reported() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/almost/SKILLS.md", skill("almost", "x\n"));
+    sandbox.write(".agents/skills/clone/.git/config", "");
+    sandbox.write(".agents/skills/clone/1/2/3/4/deep/SKILL.md", skill("deep", "x\n"));
+    for command in ["list", "doctor", "check"] {
+        let run = sandbox.run(&[command]);
+        let told = run.stdout + &run.stderr;
+        assert!(told.contains("the file is called `SKILLS.md` and not SKILL.md"), "{command} {told}");
+        assert!(
+            told.contains("the repository holds no skill within 3 levels of the root"),
+            "{command} {told}"
+        );
+    }
 }

@@ -266,3 +266,18 @@ fn prompts_of_roles_do_not_lead_out_of_the_project() {
     sandbox.write("repertoire.toml", "[roles]\ndirectories = [\"../outside\"]\n");
     assert_eq!(sandbox.run(&["prompt", "--role", "qa"]).code, 2);
 }
+
+#[test]
+fn a_role_of_which_nothing_is_known_is_warned_of() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("templates/roles/reviewer/system_prompt.md", "Review.");
+    assert_run!(sandbox.run(&["prompt", "--role", "alhpa"]), @r#"
+    exit 0
+    --- stdout
+    You are a alhpa specialist.--- stderr
+    warning: nothing is known of the role `alhpa` but its name
+    hint: did you mean `alpha`?
+    "#);
+    assert!(sandbox.run(&["prompt", "--role", "reviwer"]).stderr.contains("did you mean `reviewer`?"));
+    assert_eq!(sandbox.run(&["prompt", "--role", "alpha"]).stderr, "");
+}

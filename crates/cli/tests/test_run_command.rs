@@ -118,6 +118,13 @@ fn scripts_read_standard_input_with_the_flag() {
 }
 
 #[test]
+fn a_file_that_is_no_script_needs_no_approval() {
+    let text = run(&with_tools(), &["tools", "--script", "SKILL.md", "--sandbox", "none"]).stderr;
+    assert!(text.contains("Nothing in skill `tools` says how to run `SKILL.md`"), "{text}");
+    assert!(!text.contains("approve"), "{text}");
+}
+
+#[test]
 fn missing_skills_tools_and_scripts_are_errors() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);

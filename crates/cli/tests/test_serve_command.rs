@@ -55,15 +55,6 @@ fn a_client_that_starts_the_server_itself() {
 }
 
 #[test]
-fn a_missing_root_is_reported() {
-    let sandbox = Sandbox::with_skills();
-    let output =
-        sandbox.command(&["serve", "--stdio", "--root", "nowhere"]).stdin(Stdio::null()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("there is no directory nowhere"), "{told}");
-}
-
-#[test]
 fn flags_and_keys_limit_the_offered_features_and_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");
@@ -155,7 +146,7 @@ fn invalid_addresses_and_options_fail_at_once() {
     --- stdout
     --- stderr
     error: there is no agent `nobody`
-    hint: no agents are configured; `[agents.NAME]` in repertoire.toml defines one
+    hint: no agents are configured; `[agents.nobody]` in repertoire.toml defines one
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "0", "--token-file", "nope"]), @r#"
     exit 2

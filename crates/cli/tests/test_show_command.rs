@@ -23,7 +23,7 @@ fn files_of_a_skill() {
     assert_eq!(sandbox.run(&["show", "alpha", "--script", "run.sh"]).stdout, "echo alpha\n");
     assert_eq!(sandbox.run(&["show", "alpha", "--file", "references/guide.md"]).stdout, "one\ntwo\nthree\n");
     for (lines, expect) in
-        [("2:3", "two\nthree\n"), ("2:", "two\nthree\n"), (":1", "one\n"), ("3", "three\n"), ("9:", "")]
+        [("2:3", "two\nthree\n"), ("2:", "two\nthree\n"), (":1", "one\n"), ("3", "three\n")]
     {
         assert_eq!(
             sandbox.run(&["show", "alpha", "--reference", "guide.md", "--lines", lines]).stdout,
@@ -31,12 +31,19 @@ fn files_of_a_skill() {
         );
     }
     assert_eq!(sandbox.run(&["show", "alpha", "--lines", "1"]).stdout, "# Alpha\n");
+    assert_run!(sandbox.run(&["show", "alpha", "--reference", "guide.md", "--lines", "1000:"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: line 1000 is past the end: there are only 3 lines
+    "#);
+    assert_eq!(sandbox.run(&["show", "alpha", "--lines", "9:"]).code, 1);
     assert_run!(sandbox.run(&["show", "alpha", "--asset", "logo.png"]), @r#"
     exit 1
     --- stdout
     --- stderr
     error: file not found: assets/logo.png ([DIR]/project/.agents/skills/alpha/assets/logo.png)
-    hint: run `rep files NAME` to see its files
+    hint: run `rep files alpha` to see its files
     "#);
     assert_run!(sandbox.run(&["show", "alpha", "--file", "../beta/SKILL.md"]), @r#"
     exit 1
@@ -50,7 +57,7 @@ fn files_of_a_skill() {
     --- stdout
     --- stderr
     error: not a file but a directory: references ([DIR]/project/.agents/skills/alpha/references)
-    hint: run `rep files NAME` to see its files
+    hint: run `rep files alpha` to see its files
     "#);
     assert_eq!(sandbox.run(&["show", "alpha", "--file", ".env"]).code, 1);
     assert_eq!(sandbox.run(&["show", "alpha", "--raw", "--file", "x"]).code, 2);
@@ -101,8 +108,8 @@ fn json_has_every_key() {
     let run = sandbox.run(&["show", "nope", "--json"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &answer["body"]), (1, &Value::from("")));
-    let error = answer["error"].as_str().unwrap();
-    assert!(error.starts_with("there is no skill `nope`; ") && error.contains("alpha"), "{error}");
+    assert_eq!(answer["error"], "there is no skill `nope`");
+    assert_eq!(answer["hints"][0], "there are: alpha, beta");
 }
 
 #[test]
@@ -114,7 +121,7 @@ fn an_unknown_name_is_answered_with_near_ones() {
     error: there is no skill `alhpa`
     hint: did you mean `alpha`?
     hint: there are: alpha, beta
-    hint: run `rep explain NAME` to see why a skill is missing
+    hint: run `rep explain alhpa` to see why it is missing
     "#);
 }
 
@@ -175,7 +182,19 @@ fn every_reason_for_a_quarantine_is_reported() {
     error: the skill `b` is quarantined ([DIR]/project/.agents/skills/a)
       because: the name `b` differs from the directory `a`
       because: there is no description, and nothing in the body to take one from
+      because: the skill has neither a description nor instructions
       because: there are no instructions after the frontmatter
     hint: run `rep check [DIR]/project/.agents/skills/a` to see what is wrong
     "#);
+}
+
+#[test]
+fn a_path_is_no_other_spelling_of_a_name() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["show", "Alpha"]).code, 0);
+    for name in ["../alpha", "./alpha", "/alpha", "alpha/", "..alpha"] {
+        let run = sandbox.run(&["show", name]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{name}");
+        assert!(run.stderr.contains("there is no skill"), "{name} {}", run.stderr);
+    }
 }

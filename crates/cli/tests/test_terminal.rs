@@ -123,3 +123,63 @@ fn undo_leaves_skills_that_change_during_the_question() {
     assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "mine\n");
     assert!(sandbox.project().join(".claude/skills/alpha/SKILL.md").is_file());
 }
+
+/// A library whose names, descriptions and sources are long.
+fn wide() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    let places = [".agents/skills", ".claude/skills", "../home/.codeium/windsurf/skills"];
+    for index in 0..12 {
+        let name = format!("review-{}requests-of-the-team-{index}", "many-".repeat(index % 5));
+        let description = format!(
+            "Reviews pull requests {index}. {}Use when asked.",
+            "It is thorough and kind. ".repeat(12)
+        );
+        let text = format!(
+            "---\nname: {name}\ndescription: {description}\nversion_: {}\n---\n# Review pull requests\n\nReview.\n",
+            "x".repeat(300)
+        );
+        for place in &places[..1 + index % 3] {
+            sandbox.write(&format!("{place}/{name}/SKILL.md"), &text);
+            sandbox.write(&format!("{place}/{name}/references/{}.md", "long-".repeat(20)), "x\n");
+        }
+    }
+    let words = "Many words that say nothing. ".repeat(12);
+    sandbox.write(
+        ".agents/skills/short/SKILL.md",
+        format!(
+            "---\nname: short\ndescription: {words}\nversoin: {}\n---\n{words}[x](gone.md)\n",
+            "x".repeat(300)
+        ),
+    );
+    sandbox
+}
+
+#[test]
+fn output_fits_a_terminal_of_80_columns() {
+    let sandbox = wide();
+    let name = "review-many-many-many-many-requests-of-the-team-4";
+    for arguments in [
+        &["list"][..],
+        &["list", "--tokens"],
+        &["list", "--digest"],
+        &["list", "--all"],
+        &["list", "--all", "--tokens", "--digest"],
+        &["files", name],
+        &["search", "review pull requests"],
+        &["check", "short"],
+    ] {
+        let shown = on_terminal(&sandbox, arguments);
+        assert!(shown.lines().count() > 2, "{arguments:?} {shown}");
+        // Hints are wrapped by the terminal.
+        for line in shown.lines().filter(|line| !line.starts_with("hint:")) {
+            assert!(line.trim_end().chars().count() <= 80, "{arguments:?} {line:?}");
+        }
+    }
+}
+
+#[test]
+fn the_results_of_a_search_fit_one_screen() {
+    let shown = on_terminal(&wide(), &["search", "review pull requests"]);
+    assert!((10..24).contains(&shown.lines().count()), "{shown}");
+}

@@ -172,9 +172,9 @@ fn a_root_that_is_no_directory_cannot_be_watched() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "error: notes.md is not a directory that can be read\nhint: `--root` takes a directory of skills\n"
+        "error: notes.md is not a directory\nhint: `--root` takes a directory of skills\n"
     );
-    // One that is not there yet may come, and one that was configured is no reason not to watch the others.
+    // One that was configured is no reason not to watch the others.
     sandbox.write("repertoire.toml", "roots = [\"notes.md\"]\n");
     let watching = Watching::start(&sandbox, &["watch", "--json"]);
     assert_eq!(watching.json()["diagnostics"][0]["rule"], "source-broken");

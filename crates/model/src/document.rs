@@ -122,6 +122,10 @@ impl Document {
                 )
                 .help(format!("rename it to {MANIFEST_FILE}; some hosts look for exactly that"));
         }
+        if text::is_utf16(source.bytes) {
+            reporter.report(RuleId::FileEncoding, "the file is UTF-16").help("save the file as UTF-8");
+            return Self::set_aside(source, reporter);
+        }
         match std::str::from_utf8(source.bytes) {
             Ok(file) => Parser { file, place: Place::new(file, 0), source, depth, reporter }.document(),
             Err(error) => {
@@ -391,6 +395,11 @@ impl Parser<'_, '_> {
         let chosen = name::choose_name(facts, &mut self.reporter);
         let description =
             self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
+        if description.is_empty() && body_text.trim().is_empty() {
+            self.reporter
+                .report(RuleId::SkillEmpty, "the skill has neither a description nor instructions")
+                .help("write a `description:` in the frontmatter, and instructions below it");
+        }
         if let Some(compatibility) = &manifest.compatibility {
             self.check_compatibility(compatibility, span_of("compatibility"));
         }
@@ -483,6 +492,9 @@ impl Parser<'_, '_> {
                 NameMismatch::Quarantine => return Standing::Quarantined,
                 NameMismatch::Warn | NameMismatch::DirWins => {}
             }
+        }
+        if self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.rule.is_fatal()) {
+            return invalid(policy);
         }
         let errors =
             self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);

@@ -78,6 +78,7 @@ rules! {
     LastGood "last-good" [W W W W W] "the file on disk is broken; the last good version is in force";
     ManifestCase "manifest-case" [W E I - E] "the file is not spelled exactly SKILL.md";
     ManifestMissing "manifest-missing" [E E E E E] "the directory has no SKILL.md";
+    SkillEmpty "skill-empty" [E E E E E] "there is neither a description nor a body";
     FrontmatterMissing "frontmatter-missing" [W E I - E] "SKILL.md has no frontmatter";
     FrontmatterUnterminated "frontmatter-unterminated" [E E E E E] "the frontmatter is never closed";
     FrontmatterTooLarge "frontmatter-too-large" [E E E E E] "the frontmatter is larger than 64 KiB";
@@ -158,6 +159,7 @@ const FATAL: &[RuleId] = &[
     RuleId::FileTooLarge,
     RuleId::FileUnreadable,
     RuleId::ManifestMissing,
+    RuleId::SkillEmpty,
     RuleId::FrontmatterUnterminated,
     RuleId::FrontmatterTooLarge,
     RuleId::FrontmatterYaml,

@@ -24,6 +24,15 @@ pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
+/// Returns whether `bytes` are text in UTF-16: they start with its byte order mark, or every other byte of their start is zero.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(64)];
+    let is_ascii = |zero: usize| {
+        start.len() >= 4 && start.chunks_exact(2).all(|pair| pair[zero] == 0 && pair[1 - zero] != 0)
+    };
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") || is_ascii(0) || is_ascii(1)
+}
+
 /// Returns whether `c` is reserved for internal use by Unicode; XML forbids some of these.
 pub fn is_noncharacter(c: char) -> bool {
     matches!(c, '\u{FDD0}'..='\u{FDEF}') || u32::from(c) & 0xFFFE == 0xFFFE

@@ -7,6 +7,7 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
+use super::run::answered;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -57,18 +58,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
+    let snapshot = session.registry().snapshot();
+    report(ui, &snapshot, snapshot.problems())?;
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
-    } else {
-        ui.write_untrusted(reply.text().as_bytes())?;
-        // On a terminal this was seen to already.
-        if !ui.out_is_terminal() {
-            writeln!(ui.out())?;
-        }
+        return answered(&reply, &data);
     }
-    let snapshot = session.registry().snapshot();
-    report(ui, &snapshot, snapshot.problems())?;
+    ui.write_untrusted(reply.text().as_bytes())?;
+    // On a terminal this was seen to already.
+    if !ui.out_is_terminal() {
+        writeln!(ui.out())?;
+    }
     Ok(if reply.is_error() { Exit::No } else { Exit::Success })
 }
 

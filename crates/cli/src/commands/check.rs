@@ -4,34 +4,33 @@ mod compat;
 mod confusable;
 mod fix;
 mod report;
+mod target;
 
 use std::path::{Path, PathBuf};
-use std::ptr;
 
 use clap::Args;
-use rayon::prelude::*;
 use repertoire::Entry;
-use repertoire_model::{Policy, Severity, State};
+use repertoire_model::{Policy, Severity, SkillName};
 
 use self::compat::CompatTool;
-use self::report::CheckedSkill;
+use self::target::{CheckedSkill, Target, is_named};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
 use crate::wire::{Context, Library, skill_directory};
-use repertoire::discovery::{Place, Root, Tier};
 
 /// Checks skills and shows what is wrong with them
 ///
-/// Without a path, every skill of the library is checked. A path is a skill, its SKILL.md, or a directory of
-/// skills. Exits with 0 when there is nothing worse than warnings, with 1 when there is an error.
+/// Without an argument, every skill of the library is checked. An argument is a skill by NAME or by the path of its
+/// directory or SKILL.md, or a directory of skills. Exits with 0 when there is nothing worse than warnings, with 1 when
+/// there is an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The skills to check
-    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    paths: Vec<PathBuf>,
+    /// The skills to check, by name or path
+    #[arg(value_name = "SKILL", value_hint = clap::ValueHint::AnyPath)]
+    skills: Vec<PathBuf>,
     /// Repair what can be repaired safely, after showing the changes
     #[arg(long)]
     fix: bool,
@@ -55,19 +54,19 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> Result<Exit, CliError> {
     // The reference reads no configuration.
     if let Some(CompatTool::SkillsRef) = args.compat {
-        return compat::run(ui, env.working_directory(), &args.paths);
+        return compat::run(ui, env.working_directory(), &args.skills);
     }
     let context = &Context::load(ui, env, globals)?;
     let policy = context.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
-    let mut libraries = open(context, args, &policy)?;
-    let (mut fixed, mut is_refused) = (Vec::new(), false);
+    let mut targets = open(context, args, &policy)?;
+    let (mut fixed, mut refusal) = (Vec::new(), None);
     if args.fix {
-        let outcome = fix::run(ui, context, &libraries, args.yes)?;
-        is_refused = outcome.is_refused;
+        let outcome = fix::run(ui, context, &targets, args.yes)?;
+        refusal = outcome.refusal;
         fixed = outcome.written;
         if !fixed.is_empty() {
-            libraries = open(context, args, &policy)?;
+            targets = open(context, args, &policy)?;
         }
     }
     let mut checked = Vec::new();
@@ -75,60 +74,85 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     let mut confusable_pairs = None;
     if args.confusable {
         // The findings of every other rule in a large library would bury the answer.
-        checked.extend(libraries.iter().flat_map(unchecked));
-        confusable_pairs = Some(confusable::find(&libraries, &mut checked, &policy));
+        checked.extend(targets.iter().flat_map(unchecked));
+        confusable_pairs = Some(confusable::find(&targets, &mut checked, &policy));
     } else {
-        for library in &libraries {
-            checked.extend(check_all(library));
+        for target in &targets {
+            checked.extend(check_all(target));
         }
-        add_shared_tools(&libraries, &mut checked, &policy);
     }
     drop(progress);
     let worst = if ui.is_json() {
-        report::write_json(ui, &libraries, &checked, &fixed, confusable_pairs)?
+        report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
     } else {
-        report::write(ui, context, &libraries, &checked)?
+        report::write(ui, context, &targets, &checked)?
     };
-    Ok(if worst == Some(Severity::Error) || is_refused { Exit::No } else { Exit::Success })
+    match refusal {
+        Some(error) => Err(error),
+        None => Ok(if worst == Some(Severity::Error) { Exit::No } else { Exit::Success }),
+    }
 }
 
-/// Opens the libraries to check: the whole library, or each path as one of its own.
-fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Library>, CliError> {
-    if args.paths.is_empty() {
-        return Ok(vec![context.inspect(policy.clone())]);
+/// Opens the libraries to check: the whole library, each path as one of its own, and the library for all names.
+fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Target>, CliError> {
+    let (mut targets, mut names) = (Vec::new(), Vec::new());
+    for given in &args.skills {
+        match open_path(context, given, policy) {
+            Ok(library) => targets.push(Target { library, names: Vec::new() }),
+            Err(error) => names.push((given.to_string_lossy().into_owned(), error)),
+        }
     }
-    let mut libraries = Vec::new();
-    for given in &args.paths {
-        let path = context.env.working_directory().join(given);
-        if let Err(error) = path.symlink_metadata() {
-            return Err(CliError::usage(format!("cannot check {}", given.display())).because(error));
+    if args.skills.is_empty() || !names.is_empty() {
+        let library = context.inspect(policy.clone());
+        let mut known = Vec::new();
+        for (name, error) in names {
+            let entries = library.snapshot.entries();
+            if entries.iter().any(|entry| is_named(entry, &name)) {
+                known.push(name);
+                continue;
+            }
+            // The error of an unknown name suggests others.
+            let is_path = !is_name(&name) || context.env.working_directory().join(&name).exists();
+            return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
-        let directory = skill_directory(&path);
-        if !directory.is_dir() {
-            return Err(CliError::usage(format!(
-                "{} is neither a skill nor a directory of skills",
-                given.display()
-            ))
-            .hint("a skill is a directory with a SKILL.md"));
-        }
-        let label = format!("path:{}", given.display());
-        let place = Place::of(Root { label, path: directory.to_owned(), tier: Tier::Given });
-        let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
-        if library.snapshot.entries().is_empty() && library.problems.is_empty() {
-            let error = CliError::no(format!("there is no skill at {}", given.display()));
-            return Err(error.hint(match depth_of_skills(context, directory, policy) {
-                Some(depth) => format!(
-                    "there are skills {depth} levels below it, deeper than is looked; set scan.max_depth = {depth}, or \
-                     name the directory they are in"
-                ),
-                None => {
-                    "a skill is a directory with a SKILL.md; run `rep new NAME` to make one".to_owned()
-                }
-            }));
-        }
-        libraries.push(library);
+        let names = known;
+        targets.push(Target { library, names });
     }
-    Ok(libraries)
+    Ok(targets)
+}
+
+/// Returns whether `given` is a name, alone or with its source, rather than a path.
+fn is_name(given: &str) -> bool {
+    SkillName::new(given.rsplit(':').next().unwrap_or_default()).is_some()
+}
+
+/// Opens the skill or the directory of skills at the path `given`.
+fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library, CliError> {
+    let path = context.env.working_directory().join(given);
+    if let Err(error) = path.symlink_metadata() {
+        return Err(CliError::usage(format!("cannot check {}", given.display())).because(error));
+    }
+    let directory = skill_directory(&path);
+    if !directory.is_dir() {
+        return Err(CliError::usage(format!(
+            "{} is neither a skill nor a directory of skills",
+            given.display()
+        ))
+        .hint("a skill is a directory with a SKILL.md"));
+    }
+    let places = context.given_places("path", skill_directory(given));
+    let library = context.inspect_places(places, Vec::new(), policy.clone());
+    if library.snapshot.entries().is_empty() && library.problems.is_empty() {
+        let error = CliError::no(format!("there is no skill at {}", given.display()));
+        return Err(error.hint(match depth_of_skills(context, directory, policy) {
+            Some(depth) => format!(
+                "there are skills {depth} levels below it, deeper than is looked; set scan.max_depth = {depth}, or \
+                 name the directory they are in"
+            ),
+            None => "a skill is a directory with a SKILL.md; run `rep new my-skill` to make one".to_owned(),
+        }));
+    }
+    Ok(library)
 }
 
 /// Returns the number of levels below `directory` at which its uppermost skills are.
@@ -139,32 +163,19 @@ fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Opti
     snapshot.entries().iter().filter_map(depth).min()
 }
 
-/// Returns every skill of `library`, in order, with nothing found yet.
-fn unchecked(library: &Library) -> impl Iterator<Item = CheckedSkill<'_>> {
-    let checked = |entry| CheckedSkill { library, entry, diagnostics: Vec::new() };
-    library.snapshot.entries().iter().map(checked)
+/// Returns every skill of `target`, in order, with nothing found yet.
+fn unchecked(target: &Target) -> impl Iterator<Item = CheckedSkill<'_>> {
+    target.entries().map(|entry| CheckedSkill { library: &target.library, entry, diagnostics: Vec::new() })
 }
 
-/// Checks every skill of `library`, on all cores, in order.
-fn check_all(library: &Library) -> Vec<CheckedSkill<'_>> {
-    let check = |entry| {
-        let diagnostics = pollster::block_on(library.registry.check(entry));
-        CheckedSkill { library, entry, diagnostics }
-    };
-    library.snapshot.entries().par_iter().map(check).collect()
-}
-
-/// Adds a finding to every active skill of each library that shares the name of a tool with another.
-fn add_shared_tools<'a>(libraries: &'a [Library], checked: &mut [CheckedSkill<'a>], policy: &Policy) {
-    for library in libraries {
-        let shared = pollster::block_on(library.registry.shared_tools());
-        for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {
-            let name = checked.entry.name();
-            if checked.entry.state != State::Active {
-                continue;
-            }
-            let of_skill = shared.iter().filter(|shared| shared.skills.contains(name));
-            checked.diagnostics.extend(of_skill.filter_map(|shared| shared.diagnostic(name, policy)));
-        }
-    }
+/// Returns every skill of `target`, in order, with everything found in it.
+fn check_all(target: &Target) -> Vec<CheckedSkill<'_>> {
+    let library = &target.library;
+    let entries: Vec<&Entry> = target.entries().collect();
+    let found = library.check(&entries).into_iter();
+    entries
+        .into_iter()
+        .zip(found)
+        .map(|(entry, diagnostics)| CheckedSkill { library, entry, diagnostics })
+        .collect()
 }

@@ -44,6 +44,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -
     for Check { status, topic, message, hint } in &checks {
         let (word, style) = match status {
             Status::Ok => ("ok   ", Style::Good),
+            Status::Info => ("info ", Style::Info),
             Status::Warn => ("warn ", Style::Warning),
             Status::Error => ("error", Style::Error),
         };

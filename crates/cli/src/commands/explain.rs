@@ -101,8 +101,8 @@ fn explain_absence(ui: &mut Ui, context: &Context, library: &Library, name: &str
     let absence = absence::Absence::of(library, name);
     if ui.is_json() {
         ui.write_json(&ExplainJson { name, found: false, skills: Vec::new(), absence: Some(absence) })?;
-    } else {
-        absence.write(ui, context, name)?;
+        return library.find(name).map(|_| Exit::Success);
     }
+    absence.write(ui, context, name)?;
     Ok(Exit::No)
 }

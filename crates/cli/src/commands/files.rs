@@ -29,7 +29,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
     let library = context.open()?;
     let entry = library.find(&args.name)?;
     let listing = pollster::block_on(library.registry.files(entry))?;
-    let files = below(&listing.files, args.directory.as_deref())?;
+    let files = below(&listing.files, args.directory.as_deref(), entry.name().as_str())?;
     let descriptions = pollster::block_on(library.registry.describe_files(entry, &files));
     if ui.is_json() {
         let problem = |found: &Diagnostic| json!({"rule": found.rule.as_str(), "message": found.message, "file": found.file});
@@ -70,8 +70,12 @@ fn file_json(file: &FileEntry, descriptions: &BTreeMap<String, String>) -> Value
     json!({"path": path.as_str(), "size": size, "kind": kind.as_str(), "executable": executable, "description": description})
 }
 
-/// Returns the files below `directory`, which has to be one.
-fn below<'a>(files: &'a [FileEntry], directory: Option<&str>) -> Result<Vec<&'a FileEntry>, CliError> {
+/// Returns the files below `directory`, which has to be one of the skill `name`.
+fn below<'a>(
+    files: &'a [FileEntry],
+    directory: Option<&str>,
+    name: &str,
+) -> Result<Vec<&'a FileEntry>, CliError> {
     let Some(given) = directory.filter(|given| !matches!(*given, "." | "./")) else {
         return Ok(files.iter().collect());
     };
@@ -83,9 +87,9 @@ fn below<'a>(files: &'a [FileEntry], directory: Option<&str>) -> Result<Vec<&'a 
     if found.is_empty() {
         return Err(match files.iter().any(|file| file.path == directory) {
             true => CliError::no(format!("`{given}` is a file, not a directory"))
-                .hint("run `rep show NAME --file PATH` to read it"),
+                .hint(format!("run `rep show {name} --file {given}` to read it")),
             false => CliError::no(format!("the skill has no directory `{given}`"))
-                .hint("run `rep files NAME` to see its files"),
+                .hint(format!("run `rep files {name}` to see its files")),
         });
     }
     Ok(found)

@@ -4,9 +4,8 @@ use std::cell::OnceCell;
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire::discovery::{Presence, Tier};
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
-use repertoire_model::{Severity, State, diagnostic};
+use repertoire_model::{Diagnostic, Severity, State, diagnostic};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -25,8 +24,8 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every active skill, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what only
-/// the text of the instructions shows; `rep check` has all of them.
+/// merged: the first source wins, and the other is shown by --all. Where there are more than 200 skills, diagnostics leave out what
+/// only the instructions and the files of a skill show; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
@@ -76,6 +75,7 @@ struct TokensJson {
 /// A skill of the snapshot, with the requested details.
 struct Row<'a> {
     entry: &'a Entry,
+    diagnostics: &'a [Diagnostic],
     digest: Option<Option<String>>,
     tokens: Option<TokensJson>,
 }
@@ -85,11 +85,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     // A refused library can still be inspected.
     let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
-    let entries = library.snapshot.entries().iter();
+    let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
+    let findings = library.findings(&entries);
     let rows: Vec<Row<'_>> = entries
-        .filter(|entry| args.all || entry.state == State::Active)
-        .map(|entry| Row {
+        .into_iter()
+        .zip(&findings)
+        .filter(|(entry, _)| args.all || entry.state == State::Active)
+        .map(|(entry, diagnostics)| Row {
             entry,
+            diagnostics,
             digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
         })
@@ -107,7 +111,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         if !rows.is_empty() {
             table(&rows, args).write(ui)?;
         }
-        summary(ui, &library, args)?;
+        summary(ui, context, &library, &findings, args)?;
     }
     ui.flush()?;
     // The process ends here; freeing a large library piece by piece would only take time.
@@ -116,7 +120,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
 }
 
 fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
-    let Row { entry, digest, tokens } = row;
+    let Row { entry, diagnostics, digest, tokens } = row;
     let document = &entry.document;
     SkillJson {
         name: entry.name().as_str(),
@@ -129,7 +133,7 @@ fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
         digest: digest.as_ref().map(Option::as_deref),
         tokens: *tokens,
         state: entry.state.as_str(),
-        diagnostics: entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
+        diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
 }
 
@@ -189,10 +193,11 @@ fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
     if args.digest {
         columns.push(column("DIGEST", Align::Left, Some(Style::Faint)));
     }
-    columns.push(column("DESCRIPTION", Align::Elastic, None));
     columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
+    // The last column, because it is not padded.
+    columns.push(column("DESCRIPTION", Align::Elastic, None));
     let mut table = Table::new(columns);
-    for Row { entry, digest, tokens } in rows {
+    for Row { entry, digest, tokens, .. } in rows {
         table.cell(entry.name().as_str());
         if args.all {
             table.cell(entry.state.as_str());
@@ -206,20 +211,24 @@ fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
             let digest = digest.as_ref().and_then(Option::as_deref).unwrap_or("-");
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
-        table.cell(&*entry.document.description);
         table.cell(&*entry.source);
+        table.cell(&*entry.document.description);
     }
     table
 }
 
-fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliError> {
+fn summary(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    findings: &[Vec<Diagnostic>],
+    args: &ListArgs,
+) -> Result<(), CliError> {
     let entries = library.snapshot.entries();
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
     let (shadowed, quarantined) = (count(State::Shadowed), count(State::Quarantined));
-    let flawed = entries
-        .iter()
-        .filter(|entry| diagnostic::worst(entry.diagnostics()) >= Some(Severity::Warning))
-        .count();
+    let flawed =
+        findings.iter().filter(|found| diagnostic::worst(found.iter()) >= Some(Severity::Warning)).count();
     let mut parts = vec![format!("{} active", count(State::Active))];
     for (number, word) in [(shadowed, "shadowed"), (quarantined, "quarantined"), (flawed, "with warnings")] {
         if number > 0 {
@@ -228,16 +237,17 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     }
     let mut hints = Vec::new();
     if entries.is_empty() {
-        hints.push("no skills were found; run `rep doctor` to see where they are looked for, `rep new NAME` to make one");
+        hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
+        hints.push(context.hint_without_skills());
     }
     if flawed > 0 || !library.problems.is_empty() {
-        hints.push("run `rep check` to see what is wrong");
+        hints.push("run `rep check` to see what is wrong".to_owned());
     }
-    if shadowed + quarantined > 0 {
+    if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {
         hints.push(if args.all {
-            "run `rep explain NAME` to see why"
+            format!("run `rep explain {}` to see why", first.name())
         } else {
-            "run `rep list --all` to see all"
+            "run `rep list --all` to see all".to_owned()
         });
     }
     let problems = &library.problems;
@@ -246,22 +256,13 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
         let (style, word) = (found.severity.into(), format!("{}:", found.severity));
         ui.message(style, &word, &format!("{} ({})", found.message, problem.path))?;
     }
-    let mut warnings: Vec<String> = library
-        .places
-        .iter()
-        .filter(|place| place.root.tier == Tier::Given && place.presence == Presence::Missing)
-        .map(|place| format!("there is no directory {}", place.root.path.display()))
-        .collect();
     if let Some((entry, _)) = library.snapshot.refusals().next() {
-        warnings.push(format!("the policy in force refuses this library because of {}", entry.path));
-    }
-    for warning in warnings {
-        ui.warn(&warning)?;
+        ui.warn(&format!("the policy in force refuses this library because of {}", entry.path))?;
     }
     let counts = ui.paint_err(Style::Heading, &parts.join(", "));
     writeln!(ui.err(), "{counts}")?;
     for hint in hints {
-        ui.hint(hint)?;
+        ui.hint(&hint)?;
     }
     Ok(())
 }

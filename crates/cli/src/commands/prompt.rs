@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use repertoire::migrate::read_roles;
 use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
     SessionOptions,
 };
 use repertoire_model::prompt::{self, compose, ordered};
+use repertoire_model::text::nearest;
 use repertoire_model::{CatalogOptions, Fragment};
 use serde_json::{Value, json};
 
@@ -97,14 +99,20 @@ fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) ->
     if let Some(agent) = &mut agent {
         agent.variables.extend(variables.clone());
     }
-    let Library { registry, snapshot, problems, .. } = context.open()?;
-    report(ui, &snapshot, &problems)?;
+    let library = context.open()?;
+    report(ui, &library.snapshot, &library.problems)?;
     let mut session = context.session_options(None);
     if let Some(agent) = &agent {
         session = session.with_tools(&agent.tools);
     }
     let role = Role { name: role.to_owned(), agent, variables };
-    let resolved = pollster::block_on(role.resolve(context, &registry, &session))?;
+    let resolved = pollster::block_on(role.resolve(context, &library.registry, &session))?;
+    if resolved.origin == RoleOrigin::Stub {
+        ui.warn(&format!("nothing is known of the role `{}` but its name", role.name))?;
+        if let Some(near) = role.nearest(context, &library) {
+            ui.hint(&format!("did you mean `{near}`?"))?;
+        }
+    }
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),
         RoleOrigin::SkillPack | RoleOrigin::Stub => None,
@@ -125,6 +133,16 @@ pub(crate) struct Role {
 }
 
 impl Role {
+    /// Returns the name nearest to that of the role, of the skills and of the directories of role prompts.
+    fn nearest(&self, context: &Context, library: &Library) -> Option<String> {
+        let skills = library.snapshot.active().map(|entry| entry.name().to_string());
+        let directories = context.role_directories();
+        let read = directories.iter().filter_map(|directory| read_roles(directory).ok());
+        let roles = read.flat_map(|found| found.roles).map(|role| role.name);
+        let names: Vec<String> = skills.chain(roles).collect();
+        nearest(&self.name, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+
     /// Returns the prompt of the role, with the words of a session with `options`.
     pub(crate) async fn resolve(
         &self,

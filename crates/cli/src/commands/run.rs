@@ -192,6 +192,14 @@ fn is_unread(context: &Context, args: &RunArgs) -> bool {
     })
 }
 
+/// Returns the exit code of a reply with `data`, or the error that it is.
+pub(super) fn answered(reply: &Reply, data: &Value) -> Result<Exit, CliError> {
+    match data["error"].as_str().filter(|_| reply.is_error()) {
+        Some(error) => Err(CliError::no(error)),
+        None => Ok(Exit::Success),
+    }
+}
+
 fn write(
     ui: &mut Ui,
     context: &Context,
@@ -201,8 +209,9 @@ fn write(
 ) -> Result<Exit, CliError> {
     let exit = if reply.is_error() { Exit::No } else { Exit::Success };
     if ui.is_json() {
-        ui.write_json(&session.data(reply))?;
-        return Ok(exit);
+        let data = session.data(reply);
+        ui.write_json(&data)?;
+        return answered(reply, &data);
     }
     let Answer::Tool(result) = reply.answer() else {
         // A person reads this: the sentence of the fault, not the fixed ones of a profile.

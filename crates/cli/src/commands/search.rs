@@ -11,23 +11,28 @@ use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
-use crate::ui::{Progress, Style, Ui, escape};
+use crate::ui::{Progress, Style, Ui, cut, escape};
 use crate::wire::{Context, Library, SearchableLibrary};
 
 /// The most results that can be requested.
 const MAX_RESULTS: i64 = 100;
 
+/// The columns between two words of a result, before its details, and of their labels.
+const GAP: usize = 2;
+const INDENT: usize = 7;
+const LABEL: usize = 7;
+
 /// Finds the skills that a task needs
 ///
 /// Ranks the skills that agents are offered by the words and the meaning of the query, and tells why each was found and which section of
-/// its instructions to read. Any text will do; there is no syntax. docs/guides/searching.md tells more.
+/// its instructions to read. Any text will do; there is no syntax. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md tells more.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// The task in any words, which need no quotes; - reads it from standard input
     #[arg(value_name = "QUERY", required = true, num_args = 1..)]
     query: Vec<String>,
     /// Show at most this many skills, 1 to 100
-    #[arg(short = 'n', long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS))]
+    #[arg(short = 'n', long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS))]
     limit: u16,
     /// Only skills with this tag
     #[arg(long, value_name = "TAG")]
@@ -57,10 +62,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
         let results: Value = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
         ui.write_json(&json!({"query": request.query, "results": results}))?;
     } else {
-        for (index, (_, result)) in results.iter().enumerate() {
-            if index > 0 {
-                writeln!(ui.out())?;
-            }
+        for (_, result) in &results {
             write(ui, context, result)?;
         }
         if results.is_empty() {
@@ -162,9 +164,13 @@ fn result_json(entry: &Entry, result: &SearchResult) -> Value {
 /// Writes a result for people: a line with its name, and below it its path, the reasons and the section to
 /// read.
 fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), CliError> {
-    let name = ui.paint(Style::Name, &escape(result.name.as_str()));
-    let summary = result.summary();
-    writeln!(ui.out(), "{}  {name}  {}", result.score, escape(&summary))?;
+    // Every line is cut to the screen, so that the results fit on one.
+    let score = result.score.to_string();
+    let name = escape(result.name.as_str()).into_owned();
+    let room = ui.width().saturating_sub(score.len() + name.len() + 2 * GAP);
+    let summary = escape(&result.summary()).into_owned();
+    let name = ui.paint(Style::Name, &name);
+    writeln!(ui.out(), "{score}  {name}  {}", cut(&summary, room))?;
     let mut lines = vec![("path", context.shown(&result.path)), ("why", result.reasons())];
     if let Some(section) = &result.section {
         let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
@@ -174,9 +180,10 @@ fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), Cl
             format!("{}, lines {first}-{last} of {file}, ~{tokens} tokens", section.title),
         ));
     }
+    let room = ui.width().saturating_sub(INDENT + LABEL + GAP);
     for (label, text) in lines {
-        let label = ui.paint(Style::Faint, &format!("{label:<7}"));
-        writeln!(ui.out(), "       {label}  {}", escape(&text))?;
+        let label = ui.paint(Style::Faint, &format!("{label:<LABEL$}"));
+        writeln!(ui.out(), "{:INDENT$}{label}  {}", "", cut(&escape(&text), room))?;
     }
     Ok(())
 }

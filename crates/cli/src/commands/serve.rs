@@ -25,7 +25,7 @@ use crate::wire::Context;
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
 ///
 /// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to read their
-/// files, and a catalog in the server's instructions. docs/guides/serving-mcp.md tells how to connect clients.
+/// files, and a catalog in the server's instructions. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect clients.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("transport").required(true))]
 pub(crate) struct ServeArgs {
@@ -67,12 +67,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let options = options(context, args);
-    for root in context.globals.root.iter().filter(|root| !root.is_dir()) {
-        notices::say(&format!(
-            "there is no directory {}; its skills are served once it is there",
-            root.display()
-        ));
-    }
     let library = open(ui, context, args, &options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
     // Answers need not wait until everything is watched.

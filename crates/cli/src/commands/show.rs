@@ -1,16 +1,16 @@
 //! `rep show`.
 
 use clap::Args;
-use repertoire::Entry;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
+use repertoire::{Entry, ErrorKind};
 use repertoire_model::{FileKind, LineRange, SkillPath, document};
 use serde::Serialize;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::Ui;
+use crate::ui::{Ui, count};
 use crate::wire::{Context, Library};
 
 /// Prints a skill's instructions, or one of its files
@@ -74,25 +74,26 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
         let outcome = fill(&mut answer, &library, context, args);
-        answer.error = outcome.as_ref().err().map(message_with_hints);
         ui.write_json(&answer)?;
         return outcome.map(|()| Exit::Success);
     }
     let entry = library.find(&args.name)?;
     let asked = asked_for(args)?;
     let bytes = match &asked {
-        Some((_, path)) => content(&library, entry, path, lines(args))?,
+        Some((_, path)) => content(&library, entry, path, args)?,
         None => {
             let skill = pollster::block_on(library.registry.get(entry))?;
             let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
-            lines(args).apply(text.as_bytes()).bytes.to_vec()
+            let excerpt = lines(args).apply(text.as_bytes());
+            expect_lines(args, excerpt.total_lines)?;
+            excerpt.bytes.to_vec()
         }
     };
     if ui.out_is_terminal() && is_binary(&bytes) {
         let path = asked.as_ref().map_or(&*entry.manifest_file, |(_, path)| path.as_str());
         let kind = media_type(path, &bytes);
         return Err(CliError::no(format!("the file is binary ({kind}, {} bytes)", bytes.len()))
-            .hint("send it to a file: `rep show NAME --file PATH > copy`"));
+            .hint(format!("send it to a file: `rep show {} --file {path} > copy`", entry.name())));
     }
     ui.write_untrusted(&bytes)?;
     Ok(Exit::Success)
@@ -126,10 +127,12 @@ fn fill(
     // A reader of a file has the instructions already.
     if asked.is_none() {
         let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
-        answer.body = lossy(lines(args).apply(text.as_bytes()).bytes);
+        let excerpt = lines(args).apply(text.as_bytes());
+        expect_lines(args, excerpt.total_lines)?;
+        answer.body = lossy(excerpt.bytes);
     }
     if let Some((kind, path)) = asked {
-        let bytes = content(library, entry, &path, lines(args))?;
+        let bytes = content(library, entry, &path, args)?;
         if is_binary(&bytes) {
             let kind = media_type(path.as_str(), &bytes);
             return Err(CliError::no(format!("{path} is binary ({kind}, {} bytes)", bytes.len())));
@@ -143,12 +146,6 @@ fn fill(
         *slot = Some(lossy(&bytes));
     }
     Ok(())
-}
-
-/// Returns the error with its hints, in one line.
-fn message_with_hints(error: &CliError) -> String {
-    let hints = error.hints().iter().map(|hint| format!("; {hint}"));
-    hints.fold(error.message().to_owned(), |message, hint| message + &hint)
 }
 
 fn lossy(bytes: &[u8]) -> String {
@@ -187,13 +184,31 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
         .map_err(|fault| CliError::no(format!("`{file}` is no path in a skill")).because(fault))
 }
 
-fn content(
-    library: &Library,
-    entry: &Entry,
-    path: &SkillPath,
-    lines: LineRange,
-) -> Result<Vec<u8>, CliError> {
-    Ok(pollster::block_on(library.registry.read(entry, path, lines))?.bytes)
+/// Returns the requested lines of the file `path`.
+fn content(library: &Library, entry: &Entry, path: &SkillPath, args: &ShowArgs) -> Result<Vec<u8>, CliError> {
+    let content = pollster::block_on(library.registry.read(entry, path, lines(args)));
+    let content = content.map_err(|error| {
+        let is_missing = matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::IsDirectory);
+        let error = CliError::from(error);
+        if is_missing {
+            error.hint(format!("run `rep files {}` to see its files", entry.name()))
+        } else {
+            error
+        }
+    })?;
+    expect_lines(args, content.total_lines)?;
+    Ok(content.bytes)
+}
+
+/// Returns an error if the requested lines begin after the last of `total`.
+fn expect_lines(args: &ShowArgs, total: usize) -> Result<(), CliError> {
+    match lines(args).start {
+        Some(start) if start > total => {
+            let lines = count(total, "line");
+            Err(CliError::no(format!("line {start} is past the end: there are only {lines}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Parses `A:B`, `A:`, `:B` or `A`.

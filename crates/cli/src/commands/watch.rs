@@ -36,7 +36,7 @@ const LISTEN: Duration = Duration::from_secs(3_600);
 ///
 /// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's tokens, and the
 /// diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever `reload.mode` says. With --json, one
-/// object per line; see docs/reference/json.md.
+/// object per line; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/json.md.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {}
 
@@ -48,7 +48,6 @@ enum Wake {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<Exit, CliError> {
-    context.expect_directories()?;
     let (sender, wakes) = wakes();
     let interrupted = sender.clone();
     on_interrupt(move |_| {

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
+use serde_json::{Map, Value};
+
 use super::escape::{escape, escape_lines};
 use super::style::Style;
 use crate::env::{self, Env};
@@ -22,6 +24,8 @@ pub(crate) struct Ui {
     colour_out: bool,
     colour_err: bool,
     json: bool,
+    /// The JSON document that is the result so far; kept until nothing can be added to it.
+    document: Option<Vec<u8>>,
     width: usize,
 }
 
@@ -50,6 +54,7 @@ impl Ui {
             colour_out: colour(out_is_terminal),
             colour_err: colour(err_is_terminal),
             json: globals.json,
+            document: None,
             width,
         }
     }
@@ -66,6 +71,10 @@ impl Ui {
 
     /// Flushes buffered output.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let Some(document) = self.document.take() {
+            self.out.write_all(&document)?;
+            self.out.write_all(b"\n")?;
+        }
         self.out.flush()
     }
 
@@ -121,15 +130,23 @@ impl Ui {
 
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
     pub(crate) fn message(&mut self, style: Style, word: &str, text: &str) -> io::Result<()> {
-        self.flush()?;
+        self.out.flush()?;
         let word = self.paint_err(style, word);
         writeln!(self.err, "{word} {}", escape(text))
     }
 
-    /// Writes `value` as one JSON document.
+    /// Writes `value` as the JSON document of the command.
     pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, value)?;
-        self.out.write_all(b"\n")
+        self.document = Some(serde_json::to_vec_pretty(value)?);
+        Ok(())
+    }
+
+    /// Writes the keys of `error` as a JSON document, or adds them to the document of the command.
+    pub(crate) fn write_json_error(&mut self, error: Map<String, Value>) -> io::Result<()> {
+        let document = self.document.take().and_then(|document| serde_json::from_slice(&document).ok());
+        let mut document: Map<String, Value> = document.unwrap_or_default();
+        document.extend(error);
+        self.write_json(&document)
     }
 
     /// Writes untrusted text of several lines: byte for byte to a program, escaped to a terminal.

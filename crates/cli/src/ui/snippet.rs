@@ -15,6 +15,9 @@ const MAX_LINE_BYTES: usize = 240;
 /// The most bytes of a longer line that are shown before the range.
 const MAX_BYTES_BEFORE: usize = 80;
 
+/// The columns before the text of a help, with line numbers of up to four digits.
+const HELP_INDENT: usize = "     = help: ".len();
+
 /// A finding to be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Note<'a> {
@@ -34,14 +37,16 @@ pub(crate) struct Note<'a> {
     pub line: Option<u32>,
 }
 
-/// Returns `note` as text that ends with a line end.
-pub(crate) fn render(note: &Note<'_>, is_coloured: bool) -> String {
+/// Returns `note` as text that ends with a line end, for a screen of `width` columns.
+pub(crate) fn render(note: &Note<'_>, width: usize, is_coloured: bool) -> String {
     let level = match note.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    let mut title = level.primary_title(escape(note.message));
+    // Behind `warning[rule]: `, where the following lines begin too.
+    let indent = "warning: ".len() + note.rule.map_or(0, |rule| rule.len() + "[]".len());
+    let mut title = level.primary_title(wrap(&escape(note.message), width.saturating_sub(indent)));
     if let Some(rule) = note.rule {
         title = title.id(rule);
     }
@@ -69,12 +74,31 @@ pub(crate) fn render(note: &Note<'_>, is_coloured: bool) -> String {
         }
     };
     if let Some(help) = note.help {
-        group = group.element(Level::HELP.message(escape(help)));
+        let width = width.saturating_sub(HELP_INDENT);
+        group = group.element(Level::HELP.message(wrap(&escape(help), width)));
     }
     let renderer = if is_coloured { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(width.min(MAX_LINE_BYTES));
     let mut text = renderer.render(&[group]);
     text.push('\n');
     text
+}
+
+/// Returns `text` with line ends between words, so that lines have at most `width` characters where words allow it.
+fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::new();
+    let mut room = width;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !wrapped.is_empty() {
+            let fits = length < room;
+            wrapped.push(if fits { ' ' } else { '\n' });
+            room = if fits { room - 1 } else { width };
+        }
+        wrapped.push_str(word);
+        room = room.saturating_sub(length);
+    }
+    wrapped
 }
 
 /// The line that a range starts on, made harmless, with the part of the range that lies on it.
@@ -158,6 +182,14 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_wrapped_between_words() {
+        assert_eq!(wrap("one two three", 100), "one two three");
+        assert_eq!(wrap("one two three", 7), "one two\nthree");
+        assert_eq!(wrap("one two three", 6), "one\ntwo\nthree");
+        assert_eq!(wrap("overlong a b", 3), "overlong\na b");
+    }
+
+    #[test]
     fn long_lines_are_shown_around_the_mark() {
         let text = format!("x\n{}MARK{}\n", "ä\t".repeat(100_000), "\u{1b}".repeat(100_000));
         let start = text.find("MARK").unwrap();
@@ -177,7 +209,7 @@ mod tests {
             place: Some((&text, start..start + 4)),
             line: None,
         };
-        let rendered = render(&note, false);
+        let rendered = render(&note, usize::MAX, false);
         assert!(rendered.contains("--> file:2:200001\n"), "{rendered}");
         assert!(rendered.contains("^^^^\n") && rendered.len() < 2000, "{rendered}");
     }

@@ -15,6 +15,9 @@ const GAP: usize = 2;
 /// The fewest columns of the screen a column that gives way is cut to.
 const MIN_ELASTIC: usize = 16;
 
+/// The fewest columns of the screen that any other text is cut to.
+const MIN_TEXT: usize = 6;
+
 /// On which side a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -84,10 +87,18 @@ impl<'a> Table<'a> {
                 *width = (*width).max(columns(cell));
             }
         }
-        let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        let excess = total.saturating_sub(available);
-        if let Some(elastic) = self.columns.iter().position(|column| column.align == Align::Elastic) {
-            widths[elastic] = widths[elastic].saturating_sub(excess).max(MIN_ELASTIC.min(widths[elastic]));
+        let gaps = GAP * widths.len().saturating_sub(1);
+        // The description gives way first, then the widest of the other texts; numbers stay whole.
+        for (give_way, least) in
+            [(&[Align::Elastic][..], MIN_ELASTIC), (&[Align::Elastic, Align::Left], MIN_TEXT)]
+        {
+            while widths.iter().sum::<usize>() + gaps > available {
+                let texts = self.columns.iter().zip(&mut widths);
+                let texts =
+                    texts.filter(|(column, width)| give_way.contains(&column.align) && **width > least);
+                let Some((_, widest)) = texts.max_by_key(|(_, width)| **width) else { break };
+                *widest -= 1;
+            }
         }
         widths
     }
@@ -120,6 +131,10 @@ impl<'a> Table<'a> {
             }
         }
         line.truncate(line.trim_end().len());
+        // Even the least widths may be too much for a very narrow screen.
+        if !ui.is_coloured() && columns(line) > ui.width() {
+            *line = cut(line, ui.width()).into_owned();
+        }
         line.push('\n');
     }
 }
@@ -134,7 +149,7 @@ fn columns(text: &str) -> usize {
 }
 
 /// Returns as much of `text` as fits `width` columns of the screen, with an ellipsis where it was cut.
-fn cut(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);
     }

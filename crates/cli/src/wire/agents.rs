@@ -26,7 +26,8 @@ impl Context {
         let error = CliError::usage(format!("there is no agent `{name}`"));
         let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();
         if names.is_empty() {
-            return error.hint("no agents are configured; `[agents.NAME]` in repertoire.toml defines one");
+            return error
+                .hint(format!("no agents are configured; `[agents.{name}]` in repertoire.toml defines one"));
         }
         let error = match nearest(name, names.iter().copied()) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),

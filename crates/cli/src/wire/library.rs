@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use repertoire::discovery::{Place, Presence};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
-use repertoire_model::{Policy, Severity};
+use repertoire_model::{Diagnostic, Policy, Severity, State};
 use repertoire_search::SkillSearch;
 
 use super::context::Context;
@@ -17,6 +18,12 @@ use crate::ui::Progress;
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
+
+/// The most directories that are searched for skills which are not where they are looked for.
+const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
+
+/// The most skills that are checked in full by commands which show more than the findings.
+const MAX_CHECKED: usize = 200;
 
 /// The most reasons that are shown for a quarantined skill.
 const MAX_REASONS_SHOWN: usize = 5;
@@ -64,9 +71,28 @@ impl Context {
     /// Reads the skills below `directory`, however deep they lie.
     pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
         let mut options = FsOptions::new("path", directory);
-        options.limits = ScanLimits { max_depth: MAX_DEPTH, ..self.settings.scan };
+        let max_directories = self.settings.scan.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
+        options.limits = ScanLimits { max_depth: MAX_DEPTH, max_directories, ..self.settings.scan };
         let provider = Arc::new(FsProvider::new(options));
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
+    }
+
+    /// Returns a hint about skills below the working directory, for a library that has none.
+    pub(crate) fn hint_without_skills(&self) -> String {
+        let directory = self.env.working_directory();
+        let below = self.inspect_deeply(directory, self.settings.policy.clone()).snapshot();
+        match below.entries().len() {
+            0 => "run `rep new my-skill` to make one".to_owned(),
+            number => format!(
+                "{} below this directory, where no agent looks: run `rep --root . list` to see them, or set `roots` in \
+                 repertoire.toml",
+                if number == 1 {
+                    "there is 1 skill".to_owned()
+                } else {
+                    format!("there are {number} skills")
+                }
+            ),
+        }
     }
 
     /// Returns the providers of those of `places` that are there.
@@ -145,6 +171,31 @@ impl Library {
         Self { registry, snapshot, places, problems }
     }
 
+    /// Returns everything the rules find in each of `entries`, on all cores, in order.
+    pub(crate) fn check(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
+        let shared = pollster::block_on(self.registry.shared_tools());
+        let check = |entry: &&Entry| {
+            let mut found = pollster::block_on(self.registry.check(entry));
+            if entry.state == State::Active {
+                let shared = shared.iter().filter(|shared| shared.skills.contains(entry.name()));
+                found.extend(
+                    shared.filter_map(|shared| shared.diagnostic(entry.name(), self.registry.policy())),
+                );
+            }
+            found
+        };
+        entries.par_iter().map(check).collect()
+    }
+
+    /// Returns the findings in each of `entries`, for commands that show more than these: everything, but only what a listing finds
+    /// where there are more than [`MAX_CHECKED`].
+    pub(crate) fn findings(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
+        if entries.len() <= MAX_CHECKED {
+            return self.check(entries);
+        }
+        entries.iter().map(|entry| entry.diagnostics().cloned().collect()).collect()
+    }
+
     /// Returns the skill called `name`, or an error that names similar ones.
     pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
@@ -170,7 +221,7 @@ impl Library {
         if all.len() <= MAX_NAMES_SHOWN {
             error = error.hint(format!("there are: {}", all.join(", ")));
         }
-        error.hint("run `rep explain NAME` to see why a skill is missing")
+        error.hint(format!("run `rep explain {name}` to see why it is missing"))
     }
 }
 

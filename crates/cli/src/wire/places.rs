@@ -1,14 +1,29 @@
 //! The directories that are searched for skills: those of `--root`, or else the configured ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use repertoire::discovery::{Place, Presence, Root, Tier};
+use repertoire::discovery::{Place, Presence, Root, SKILL_DIRECTORIES, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::LinkScope;
 use repertoire_model::Policy;
 
 use super::context::Context;
+use crate::env::Env;
 use crate::error::CliError;
+use crate::globals::Globals;
+
+/// Returns an error if something was given as a root that is not a directory.
+pub(crate) fn expect_directories(env: &Env, globals: &Globals) -> Result<(), CliError> {
+    let is_other = |root: &&PathBuf| !env.working_directory().join(root).is_dir();
+    let Some(root) = globals.root.iter().find(is_other) else { return Ok(()) };
+    let shown = root.display();
+    let message = if env.working_directory().join(root).exists() {
+        format!("{shown} is not a directory")
+    } else {
+        format!("there is no directory {shown}")
+    };
+    Err(CliError::usage(message).hint("`--root` takes a directory of skills"))
+}
 
 impl Context {
     /// Returns every place that is searched, those that win first, and the problems of packs.
@@ -16,30 +31,21 @@ impl Context {
         if self.globals.root.is_empty() {
             return self.settings.places(&self.config_input(), policy);
         }
-        let place = |root: &PathBuf| {
-            let path = self.env.working_directory().join(root);
-            let label = format!("root:{}", root.display());
-            Place::of(Root { label, path, tier: Tier::Given })
-        };
-        (Place::distinct(self.globals.root.iter().map(place).collect()), Vec::new())
+        let places = self.globals.root.iter().flat_map(|root| self.given_places("root", root));
+        (Place::distinct(places.collect()), Vec::new())
     }
 
-    /// Returns an error if something was given as a root that is there and is no directory.
-    ///
-    /// For commands that run until they are interrupted, where a warning in passing would be missed.
-    pub(crate) fn expect_directories(&self) -> Result<(), CliError> {
-        let is_other = |root: &&PathBuf| {
-            let path = self.env.working_directory().join(root);
-            Place::of(Root { label: String::new(), path, tier: Tier::Given }).presence
-                == Presence::NotDirectory
+    /// Returns the places of a directory that the user names: itself, and, where it is a project, the hidden directories that
+    /// agents keep skills in.
+    pub(crate) fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
+        let path = self.env.working_directory().join(root);
+        let place = |name: &Path, path: PathBuf| {
+            let label = format!("{kind}:{}", name.display());
+            Place::of(Root { label, path, tier: Tier::Given })
         };
-        match self.globals.root.iter().find(is_other) {
-            Some(root) => {
-                let message = format!("{} is not a directory that can be read", root.display());
-                Err(CliError::usage(message).hint("`--root` takes a directory of skills"))
-            }
-            None => Ok(()),
-        }
+        let hidden = SKILL_DIRECTORIES.iter().map(|name| place(&root.join(name), path.join(name)));
+        let hidden: Vec<Place> = hidden.filter(|place| place.presence == Presence::Found).collect();
+        [vec![place(root, path.clone())], hidden].concat()
     }
 
     /// Returns the directories that links below `places` may lead to; the roots of the library count even if

@@ -13,7 +13,7 @@ use super::context::Context;
 
 use crate::env::Env;
 use crate::error::CliError;
-use crate::ui::escape;
+use crate::ui::{docs, escape};
 
 /// The directory of the cache for the answers of embedding servers.
 const DIRECTORY: &str = "embeddings";
@@ -33,11 +33,21 @@ impl Context {
 
     /// Returns an error if search does not work as configured, for commands that search.
     pub(crate) fn expect_search(&self) -> Result<(), CliError> {
-        let search = &self.settings.search;
-        if search.embeddings == Embeddings::Http && key(self).is_none() {
-            notice(&format!("the variable {} of `search.key_env` is not set", search.key_env));
+        if let Some(fault) = self.missing_key() {
+            notice(&fault);
         }
         embedder(self).map(|_| ())
+    }
+
+    /// Returns the reason that search does not work as configured, if it does not.
+    pub(crate) fn search_fault(&self) -> Option<String> {
+        self.missing_key().or_else(|| embedder(self).err().map(|error| error.message_with_causes()))
+    }
+
+    fn missing_key(&self) -> Option<String> {
+        let search = &self.settings.search;
+        let is_missing = search.embeddings == Embeddings::Http && key(self).is_none();
+        is_missing.then(|| format!("the variable {} of `search.key_env` is not set", search.key_env))
     }
 }
 
@@ -68,9 +78,10 @@ fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
     match HttpEmbedder::new(options) {
         Ok(embedder) => Ok(Some(Arc::new(embedder))),
         Err(error) => {
-            Err(CliError::usage("`search.embeddings = \"http\"` does not work").because(error).hint(
-                "`search.url` and `search.model` say which server and model; see docs/guides/embeddings.md",
-            ))
+            let docs = docs("guides/embeddings");
+            Err(CliError::usage("`search.embeddings = \"http\"` does not work")
+                .because(error)
+                .hint(format!("`search.url` and `search.model` say which server and model; see {docs}")))
         }
     }
 }

@@ -10,7 +10,8 @@ use repertoire::tool::quoted;
 use repertoire::{Error, ErrorKind, Runner as _};
 use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::{
-    DEFAULT_TIMEOUT_SECONDS, Handler, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema,
+    DEFAULT_TIMEOUT_SECONDS, Handler, Interpreter, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox,
+    schema,
 };
 use repertoire_model::{Bundle, Capabilities, Digest, FileEntry, FileKind, LineRange, SkillPath, SkillTool};
 use serde_json::{Map, Value};
@@ -85,6 +86,13 @@ pub(super) async fn run_script(
     let no_handler = || FaultKind::NoHandler { tool: shown.clone() };
     let path = SkillPath::new(call.path.strip_prefix("./").unwrap_or(&call.path))
         .map_err(|fault| FaultKind::BadPath { path: shown.clone(), reason: fault.to_string() })?;
+    // No approval would make a script of a file that is none.
+    let listing = caller.registry.files(caller.entry).await.map_err(failed)?;
+    let Some(file) = listing.files.iter().find(|file| file.path == path) else {
+        return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
+    };
+    let content = caller.registry.read(caller.entry, &path, LineRange::default()).await.map_err(failed)?;
+    Interpreter::of(&path, &content.bytes, file.executable).ok_or_else(no_handler)?;
     let prepared = prepare(caller.registry, executor, caller.entry, None).await?;
     if !prepared.bundle.files().iter().any(|file| file.path == path) {
         return Err(FaultKind::NoFile { path: shown, near: Vec::new() });

@@ -147,7 +147,7 @@ impl Parser<'_> {
         let Some(rule) = RuleId::parse(name) else {
             let help = nearest(name, RULES.iter().map(|rule| rule.name))
                 .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| "every rule is listed in docs/reference/rules.md".to_owned());
+                .unwrap_or_else(|| "every rule is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md".to_owned());
             return self.fault(name_range.clone(), format!("there is no rule `{name}`"), Some(help));
         };
         let word = value.get_ref().as_str();
@@ -190,7 +190,7 @@ impl Parser<'_> {
                 Some((table, key)) => format!("did you mean `{key}` in the table `[{table}]`?"),
                 None => format!("did you mean `{near}`?"),
             },
-            None => "every key is listed in docs/reference/configuration.md".to_owned(),
+            None => "every key is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/configuration.md".to_owned(),
         };
         self.fault(range.clone(), format!("unknown key `{name}`"), Some(help));
     }

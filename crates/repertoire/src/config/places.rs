@@ -6,6 +6,7 @@ use super::input::ConfigInput;
 use super::settings::{LinkTargets, Settings};
 use crate::discovery::{self, DiscoveryInput, Place, Presence, Root, Tier};
 use crate::provider::Problem;
+use crate::provider::fs::limits::{DEFAULT_DEPTH, GIVEN_DEPTH};
 use crate::provider::fs::{FsOptions, LinkScope};
 
 impl Settings {
@@ -48,6 +49,9 @@ impl Settings {
             .map(|place| {
                 let mut options = place.root.options();
                 options.limits = self.scan;
+                if place.root.tier == Tier::Given && self.scan.max_depth == DEFAULT_DEPTH {
+                    options.limits.max_depth = GIVEN_DEPTH;
+                }
                 options.links = links.clone();
                 options
             })

@@ -1,6 +1,6 @@
 //! The content of skills and files, and the detection of media types.
 
-use repertoire_model::{Document, LineRange};
+use repertoire_model::{Document, LineRange, text};
 
 use super::listing::FileListing;
 
@@ -12,6 +12,9 @@ const PLAIN_TEXT: &str = "text/plain";
 
 /// The media type of bytes of no particular kind.
 const BINARY: &str = "application/octet-stream";
+
+/// The media type of text that is not UTF-8 and has to be converted before it can be read.
+const UTF_16: &str = "text/plain; charset=utf-16";
 
 /// Media types of binary files, by their first bytes.
 const SIGNATURES: &[(&[u8], &str)] = &[
@@ -127,6 +130,9 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
     if let Some((_, kind)) = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature)) {
         return kind;
     }
+    if text::is_utf16(bytes) {
+        return UTF_16;
+    }
     if is_binary(bytes) {
         return BINARY;
     }
@@ -155,6 +161,7 @@ mod tests {
         check("empty", b"", "text/plain");
         check("a.md", b"\x89PNG\r\n\x1a\n\0", "image/png");
         check("a.md", b"nul \0", "application/octet-stream");
+        check("utf-16.md", b"\xff\xfe#\0 \0A\0\n\0", "text/plain; charset=utf-16");
         check("latin-1.txt", b"\xfcber", "application/octet-stream");
     }
 

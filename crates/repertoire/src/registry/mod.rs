@@ -23,7 +23,7 @@ pub use publication::Publication;
 pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
-pub(crate) use snapshot::{holder, nearest_among};
+pub(crate) use snapshot::{holder, nearest_among, respelled};
 pub use subscription::Subscription;
 #[cfg(feature = "fs")]
 pub use watch::Watcher;

@@ -266,7 +266,7 @@ impl Snapshot {
             Some(entry) => return Lookup::Found(entry),
             None => {}
         }
-        let respelled = SkillName::slug(query).and_then(|slug| self.named(slug.as_str()).first());
+        let respelled = respelled(query).and_then(|name| self.named(name.as_str()).first());
         match respelled.filter(|entry| entry.state == State::Active) {
             Some(entry) => Lookup::Found(entry),
             None => Lookup::Unknown(self.nearest(query)),
@@ -303,6 +303,15 @@ impl Snapshot {
     fn nearest(&self, query: &str) -> Vec<&SkillName> {
         nearest_among(query, self.active().map(Entry::name))
     }
+}
+
+/// Returns the name that `query` is another spelling of, as `My Skill` is of `my-skill`.
+///
+/// Nothing that looks like a path is one: a skill that answered to `../my-skill` would teach models to write such names.
+pub(crate) fn respelled(query: &str) -> Option<SkillName> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    let is_spelling = query.starts_with(char::is_alphanumeric) && query.chars().all(is_plain);
+    SkillName::slug(query).filter(|_| is_spelling)
 }
 
 /// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.

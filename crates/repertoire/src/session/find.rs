@@ -7,7 +7,7 @@ use repertoire_model::{Diagnostic, Severity, SkillName, State};
 
 use super::open::Session;
 use super::options::DenyStyle;
-use crate::registry::{Entry, Snapshot, holder, nearest_among};
+use crate::registry::{Entry, Snapshot, holder, nearest_among, respelled};
 use crate::searcher::{SearchHit, SearchRequest, Visibility};
 use crate::tool::{CallFailure, EventDetails, quoted};
 use crate::{Error, ErrorKind};
@@ -94,10 +94,7 @@ impl Session {
         CallFailure::of(asked, kind, details)
     }
 
-    /// Resolves `asked`.
-    ///
-    /// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
-    /// answered to `../my-skill` would teach models to write such names.
+    /// Resolves `asked`; another spelling of a name will do.
     fn resolve<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Resolution<'s> {
         if asked.len() > MAX_NAME_BYTES {
             return Resolution::Nothing;
@@ -109,10 +106,8 @@ impl Session {
         if let Some(entry) = snapshot.qualified(asked) {
             return self.among(std::slice::from_ref(entry));
         }
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
-        let is_spelling = asked.starts_with(char::is_alphanumeric) && asked.chars().all(is_plain);
-        match SkillName::slug(asked).filter(|_| is_spelling) {
-            Some(slug) => self.among(snapshot.named(slug.as_str())),
+        match respelled(asked) {
+            Some(name) => self.among(snapshot.named(name.as_str())),
             None => Resolution::Nothing,
         }
     }

@@ -1,32 +1,64 @@
 //! Finds skills that an agent could confuse.
 
+use std::collections::BTreeMap;
 use std::ptr;
 
-use repertoire_model::Policy;
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Diagnostic, Policy, RuleId};
 use repertoire_search::confusable::{ConfusablePair, confusable_pairs, findings};
 use serde_json::{Value, json};
 
-use super::report::CheckedSkill;
+use super::target::{CheckedSkill, Target};
 use crate::wire::Library;
 
 /// Finds the skills of each library that an agent could confuse, adds the findings to `checked`, and returns all pairs
 /// as JSON.
 pub(super) fn find<'a>(
-    libraries: &'a [Library],
+    targets: &'a [Target],
     checked: &mut [CheckedSkill<'a>],
     policy: &Policy,
 ) -> Vec<Value> {
     let mut found = Vec::new();
-    for library in libraries {
-        let first = checked.iter().position(|checked| ptr::eq(checked.library, library)).unwrap_or_default();
+    for Target { library, .. } in targets {
         let pairs = confusable_pairs(&library.snapshot);
+        let mut findings_of: BTreeMap<usize, Vec<Diagnostic>> = BTreeMap::new();
         for (entry, diagnostic) in findings(&library.snapshot, &pairs, policy) {
-            // Every skill of a library is there, in order.
-            if let Some(checked) = checked.get_mut(first + entry) {
-                checked.diagnostics.push(diagnostic);
-            }
+            findings_of.entry(entry).or_default().push(diagnostic);
+        }
+        for (copy, diagnostic) in copies(library, policy) {
+            findings_of.entry(copy).or_default().push(diagnostic);
+        }
+        for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {
+            let found = findings_of.remove(&library.snapshot.index_of(checked.entry));
+            checked.diagnostics.extend(found.into_iter().flatten());
         }
         found.extend(pairs.into_iter().map(|pair| json(library, pair)));
+    }
+    found
+}
+
+/// Returns a finding about every skill that is shadowed by a skill with the same text.
+///
+/// Agents are never offered both, so these are no pairs that they could confuse.
+fn copies(library: &Library, policy: &Policy) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    for group in library.snapshot.entries().chunk_by(|a, b| a.name() == b.name()) {
+        let Some((first, others)) = group.split_first() else { continue };
+        for other in others {
+            let (text, copy) = (&first.document, &other.document);
+            if (text.head_checksum, text.body) != (copy.head_checksum, copy.body) {
+                continue;
+            }
+            let mut reporter = Reporter::new(policy);
+            reporter
+                .report(
+                    RuleId::Confusable,
+                    format!("the skill is a copy of {}, with the same SKILL.md", first.path),
+                )
+                .help("remove one of the two");
+            found
+                .extend(reporter.finish().into_iter().map(|found| (library.snapshot.index_of(other), found)));
+        }
     }
     found
 }

@@ -7,6 +7,7 @@ use repertoire::Entry;
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath, repair};
 
+use super::target::Target;
 use crate::error::CliError;
 use crate::replace_file;
 use crate::ui::{Consent, Ui, count, escape};
@@ -24,27 +25,27 @@ struct Repair {
 pub(crate) struct Outcome {
     /// The paths that were written.
     pub(crate) written: Vec<String>,
-    /// True if repairs were refused.
-    pub(crate) is_refused: bool,
+    /// The error that the repairs were refused, which follows the findings.
+    pub(crate) refusal: Option<CliError>,
 }
 
 /// Shows all repairs, writes them if that is wanted, and returns the paths that were written.
 pub(crate) fn run(
     ui: &mut Ui,
     context: &Context,
-    libraries: &[Library],
+    targets: &[Target],
     yes: bool,
 ) -> Result<Outcome, CliError> {
     let mut repairs = Vec::new();
-    for library in libraries {
-        for entry in library.snapshot.entries() {
-            repairs.extend(repair(library, entry));
-            repairs.extend(schema(ui, context, library, entry)?);
+    for target in targets {
+        for entry in target.entries() {
+            repairs.extend(repair(&target.library, entry));
+            repairs.extend(schema(ui, context, &target.library, entry)?);
         }
     }
     if repairs.is_empty() {
         writeln!(ui.err(), "there is nothing to repair")?;
-        return Ok(Outcome { written: Vec::new(), is_refused: false });
+        return Ok(Outcome { written: Vec::new(), refusal: None });
     }
     for repair in &repairs {
         let path = context.shown(&repair.path.display().to_string());
@@ -57,8 +58,7 @@ pub(crate) fn run(
         let error = CliError::not_written(consent, &what, "`--yes` writes the repairs without asking");
         // With --json the findings follow all the same.
         if ui.is_json() {
-            error.report(ui);
-            return Ok(Outcome { written: Vec::new(), is_refused: true });
+            return Ok(Outcome { written: Vec::new(), refusal: Some(error) });
         }
         return Err(error);
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(
         return Err(error);
     }
     writeln!(ui.err(), "repaired {files}")?;
-    Ok(Outcome { written, is_refused: false })
+    Ok(Outcome { written, refusal: None })
 }
 
 /// Writes the repairs until one fails; returns the paths that were written, and why it stopped.

@@ -2,25 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::Entry;
 use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::target::{CheckedSkill, Target};
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
 use crate::ui::{Note, Style, Ui, count, escape, render_note};
-use crate::wire::{Context, Library};
+use crate::wire::Context;
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
-
-/// A skill with its findings.
-pub(super) struct CheckedSkill<'a> {
-    pub(super) library: &'a Library,
-    pub(super) entry: &'a Entry,
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
 
 /// A finding as JSON: what other commands tell of it, with its column and help.
 #[derive(Serialize)]
@@ -39,9 +32,9 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(libraries: &[Library], checked: &[CheckedSkill<'_>]) -> Self {
+    fn of(targets: &[Target], checked: &[CheckedSkill<'_>]) -> Self {
         let found = checked.iter().flat_map(|checked| &checked.diagnostics);
-        let problems = libraries.iter().flat_map(|library| &library.problems);
+        let problems = targets.iter().flat_map(Target::problems);
         let mut summary = Self::default();
         for diagnostic in found.chain(problems.map(|problem| &problem.diagnostic)) {
             match diagnostic.severity {
@@ -66,12 +59,12 @@ impl Summary {
 /// Writes everything as JSON, and returns the heaviest severity.
 pub(crate) fn write_json(
     ui: &mut Ui,
-    libraries: &[Library],
+    targets: &[Target],
     checked: &[CheckedSkill<'_>],
     fixed: &[String],
     confusable: Option<Vec<Value>>,
 ) -> Result<Option<Severity>, CliError> {
-    let summary = Summary::of(libraries, checked);
+    let summary = Summary::of(targets, checked);
     let skill = |checked: &CheckedSkill<'_>| {
         let mut texts = Texts::new(checked);
         let finding = |found: &Diagnostic| FindingJson {
@@ -86,7 +79,7 @@ pub(crate) fn write_json(
             "diagnostics": checked.diagnostics.iter().map(finding).collect::<Vec<_>>(),
         })
     };
-    let problems = libraries.iter().flat_map(|library| &library.problems);
+    let problems = targets.iter().flat_map(Target::problems);
     let mut json = json!({
         "skills": checked.iter().map(skill).collect::<Value>(),
         "problems": problems.map(DiagnosticJson::of_source).collect::<Vec<_>>(),
@@ -104,14 +97,14 @@ pub(crate) fn write_json(
 pub(crate) fn write(
     ui: &mut Ui,
     context: &Context,
-    libraries: &[Library],
+    targets: &[Target],
     checked: &[CheckedSkill<'_>],
 ) -> Result<Option<Severity>, CliError> {
-    let is_coloured = ui.is_coloured();
-    for problem in libraries.iter().flat_map(|library| &library.problems) {
+    let (width, is_coloured) = (ui.width(), ui.is_coloured());
+    for problem in targets.iter().flat_map(Target::problems) {
         let path = context.shown(&problem.path);
         let note = note(&problem.diagnostic, &path, None);
-        writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
+        writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
     }
     for checked in checked.iter().filter(|checked| !checked.diagnostics.is_empty()) {
         let name = ui.paint(Style::Name, checked.entry.name().as_str());
@@ -125,14 +118,14 @@ pub(crate) fn write(
         for found in checked.diagnostics.iter().take(MAX_FINDINGS_SHOWN) {
             let path = context.shown(&path_of(checked.entry, found));
             let note = note(found, &path, texts.get(found));
-            writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
+            writeln!(ui.out(), "{}", render_note(&note, width, is_coloured))?;
         }
         let more = checked.diagnostics.len().saturating_sub(MAX_FINDINGS_SHOWN);
         if more > 0 {
             writeln!(ui.out(), "and {more} more; `--json` tells all of them\n")?;
         }
     }
-    let summary = Summary::of(libraries, checked);
+    let summary = Summary::of(targets, checked);
     let skills = count(checked.len(), "skill");
     let (verdict, style) = match summary.worst() {
         Some(Severity::Error) => (format!("{} in {skills}", parts(summary)), Style::Error),

@@ -50,7 +50,7 @@ pub(super) fn run(
         let (state, error) = match step {
             Ok(state) => (state, None),
             Err(error) => {
-                let code = error.report(ui);
+                let code = error.report_to_person(ui);
                 exit = report::after_failure(exit, code);
                 (State::Failed, Some(error.message().to_owned()))
             }

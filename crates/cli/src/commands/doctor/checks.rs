@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use repertoire::Entry;
 use repertoire::discovery::{Place, Presence, Tier};
+use repertoire::{AgentPrompt, BindingOptions, Entry};
 use repertoire_model::{Severity, State};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use repertoire::config::Settings;
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
-use crate::ui::count;
+use crate::ui::{count, docs};
 use crate::wire::{Context, Library};
 
 /// The most skills that are named one by one.
@@ -24,6 +24,8 @@ const MAX_NAMED: usize = 10;
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
     Ok,
+    /// Something is not there or does not work, and need not.
+    Info,
     Warn,
     Error,
 }
@@ -65,6 +67,8 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.sandboxes(&context);
     checks.following(&context);
     checks.library(&context, library);
+    checks.agents(&context, library);
+    checks.search(&context);
     checks.clients(&context, library);
     checks.files_read_twice(&context, library);
     checks.links(&context);
@@ -95,10 +99,14 @@ impl Checks {
         self.add(Status::Ok, topic, message, None);
     }
 
+    pub(super) fn info(&mut self, topic: &'static str, message: impl Into<String>) {
+        self.add(Status::Info, topic, message, None);
+    }
+
     fn environment(&mut self, env: &Env) {
         for (name, near) in config::unknown_variables(env) {
             let hint = near
-                .map_or("every variable is listed in docs/reference/configuration.md".to_owned(), |near| {
+                .map_or(format!("every variable is listed in {}", docs("reference/configuration")), |near| {
                     format!("did you mean {near}?")
                 });
             self.add(Status::Warn, "variable", format!("{name} is set but means nothing"), Some(&hint));
@@ -123,7 +131,7 @@ impl Checks {
                     self.ok("config", format!("{} ({})", path.display(), owner.as_str()));
                 }
                 for path in &files.absent {
-                    self.ok("config", format!("{} is not there", path.display()));
+                    self.info("config", format!("{} is not there", path.display()));
                 }
             }
             Err(error) => {
@@ -171,8 +179,38 @@ impl Checks {
                 .map(|place| context.shown(&place.root.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {
-                self.ok("place", format!("not there: {}", missing.join(", ")));
+                self.info("place", format!("not there: {}", missing.join(", ")));
             }
+        }
+    }
+
+    /// Reports the agents of the configuration whose prompts cannot be made.
+    fn agents(&mut self, context: &Context, library: &Library) {
+        let options = BindingOptions::of(&context.session_options(None));
+        for name in context.settings.agents.keys() {
+            let prompt = context.agent(name).and_then(|agent| {
+                Ok(pollster::block_on(AgentPrompt::load(&library.registry, &agent, &options))?)
+            });
+            match prompt {
+                Ok(_) => self.ok("agent", name),
+                Err(error) => {
+                    let hint = format!("run `rep prompt --agent {name}`");
+                    self.add(Status::Warn, "agent", error.message_with_causes(), Some(&hint));
+                }
+            }
+        }
+    }
+
+    /// Reports that skills are found by their words alone, where the configuration wants more.
+    fn search(&mut self, context: &Context) {
+        if let Some(fault) = context.search_fault() {
+            let message = format!("skills are found by their words alone: {fault}");
+            self.add(
+                Status::Warn,
+                "search",
+                message,
+                Some("correct the keys of `search` in your user configuration"),
+            );
         }
     }
 
@@ -216,6 +254,15 @@ impl Checks {
             self.add(status, "source", message, found.help.as_deref());
         }
         let entries = library.snapshot.entries();
+        let active: Vec<&Entry> = library.snapshot.active().collect();
+        let findings = library.findings(&active);
+        let with_error = active.iter().zip(&findings).filter_map(|(entry, found)| {
+            Some((entry, found.iter().find(|found| found.severity == Severity::Error)?))
+        });
+        for (entry, error) in with_error.take(MAX_NAMED) {
+            let hint = format!("run `rep check {}`", entry.name());
+            self.add(Status::Warn, "skill", format!("{}: {}", entry.name(), error.message), Some(&hint));
+        }
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
         for entry in of(State::Quarantined).take(MAX_NAMED) {
             let path = context.shown(&entry.path);
@@ -238,12 +285,10 @@ impl Checks {
         ];
         let counts: Vec<String> = counts.iter().map(|(number, word)| format!("{number} {word}")).collect();
         match entries.is_empty() {
-            true => self.add(
-                Status::Warn,
-                "library",
-                "there are no skills",
-                Some("run `rep new NAME` to make one"),
-            ),
+            true => {
+                let hint = context.hint_without_skills();
+                self.add(Status::Warn, "library", "there are no skills", Some(&hint));
+            }
             false => self.ok("library", counts.join(", ")),
         }
     }

@@ -12,14 +12,17 @@ impl Checks {
         let exec = &context.settings.exec;
         let found = probe(&Launcher::CurrentExe);
         for row in found.rows() {
-            let word = if row.sandbox.is_some() { "works" } else { "does not work" };
-            self.ok("sandbox", format!("{} {word}: {}", row.name, row.detail));
+            if row.sandbox.is_some() {
+                self.ok("sandbox", format!("{} works: {}", row.name, row.detail));
+            } else {
+                self.info("sandbox", format!("{} does not work: {}", row.name, row.detail));
+            }
         }
         if exec.enabled && exec.sandbox == SandboxChoice::None {
             let hint = Some("set `exec.sandbox = \"auto\"` in your user configuration");
             self.add(Status::Warn, "sandbox", "nothing confines what approved skills run", hint);
         } else if found.best().is_none() {
-            let status = if exec.enabled { Status::Warn } else { Status::Ok };
+            let status = if exec.enabled { Status::Warn } else { Status::Info };
             self.add(status, "sandbox", "none works, so skills run nothing", None);
         }
         match context.approvals().map(|approvals| approvals.list()) {

@@ -169,8 +169,9 @@ mod tests {
             }
         };
         check("---\nname: a\n", Some("line 1: the frontmatter is never closed"));
-        check("", Some("the file is empty"));
-        check(" \n", Some("the file is empty"));
+        let empty = "the skill has neither a description nor instructions";
+        check("", Some(empty));
+        check(" \n", Some(empty));
         check("# A\n", None);
     }
 }

@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
-/// The default number of levels below the root that are searched: `root/skill/SKILL.md`.
-pub const DEFAULT_DEPTH: usize = 1;
+/// The default number of levels below the root that are searched: skills, groups of skills, and repositories with a directory of
+/// skills. A directory that is a skill is not searched, so that deeper levels cost nothing where all are.
+pub const DEFAULT_DEPTH: usize = 3;
+/// The number of levels below a directory that the user names, which may be a repository with plugins:
+/// `plugins/plugin/skills/group/skill/SKILL.md`.
+pub const GIVEN_DEPTH: usize = 5;
 /// The largest number of levels below the root that are searched.
 pub const MAX_DEPTH: usize = 6;
 /// The default limit of directories that are visited.

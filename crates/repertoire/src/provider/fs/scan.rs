@@ -23,6 +23,10 @@ use crate::provider::{ListedSkill, Locator, Problem};
 /// Below this many directories, starting threads costs more than it saves.
 const SEQUENTIAL_BELOW: usize = 32;
 
+/// Names of files that were probably meant to be a `SKILL.md`, in any case.
+const NEAR_MISSES: [&str; 7] =
+    ["SKILLS.md", "SKILL", "SKILL.txt", "SKILL.markdown", "SKILL.mdx", "SKILL.md.txt", "SKIL.md"];
+
 /// A skill found by a scan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScannedSkill {
@@ -108,6 +112,10 @@ struct Visit {
     children: Vec<String>,
     /// The number of entries that were read.
     entries: usize,
+    /// True if it is a repository and no skill.
+    is_repository: bool,
+    /// The skills of a group that a link leads to, and its directory.
+    group: Option<(PathBuf, Vec<Arc<ScannedSkill>>)>,
 }
 
 impl Visit {
@@ -123,7 +131,12 @@ impl Visit {
 /// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
 pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
     let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
-    Scanner { options, policy, root, before, started: now() }.run(&mut scan);
+    let scanner = Scanner { options, policy, root, before, started: now() };
+    scanner.run(&mut scan);
+    // A limit may be reached on every level, and is reported once.
+    let (over_limit, mut is_first) = (scanner.over_limit(), true);
+    scan.problems
+        .retain(|problem| Some(problem) != over_limit.as_ref() || std::mem::replace(&mut is_first, false));
     scan.skills.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
@@ -159,6 +172,7 @@ impl Scanner<'_> {
         let links = links(&entries.entries);
         let mut level = self.children("", entries, &mut scan.problems);
         let mut room = limits.max_directories;
+        let mut repositories = Vec::new();
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
@@ -169,12 +183,23 @@ impl Scanner<'_> {
             let mut children = Vec::new();
             for (relative, visit) in level.iter().zip(visits) {
                 read += visit.entries;
+                if visit.is_repository {
+                    repositories.push(relative.clone());
+                }
                 children.extend(scan.add(relative, visit));
             }
             children.sort_unstable();
             level = children;
         }
-
+        for repository in repositories {
+            let is_in_it = |skill: &Arc<ScannedSkill>| {
+                let below = skill.listed.locator.as_str().strip_prefix(repository.as_str());
+                below.is_some_and(|below| below.starts_with('/'))
+            };
+            if !scan.skills.iter().any(is_in_it) {
+                scan.problems.extend(self.empty_repository(&repository));
+            }
+        }
         if links.len() > room {
             scan.problems.extend(self.over_limit());
         }
@@ -184,6 +209,11 @@ impl Scanner<'_> {
         for visit in visits {
             scan.problems.extend(visit.problems);
             scan.skills.extend(visit.skill);
+            if let Some((directory, skills)) = visit.group {
+                let relative = directory.to_string_lossy().into_owned();
+                scan.others.push(OtherDirectory { relative, is_parent: true });
+                scan.skills.extend(skills);
+            }
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
         if scan.skills.is_empty() && has_manifest {
@@ -202,6 +232,7 @@ impl Scanner<'_> {
         let place = Place::beneath(self.root, relative);
         let (mut visit, entries) = self.examine(&place);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
+            visit.problems.extend(entries.and_then(|entries| self.near_miss(relative, &entries)));
             return visit;
         }
         let entries = match entries {
@@ -214,10 +245,16 @@ impl Scanner<'_> {
                 // One at least, because the directory was searched even if there is nothing in it yet.
                 visit.entries = entries.entries.len().max(1);
                 for link in links(&entries.entries) {
-                    let message = "a symbolic link this deep is not followed".to_owned();
                     let path = format!("{relative}/{link}");
-                    visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
+                    // A link to a file is a file, and files are ignored.
+                    if self.root.resolved.join(&path).is_dir() {
+                        let message = "a symbolic link this deep is not followed".to_owned();
+                        visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
+                    }
                 }
+                visit.problems.extend(self.near_miss(relative, &entries));
+                visit.is_repository =
+                    visit.skill.is_none() && entries.entries.iter().any(|entry| entry.name == ".git");
                 visit.children = self.children(relative, entries, &mut visit.problems);
             }
             Err(fault) => visit.problems.extend(self.unreadable(relative, &fault)),
@@ -241,7 +278,13 @@ impl Scanner<'_> {
         let is_target =
             |path: PathBuf| targets.is_none_or(|all| all.iter().any(|target| path.starts_with(target)));
         match Place::link(self.root, relative) {
-            Ok(place) if is_target(place.resolved()) => self.examine(&place).0,
+            Ok(place) if is_target(place.resolved()) => {
+                let (visit, entries) = self.examine(&place);
+                match entries {
+                    Some(entries) if visit.skill.is_none() => self.visit_group(relative, &place, entries),
+                    _ => visit,
+                }
+            }
             Ok(_) => {
                 let message = "the symbolic link leads out of all roots and is not followed".to_owned();
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
@@ -253,6 +296,44 @@ impl Scanner<'_> {
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
         }
+    }
+
+    /// Examines the directories of a group of skills that the link `relative` leads to.
+    fn visit_group(&self, relative: &str, group: &Place<'_>, entries: Entries) -> Visit {
+        let (directory, mut visit) = (group.resolved(), Visit::default());
+        let mut skills = Vec::new();
+        for name in self.children("", entries, &mut visit.problems) {
+            let locator = format!("{relative}/{name}");
+            match Place::open(self.root, &locator, &Home::Linked(directory.join(&name))) {
+                Ok(place) => skills.extend(self.examine(&place).0.skill),
+                Err(fault) => visit.problems.extend(self.unreadable(&locator, &fault)),
+            }
+        }
+        if skills.is_empty() {
+            let message =
+                "the symbolic link leads neither to a skill nor to a directory of skills".to_owned();
+            visit.problems.extend(self.problem(relative, RuleId::FileSymlink, message));
+        }
+        visit.group = Some((directory, skills));
+        visit
+    }
+
+    /// Returns the problem of a repository in which no skill was found.
+    fn empty_repository(&self, relative: &str) -> Option<Problem> {
+        let depth = self.options.limits.max_depth.min(MAX_DEPTH);
+        let message = format!(
+            "the repository holds no skill within {depth} levels of the root; if there are any, add their directory to `roots`"
+        );
+        self.problem(relative, RuleId::SourceLimit, message)
+    }
+
+    /// Returns the problem of a directory that is no skill because of the name of a file.
+    fn near_miss(&self, relative: &str, entries: &Entries) -> Option<Problem> {
+        let file =
+            entries.entries.iter().find(|entry| entry.kind == Kind::File && is_near_miss(&entry.name))?;
+        let message =
+            format!("the directory is no skill, because the file is called `{}` and not SKILL.md", file.name);
+        self.problem(relative, RuleId::ManifestCase, message)
     }
 
     /// Examines one directory; its entries come along if they had to be listed.
@@ -386,6 +467,11 @@ fn each(paths: &[String], visit: impl Fn(&str) -> Visit + Sync) -> Vec<Visit> {
         return paths.iter().map(|path| visit(path)).collect();
     }
     paths.par_iter().map(|path| visit(path)).collect()
+}
+
+/// Returns whether a file called `name` was probably meant to be a `SKILL.md`.
+fn is_near_miss(name: &str) -> bool {
+    NEAR_MISSES.iter().any(|near| name.eq_ignore_ascii_case(near))
 }
 
 /// Returns the links among `entries` that may lead to skills, sorted.

@@ -36,7 +36,7 @@ fn skills_are_sorted_and_everything_else_is_passed_over() {
     write_skill(root.path(), "category/below");
     write_skill(root.path(), "alpha/nested");
     let listing = list(&provider(root.path()));
-    assert_eq!(locators(&listing), ["alpha", "beta", "gamma"]);
+    assert_eq!(locators(&listing), ["alpha", "beta", "category/below", "gamma"]);
     assert_eq!(listing.problems, []);
     let alpha = &listing.skills[0];
     assert_eq!(&*alpha.path, root.path().join("alpha").to_str().unwrap());
@@ -153,8 +153,9 @@ fn links_directly_below_the_root_are_resolved_once() {
     assert_eq!(listing.skills[0].identity, listing.skills[1].identity);
     let resolved = root.path().canonicalize().unwrap().join("elsewhere/b");
     assert_eq!(listing.skills[2].identity.as_deref(), resolved.to_str());
-    assert_eq!(rules(&listing), [RuleId::FileSymlink, RuleId::FileSymlink]);
-    assert!(listing.problems[0].path.ends_with("dangling") && listing.problems[1].path.ends_with("loop"));
+    assert_eq!(rules(&listing), [RuleId::FileSymlink; 3]);
+    let ends = ["dangling", "loop", "up"];
+    assert!(listing.problems.iter().zip(ends).all(|(problem, end)| problem.path.ends_with(end)));
     let b = Locator::new("b");
     assert_eq!(block_on(provider.get(&b, &Policy::default())).unwrap().unwrap().text, skill_md("b"));
     assert_eq!(block_on(provider.files(&b, &Policy::default())).unwrap().files.len(), 2);
@@ -298,4 +299,40 @@ fn names_that_are_not_unicode_are_reported() {
         let listing = list(&provider(root.path()));
         assert_eq!((locators(&listing), rules(&listing)), (vec!["a"], vec![RuleId::FileName]));
     }
+}
+
+#[test]
+fn a_link_to_a_group_of_skills_is_followed_or_reported() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, elsewhere) = (root.path().join("skills"), root.path().join("elsewhere"));
+    write_skill(&skills, "own");
+    write_skill(&elsewhere, ".group/one");
+    write_skill(&elsewhere, ".group/two");
+    write_skill(&elsewhere, "deep/er/three");
+    symlink("../elsewhere/.group", skills.join("team")).unwrap();
+    symlink("../elsewhere/deep", skills.join("other")).unwrap();
+    let provider = provider(&skills);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["own", "team/one", "team/two"]);
+    assert_eq!(rules(&listing), [RuleId::FileSymlink]);
+    assert!(listing.problems[0].path.ends_with("skills/other"), "{:?}", listing.problems);
+    let text = block_on(provider.get(&Locator::new("team/one"), &Policy::default())).unwrap().unwrap().text;
+    assert_eq!(text, skill_md("one"));
+    let points = provider.watch_points().unwrap();
+    let group = elsewhere.canonicalize().unwrap().join(".group");
+    assert!(points.iter().any(|point| point.directory == group), "{points:?}");
+}
+
+#[test]
+fn a_file_that_was_meant_to_be_a_skill_md_is_reported() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path().join("a/SKILLS.md"), skill_md("a"));
+    write(root.path().join("group/b/skill.txt"), skill_md("b"));
+    write(root.path().join("c/README.md"), skill_md("c"));
+    write(root.path().join("d/SKILL.md"), skill_md("d"));
+    write(root.path().join("d/SKILLS.md"), "more");
+    let listing = list(&provider(root.path()));
+    assert_eq!(locators(&listing), ["d"]);
+    assert_eq!(rules(&listing), [RuleId::ManifestCase, RuleId::ManifestCase]);
+    assert!(listing.problems[0].diagnostic.message.contains("`SKILLS.md`"), "{:?}", listing.problems);
 }

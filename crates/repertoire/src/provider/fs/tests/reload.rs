@@ -166,7 +166,7 @@ fn watch_points_are_the_root_the_way_to_it_and_its_skills() {
             above,
             point("elsewhere/linked", WatchScope::Manifest),
             point("releases/1/skills/b", WatchScope::Manifest),
-            point("releases/1/skills/empty", WatchScope::Manifest),
+            point("releases/1/skills/empty", WatchScope::Entries),
             point("releases/1/skills", WatchScope::Entries),
         ]
     );
