@@ -137,10 +137,10 @@ fn speaks_of_itself(folded: &str) -> Option<String> {
     let sentences = [". ", "! ", "? "].iter().fold(vec![plain.as_str()], |parts, end| {
         parts.into_iter().flat_map(|part| part.split(end)).collect()
     });
-    let starts = sentences
+    let mut starts = sentences
         .iter()
-        .flat_map(|sentence| PERSON_STARTS.iter().find(|start| sentence.trim_start().starts_with(**start)));
-    if let Some(start) = starts.into_iter().next() {
+        .filter_map(|sentence| PERSON_STARTS.iter().find(|start| sentence.trim_start().starts_with(**start)));
+    if let Some(start) = starts.next() {
         return Some(start.trim_end().to_owned());
     }
     let words: Vec<&str> =
