@@ -31,7 +31,8 @@ fn files_are_listed_with_size_and_kind() {
           "path": "SKILL.md",
           "size": 100,
           "kind": "manifest",
-          "executable": false
+          "executable": false,
+          "description": null
         }
       ],
       "problems": []
@@ -62,5 +63,18 @@ fn wrong_directories() {
     --- stderr
     error: `../beta` is no path in a skill
       because: the path leads upwards (`..`)
+    "#);
+}
+
+#[test]
+fn x29_files_have_descriptions() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "# How to fill forms\n");
+    assert_run!(sandbox.run(&["files", "alpha", "references"]), @r#"
+    exit 0
+    --- stdout
+    PATH                 SIZE  KIND       DESCRIPTION
+    references/guide.md    20  reference  How to fill forms
+    --- stderr
     "#);
 }

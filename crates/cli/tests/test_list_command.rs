@@ -65,6 +65,7 @@ fn json_has_exactly_the_documented_keys() {
           "source": "project:.agents/skills",
           "path": "[DIR]/project/.agents/skills/odd",
           "version": "2.1",
+          "author": null,
           "tags": [
             "a",
             "b"
@@ -103,6 +104,7 @@ fn json_has_exactly_the_documented_keys() {
         "source",
         "path",
         "version",
+        "author",
         "tags",
         "digest",
         "tokens",

@@ -146,3 +146,33 @@ fn roles_that_cannot_be_migrated_are_reported() {
     "#);
     assert_eq!(sandbox.run(&["migrate"]).code, 2);
 }
+
+#[test]
+fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
+    let sandbox = Sandbox::new();
+    let prompt = "You are a builder.\n\n## Workflow\n\n1. Build.\n\n## Event bus\n\nIt has topics.\n";
+    sandbox.write("templates/roles/builder/system_prompt.md", prompt);
+    sandbox.write("repertoire.toml", "profile = \"standard\"\n");
+    let split = ["migrate", "roles", "templates/roles", "--split"];
+    let plan = sandbox.run(&split);
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+    for line in [
+        "builder -> [DIR]/project/.agents/skills/builder-knowledge (would be written)",
+        "+++ templates/roles/builder/prompt.md",
+        "+[agents.builder]",
+        "+uses_skills = [\"builder-knowledge\"]",
+    ] {
+        assert!(plan.stdout.lines().any(|other| other == line), "{line}\n{}", plan.stdout);
+    }
+    assert_eq!(sandbox.read("repertoire.toml"), "profile = \"standard\"\n");
+    assert_eq!(sandbox.run(&[&split[..], &["--write"]].concat()).code, 0);
+    assert_eq!(sandbox.read("templates/roles/builder/system_prompt.md"), prompt);
+    assert_eq!(
+        sandbox.read("repertoire.toml"),
+        "profile = \"standard\"\n\n[agents.builder]\nprompt = \"templates/roles/builder/prompt.md\"\nuses_skills = [\"builder-knowledge\"]\n"
+    );
+    let prompt = sandbox.run(&["prompt", "--agent", "builder"]).stdout;
+    assert!(prompt.starts_with("You are a builder.\n\n## Workflow\n\n1. Build.\n"), "{prompt}");
+    assert!(prompt.contains("It has topics."), "{prompt}");
+    assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
+}

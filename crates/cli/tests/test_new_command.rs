@@ -63,3 +63,22 @@ fn the_nearest_place_is_used() {
     assert_eq!(sandbox.run(&["new", "delta", "--dir", "mine"]).code, 0);
     assert!(sandbox.project().join("mine/delta/references/details.md").is_file());
 }
+
+#[test]
+fn p7_a_template_has_all_sections() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["new", "release-notes", "--template", "sections"]).code, 0);
+    let shown = sandbox.run(&["show", "release-notes"]).stdout;
+    let headings: Vec<&str> = shown.lines().filter(|line| line.starts_with('#')).collect();
+    let expect = [
+        "# Release Notes",
+        "## When to Use",
+        "## Available Operations",
+        "## Instructions",
+        "## Resources",
+        "## Examples",
+        "## Notes",
+    ];
+    assert_eq!(headings, expect);
+    assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
+}

@@ -96,6 +96,7 @@ fn json_has_every_key() {
       "source": "project:.agents/skills",
       "description": "Does alpha things well. Use when alpha is asked for.",
       "version": null,
+      "author": null,
       "license": null,
       "compatibility": null,
       "allowed_tools": [],

@@ -208,6 +208,18 @@ pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
     Some(yaml::entries_to_json(&entries))
 }
 
+/// Returns the first HTML entity, such as `&nbsp;`, in the line of `text` around `offset`.
+fn html_entity(text: &str, offset: usize) -> Option<&str> {
+    let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next()?;
+    line.match_indices('&').find_map(|(start, _)| {
+        let (name, _) = line[start + 1..].split_once(';')?;
+        let is_name =
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#');
+        is_name.then(|| &line[start..start + name.len() + 2])
+    })
+}
+
 struct Parser<'a, 'p> {
     file: &'a str,
     place: Place<'a>,
@@ -313,6 +325,18 @@ impl Parser<'_, '_> {
 
     fn recover(&mut self, fault: &Fault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<Entry>> {
         let span = self.span(fenced.offset, &(fault.offset..fault.offset));
+        if fault.over_budget
+            && let Some(entity) = html_entity(fenced.yaml, fault.offset)
+        {
+            self.reporter
+                .report(
+                    RuleId::FrontmatterBudget,
+                    format!("`{entity}` is an HTML entity, which YAML takes for an anchor"),
+                )
+                .help("write the character itself, a blank for `&nbsp;`, or quote the value")
+                .at(span);
+            return None;
+        }
         if fault.over_budget {
             self.reporter
                 .report(RuleId::FrontmatterBudget, format!("the frontmatter is refused: {}", fault.message))
@@ -405,6 +429,7 @@ impl Parser<'_, '_> {
         }
         body::check_lines(body_text, lines, &mut self.reporter);
         if self.depth == Depth::Whole {
+            body::check_sections(body_text, &mut self.reporter);
             body::check_tokens(body_text, |text| Tokenizer::default().count(text), &mut self.reporter);
             body::check_characters(self.file, &mut self.reporter);
         } else {
@@ -519,6 +544,32 @@ mod tests {
         let source = Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
         let document = Document::parse(source, policy);
         (document.standing, document.diagnostics.into_iter().map(|diagnostic| diagnostic.rule).collect())
+    }
+
+    #[test]
+    fn a_pasted_html_entity_is_named_as_such() {
+        let text = "---\nname: pantun\nmetadata:\n&nbsp; language: id\n---\nText.\n";
+        let source = Source { bytes: text.as_bytes(), directory: Some("pantun"), file_name: MANIFEST_FILE };
+        let found = Document::parse(source, &Policy::default()).diagnostics;
+        assert_eq!(found[0].message, "`&nbsp;` is an HTML entity, which YAML takes for an anchor");
+        assert_eq!((found[0].rule, found[0].line()), (RuleId::FrontmatterBudget, Some(4)));
+    }
+
+    #[test]
+    fn p7_missing_sections_are_reported_on_request() {
+        let text = "---\nname: a\n---\n# A\n\n## When to use\n\n## Instructions\n\n## Examples\n\n## Notes\n";
+        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+        let mut policy = Policy::default();
+        let found = |policy: &Policy| {
+            let found = Document::parse(source, policy).diagnostics;
+            found.into_iter().find(|found| found.rule == RuleId::BodySections).map(|found| found.message)
+        };
+        assert_eq!(found(&policy), None);
+        policy.rule_severities.insert(RuleId::BodySections, Some(Severity::Warning));
+        assert_eq!(
+            found(&policy).as_deref(),
+            Some("the body has no section Available Operations, Resources")
+        );
     }
 
     #[test]

@@ -71,7 +71,6 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("allowed_tools", "allowed-tools"),
     ("disable_model_invocation", "disable-model-invocation"),
     ("user_invocable", "user-invocable"),
-    ("dependencies", "requires"),
     ("title", "name"),
     ("summary", "description"),
 ];

@@ -54,6 +54,9 @@ pub struct Manifest {
     pub unknown: Vec<String>,
 }
 
+/// The type of `metadata`, in messages.
+const METADATA_TYPE: &str = "a mapping of keys to strings";
+
 /// The version of a skill that states none.
 pub const DEFAULT_VERSION: &str = "1.0.0";
 
@@ -131,6 +134,8 @@ impl Manifest {
                 "scripts" => manifest.scripts = field.list(),
                 "assets" => manifest.assets = field.list(),
                 "tags" => manifest.tags = field.list(),
+                // Some clients have a mapping of programs and variables here, which names no skills.
+                "requires" if matches!(entry.value, Node::Mapping(..)) => {}
                 "requires" => manifest.requires = field.list(),
                 "paths" => manifest.paths = field.list(),
                 "disable-model-invocation" => {
@@ -185,8 +190,17 @@ impl Field<'_, '_, '_> {
             Node::Mapping(..) => "a mapping",
         };
         let span = self.place.span(&self.value.range());
+        let help = match expected {
+            "a list" => format!("write: {}: [first, second]", self.key),
+            "text" => format!("write it in quotes: {}: \"...\"", self.key),
+            METADATA_TYPE => {
+                "write `key: \"value\"` lines below it, indented; check its braces if it has some".to_owned()
+            }
+            _ => format!("write {expected}"),
+        };
         self.reporter
             .report(RuleId::FieldType, format!("`{}` should be {expected}, not {found}", self.key))
+            .help(help)
             .at(span);
     }
 
@@ -294,7 +308,7 @@ impl Field<'_, '_, '_> {
     fn metadata(&mut self) -> Vec<(String, String)> {
         let Node::Mapping(entries, _) = self.value else {
             if !self.value.is_null() {
-                self.mistyped("a mapping of keys to strings");
+                self.mistyped(METADATA_TYPE);
             }
             return Vec::new();
         };
@@ -504,13 +518,16 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_kept_and_reported() {
-        let (manifest, found) = read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\n");
-        assert_eq!(manifest.unknown, ["keywords", "risk", "argument-hint", "model"]);
+        let (manifest, found) =
+            read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\n");
+        assert_eq!(manifest.unknown, ["keywords", "risk", "argument-hint", "model", "dependencies"]);
         assert_eq!(
             found,
             [
                 "2 field-unknown: unknown key `keywords`; did you mean `trigger_keywords`?",
-                "3 field-unknown: unknown key `risk`"
+                "3 field-unknown: unknown key `risk`",
+                // These are packages, not skills.
+                "6 field-unknown: unknown key `dependencies`",
             ]
         );
     }
@@ -536,7 +553,7 @@ mod tests {
             read("description: [a, b]\ntags: x, y\nrequires: {a: b}\nuser-invocable: maybe\n");
         assert_eq!(manifest.description.as_deref(), Some("[a, b]"));
         assert_eq!(manifest.tags, ["x", "y"]);
-        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0], "1 field-type: `description` should be text, not a list");
     }
 

@@ -107,6 +107,7 @@ rules! {
     DescriptionVerbose "description-verbose" [I I - - I] "the description is longer than 500 characters";
     DescriptionWhen "description-when" [W W - - I] "the description does not say when to use the skill";
     DescriptionWorkflow "description-workflow" [W W - - I] "the description tells the workflow";
+    DescriptionPerson "description-person" [W W - - I] "the description speaks in the first or second person";
     DescriptionMarkup "description-markup" [I I - - I] "the description holds angle-bracket tags";
     // Other fields.
     CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
@@ -119,6 +120,7 @@ rules! {
     BodyLines "body-lines" [I I - - I] "the body is longer than 500 lines";
     BodyTokens "body-tokens" [I I - - I] "the body is longer than 5,000 tokens";
     BodyOversize "body-oversize" [W W W W W] "the body is longer than 8,000 tokens";
+    BodySections "body-sections" [- - - - -] "the body lacks sections of the template that `rep new --template sections` writes";
     InvisibleCharacters "invisible-characters" [W E W W E] "the text holds invisible or direction-changing characters";
     ControlCharacters "control-characters" [W E W W E] "the text holds control characters";
     // The files beside it.

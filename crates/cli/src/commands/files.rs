@@ -43,17 +43,22 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         return Ok(Exit::Success);
     }
     let column = |heading, align, style| Column { heading, align, style };
-    let mut table = Table::new(vec![
+    let mut columns = vec![
         column("PATH", Align::Left, Some(Style::Name)),
         column("SIZE", Align::Right, None),
         column("KIND", Align::Left, Some(Style::Faint)),
-        column("DESCRIPTION", Align::Left, None),
-    ]);
+    ];
+    if !descriptions.is_empty() {
+        columns.push(column("DESCRIPTION", Align::Left, None));
+    }
+    let mut table = Table::new(columns);
     for file in files {
         table.cell(file.path.as_str());
         table.cell(file.size.to_string());
         table.cell(file.kind.as_str());
-        table.cell(descriptions.get(file.path.as_str()).map_or("", String::as_str));
+        if !descriptions.is_empty() {
+            table.cell(descriptions.get(file.path.as_str()).map_or("", String::as_str));
+        }
     }
     table.write(ui)?;
     for problem in &listing.problems {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use repertoire::ErrorKind;
-use repertoire::migrate::{Pack, RoleFiles, read_roles};
+use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
 use serde::Serialize;
 
 use super::new::default_place;
@@ -45,9 +45,31 @@ struct RolesArgs {
     /// Make the skills in this directory; by default, in the project's .agents/skills
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     to: Option<PathBuf>,
+    /// Divide each role: its knowledge becomes a skill, the role stays a prompt, and an agent with both goes to repertoire.toml
+    #[arg(long)]
+    split: bool,
     /// Write the skills
     #[arg(long)]
     write: bool,
+}
+
+/// The place of the prompts and agents of divided roles.
+struct AgentFiles<'a> {
+    /// The directory of the roles.
+    roles: &'a Path,
+    /// The project's configuration.
+    config: &'a Path,
+}
+
+/// The prompt and the agent of a divided role.
+#[derive(Serialize)]
+struct AgentJson {
+    path: String,
+    prompt: String,
+    /// The path of the configuration file.
+    config: String,
+    /// The table that is added to it.
+    toml: String,
 }
 
 #[derive(Serialize)]
@@ -66,6 +88,8 @@ struct RoleJson {
     path: Option<String>,
     state: &'static str,
     files: Vec<FileJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<AgentJson>,
     notes: Vec<String>,
 }
 
@@ -89,6 +113,10 @@ struct ProblemJson {
     message: String,
 }
 
+/// The configuration of a project.
+const PROJECT_FILE: &str = "repertoire.toml";
+/// The prompt of a divided role, in the directory of the role.
+const ROLE_FILE: &str = "prompt.md";
 /// It would be written.
 const PLANNED: &str = "planned";
 /// It was written.
@@ -110,8 +138,10 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
     })?;
     let mut taken = BTreeSet::new();
     let mut roles = Vec::new();
+    let config = env.working_directory().join(PROJECT_FILE);
+    let agents = args.split.then_some(AgentFiles { roles: &args.directory, config: &config });
     for role in &found.roles {
-        roles.push(migrate(role, &to, args.write, &mut taken)?);
+        roles.push(migrate(role, &to, args.write, agents.as_ref(), &mut taken)?);
     }
     let problems = found.problems.iter();
     let migration = MigrationJson {
@@ -138,12 +168,21 @@ fn migrate(
     role: &RoleFiles,
     to: &Path,
     write: bool,
+    agents: Option<&AgentFiles<'_>>,
     taken: &mut BTreeSet<String>,
 ) -> Result<RoleJson, CliError> {
-    let Some(pack) = Pack::of(role) else {
+    let split = agents.and_then(|agents| Some((agents, RoleSplit::of(role)?)));
+    let (pack, agent) = match split {
+        Some((agents, split)) => {
+            let agent = agent(agents, role, &split);
+            (Some(split.pack), Some(agent))
+        }
+        None => (Pack::of(role), None),
+    };
+    let Some(pack) = pack else {
         let notes = vec!["no name for a skill can be made of it; rename the directory".to_owned()];
         let (role, files) = (role.name.clone(), Vec::new());
-        return Ok(RoleJson { role, name: None, path: None, state: NAMELESS, files, notes });
+        return Ok(RoleJson { role, name: None, path: None, state: NAMELESS, files, agent: None, notes });
     };
     let directory = to.join(pack.name.as_str());
     let is_twin = !taken.insert(pack.name.to_string());
@@ -157,13 +196,20 @@ fn migrate(
         EXISTS
     };
     // Files that are not written need no review.
-    let notes = match state {
+    let mut notes = match state {
         EXISTS if is_twin => vec![format!("another role becomes `{}` too; rename one of the two", pack.name)],
         EXISTS => Vec::new(),
         _ => pack.notes,
     };
+    if agents.is_some() && agent.is_none() && state != EXISTS {
+        notes.push("the prompt has no section of knowledge, so it is not divided".to_owned());
+    }
+    if let (Some(agent), WRITTEN) = (&agent, state) {
+        notes.extend(write_agent(agent, &role.name)?);
+    }
     let files = pack.files.into_iter().map(|file| FileJson { path: file.path, text: file.text });
     Ok(RoleJson {
+        agent,
         role: role.name.clone(),
         name: Some(pack.name.to_string()),
         path: Some(directory.display().to_string()),
@@ -171,6 +217,63 @@ fn migrate(
         files: files.collect(),
         notes,
     })
+}
+
+/// Returns the prompt and the agent of the divided `role`.
+fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJson {
+    let path = agents.roles.join(&role.name).join(ROLE_FILE);
+    let mut table = toml::Table::new();
+    table.insert("prompt".to_owned(), path.display().to_string().into());
+    table.insert("uses_skills".to_owned(), vec![split.pack.name.to_string()].into());
+    let agent = toml::Table::from_iter([(role.name.clone(), toml::Value::Table(table))]);
+    let root = toml::Table::from_iter([("agents".to_owned(), toml::Value::Table(agent))]);
+    AgentJson {
+        path: path.display().to_string(),
+        prompt: split.prompt.clone(),
+        config: agents.config.display().to_string(),
+        toml: root.to_string(),
+    }
+}
+
+/// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about those that do.
+fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
+    let mut notes = Vec::new();
+    let config = Path::new(&agent.config);
+    let path = config.parent().unwrap_or(config).join(&agent.path);
+    match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(mut file) => {
+            file.write_all(agent.prompt.as_bytes()).map_err(|error| CliError::io("write", &path, error))?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            notes.push(format!("{} is already there and was left alone", agent.path));
+        }
+        Err(error) => return Err(CliError::io("write", &path, error)),
+    }
+    let written = match fs::read_to_string(config) {
+        Ok(written) => written,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(CliError::io("read", config, error)),
+    };
+    let parsed = written.parse::<toml::Table>();
+    let agents = parsed.as_ref().map(|table| table.get("agents").and_then(toml::Value::as_table));
+    match agents {
+        Ok(agents) if !agents.is_some_and(|agents| agents.contains_key(role)) => {
+            let gap = if written.is_empty() {
+                ""
+            } else if written.ends_with('\n') {
+                "\n"
+            } else {
+                "\n\n"
+            };
+            fs::write(config, format!("{written}{gap}{}", agent.toml))
+                .map_err(|error| CliError::io("write", config, error))?;
+        }
+        Ok(_) => notes.push(format!("{PROJECT_FILE} has an agent `{role}` already, which was left alone")),
+        Err(_) => {
+            notes.push(format!("{PROJECT_FILE} cannot be read; add this to it: {}", agent.toml.trim_end()))
+        }
+    }
+    Ok(notes)
 }
 
 /// Writes the files of `pack`; returns `false` if something exists in their place.
@@ -204,9 +307,13 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
         if role.state == PLANNED {
             for file in &role.files {
                 let _ = writeln!(text, "--- /dev/null\n+++ {path}/{}", file.path);
-                for line in file.text.lines() {
-                    let _ = writeln!(text, "+{line}");
-                }
+                added(&mut text, &file.text);
+            }
+            if let Some(agent) = &role.agent {
+                let _ = writeln!(text, "--- /dev/null\n+++ {}", agent.path);
+                added(&mut text, &agent.prompt);
+                let _ = writeln!(text, "--- {0}\n+++ {0}", agent.config);
+                added(&mut text, &agent.toml);
             }
         }
         text.push('\n');
@@ -230,6 +337,13 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
         ui.hint(&format!("look at the notes, then run `rep check {} --profile strict`", migration.to))?;
     }
     Ok(())
+}
+
+/// Writes `lines` as lines that a diff adds.
+fn added(text: &mut String, lines: &str) {
+    for line in lines.lines() {
+        let _ = writeln!(text, "+{line}");
+    }
 }
 
 fn state_in_words(state: &str) -> &'static str {

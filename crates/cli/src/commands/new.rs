@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
@@ -29,6 +29,18 @@ pub(crate) struct NewArgs {
     /// Make the skill in this directory
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
+    /// The sections that SKILL.md starts with
+    #[arg(long, value_enum, default_value_t = Template::Short)]
+    template: Template,
+}
+
+/// A template of a new skill.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Template {
+    /// When to use it, and instructions
+    Short,
+    /// Overview, When to Use, Available Operations, Instructions, Resources, Examples and Notes
+    Sections,
 }
 
 /// Runs the command.
@@ -42,7 +54,7 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
             .hint("choose another name, or remove it first"),
         _ => CliError::io("make", &directory, error),
     })?;
-    write(&directory.join("SKILL.md"), &manifest(&name))?;
+    write(&directory.join("SKILL.md"), &manifest(&name, args.template))?;
     write(&directory.join("references").join("details.md"), &reference(&name))?;
     if ui.is_json() {
         ui.write_json(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?;
@@ -94,16 +106,21 @@ fn title(name: &SkillName) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn manifest(name: &SkillName) -> String {
+fn manifest(name: &SkillName, template: Template) -> String {
     let title = title(name);
+    let body = match template {
+        Template::Short => SHORT,
+        Template::Sections => SECTIONS,
+    };
     format!(
-        r#"---
-name: {name}
-description: "Helps with {name}. Use when the user asks about {name}, or when a task needs it."
----
+        "---\nname: {name}\n\
+         description: \"Helps with {name}. Use when the user asks about {name}, or when a task needs it.\"\n\
+         ---\n\n# {title}\n\n{body}"
+    )
+}
 
-# {title}
-
+/// The body of a short skill, below its title.
+const SHORT: &str = "\
 Replace the description above first: it is all an agent sees before it decides to read on. Say what the skill is
 for and when to use it, in the words a user would use.
 
@@ -118,9 +135,38 @@ for and when to use it, in the words a user would use.
 2. Show what a good result looks like.
 3. Keep this file short. Longer material goes to a file of its own, read only when it is needed: see
    [the details](references/details.md).
-"#
-    )
-}
+";
+
+/// The body of a skill with all sections, below its title.
+const SECTIONS: &str = "\
+Replace this with a brief overview of what the skill does, and the description above first: it is all an agent sees
+before it decides to read on.
+
+## When to Use
+
+- Replace this with the situations in which these instructions help, and say when they do not.
+
+## Available Operations
+
+- Replace this with what the agent can do with the skill, one operation a line.
+
+## Instructions
+
+1. Write steps that an agent can follow without asking.
+2. Show what a good result looks like.
+
+## Resources
+
+- [The details](references/details.md), read only when they are needed.
+
+## Examples
+
+Replace this with a request and the result that it should have.
+
+## Notes
+
+Replace this with limits, edge cases and common mistakes.
+";
 
 fn reference(name: &SkillName) -> String {
     let title = title(name);
@@ -132,19 +178,31 @@ fn reference(name: &SkillName) -> String {
 
 #[cfg(test)]
 mod tests {
-    use repertoire_model::{Document, Policy, Profile, Source};
+    use repertoire_model::{Document, Policy, Profile, RuleId, Severity, Source};
 
     use super::*;
 
     #[test]
     fn a_new_skill_is_clean_under_the_strictest_rules() {
         let name = SkillName::new("release-notes").unwrap();
-        let text = manifest(&name);
+        for template in [Template::Short, Template::Sections] {
+            let text = manifest(&name, template);
+            let source =
+                Source { bytes: text.as_bytes(), directory: Some("release-notes"), file_name: "SKILL.md" };
+            let strict = Policy::of(Profile::Strict);
+            assert_eq!(Document::parse(source, &strict).diagnostics, []);
+            assert_eq!(Document::parse(source, &strict.for_publishing()).diagnostics, []);
+        }
+    }
+
+    #[test]
+    fn p7_the_template_has_every_section_that_the_rule_wants() {
+        let text = manifest(&SkillName::new("release-notes").unwrap(), Template::Sections);
         let source =
             Source { bytes: text.as_bytes(), directory: Some("release-notes"), file_name: "SKILL.md" };
-        let strict = Policy::of(Profile::Strict);
-        assert_eq!(Document::parse(source, &strict).diagnostics, []);
-        assert_eq!(Document::parse(source, &strict.for_publishing()).diagnostics, []);
+        let mut policy = Policy::default();
+        policy.rule_severities.insert(RuleId::BodySections, Some(Severity::Error));
+        assert_eq!(Document::parse(source, &policy).diagnostics, []);
     }
 
     #[test]

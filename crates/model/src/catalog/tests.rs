@@ -146,8 +146,10 @@ fn an_empty_set_is_no_text_with_any_options() {
     }
 }
 
+const REMINDER: &str = "Always check available skills before starting a complex task.";
+
 #[test]
-fn the_older_formats_are_literal() {
+fn the_older_formats_are_literal_and_y89_the_bracket_has_its_reminder() {
     let skills = [("web", "HTTP requests, web search, URL fetching"), ("git", "Version control")];
     let check = |format, expected: &str| assert_eq!(text(&skills, &options(format)), expected);
     check(Format::List, "Skills:\n- git: Version control\n- web: HTTP requests, web search, URL fetching");
@@ -158,12 +160,15 @@ fn the_older_formats_are_literal() {
     );
     check(
         Format::Bracket,
-        "[Available Skills]\n• `git` — Version control\n• `web` — HTTP requests, web search, URL fetching\n\n\
-         Use load_skill(name) to load full instructions.",
+        &format!(
+            "[Available Skills]\n• `git` — Version control\n• `web` — HTTP requests, web search, URL fetching\n\n\
+             Use load_skill(name) to load full instructions.\n{REMINDER}"
+        ),
     );
     let tool_name = "read_skill".to_owned();
     let bracket = text(&skills, &CatalogOptions { tool_name, ..options(Format::Bracket) });
-    assert!(bracket.ends_with("\n\nUse read_skill(name) to load full instructions."));
+    let end = format!("\n\nUse read_skill(name) to load full instructions.\n{REMINDER}");
+    assert!(bracket.ends_with(&end), "y89: {bracket}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Rules about the body and about the characters of the whole file.
 
 use super::{Place, Reporter, RuleId};
+use crate::outline;
 use crate::text;
 use crate::tokens;
 use crate::yaml::{Entry, Node, Scalar};
@@ -26,6 +27,26 @@ pub(crate) fn check_lines(body: &str, lines: usize, reporter: &mut Reporter<'_>)
         reporter
             .report(RuleId::BodyLines, format!("the body has {lines} lines, more than {GUIDED_LINES}"))
             .help("move details to files below references/");
+    }
+}
+
+/// The sections that a body should have, by the optional rule `body-sections`.
+const SECTIONS: [&str; 6] =
+    ["When to Use", "Available Operations", "Instructions", "Resources", "Examples", "Notes"];
+
+/// Reports the sections of the template that the body lacks, where the rule is on.
+pub(crate) fn check_sections(body: &str, reporter: &mut Reporter<'_>) {
+    if reporter.policy().severity(RuleId::BodySections).is_none() {
+        return;
+    }
+    let headings = outline::headings(body);
+    let is_missing =
+        |section: &&str| !headings.iter().any(|heading| heading.title.trim().eq_ignore_ascii_case(section));
+    let missing: Vec<&str> = SECTIONS.into_iter().filter(|section| is_missing(&section)).collect();
+    if !missing.is_empty() {
+        reporter
+            .report(RuleId::BodySections, format!("the body has no section {}", missing.join(", ")))
+            .help("add them as headings, or turn the rule off");
     }
 }
 
@@ -129,7 +150,7 @@ impl Tally {
                 rule,
                 format!("{} {kind} character{plural}, the first is U+{:04X}", self.count, u32::from(c)),
             )
-            .help("remove them: a person who reviews the skill cannot see what a model reads")
+            .help("remove them, or write them as escapes in code: a person who reviews the skill cannot see what a model reads")
             .at(Place::new(file, 0).span(&(offset..offset + c.len_utf8())));
     }
 }

@@ -200,14 +200,31 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
 
 /// Returns the help for a link out of the skill.
 fn escape_help(target: &str) -> String {
-    let skill = target.strip_suffix("/SKILL.md").and_then(|path| path.rsplit('/').next());
-    match skill.filter(|skill| !matches!(*skill, "" | "." | "..")) {
-        Some(skill) => format!(
+    let shown = |skill: &str| text::shorten(skill, 64);
+    let own = "an agent reads only the skill's own files";
+    if target.starts_with('/') {
+        return format!("{own}; bring the file in, or write the whole URL of a page on the web");
+    }
+    let parts: Vec<&str> = target.split('/').collect();
+    let named = |skill: &&str| !matches!(*skill, "" | "." | "..");
+    match parts.as_slice() {
+        [.., skill, "SKILL.md" | ""] if named(skill) => format!(
             "an agent loads another skill by its name: write the name `{}` without a link",
-            text::shorten(skill, 64)
+            shown(skill)
         ),
-        None => "an agent reads only the skill's own files; bring the file in, or name the skill that has it"
-            .to_owned(),
+        _ => {
+            let directory =
+                parts.iter().position(|part| matches!(*part, "references" | "scripts" | "assets"));
+            let skill = directory
+                .and_then(|position| parts.get(position.checked_sub(1)?))
+                .filter(|skill| named(skill));
+            match skill {
+                Some(skill) => {
+                    format!("{own}; bring the file in, or name the skill `{}`, which has it", shown(skill))
+                }
+                None => format!("{own}; bring the file in, or name the skill that has it"),
+            }
+        }
     }
 }
 
@@ -251,7 +268,9 @@ fn check_reference(
     let further = links.into_iter().find_map(|link| {
         let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
         let is_file = found != path.as_str() && index.files.contains(found.as_str());
-        (is_file && found != facts.manifest_file && !linked.contains(&found)).then_some((found, link.range))
+        // A path that stands in the instructions without a link is known to the agent too.
+        let is_known = linked.contains(&found) || facts.text.contains(&found);
+        (is_file && found != facts.manifest_file && !is_known).then_some((found, link.range))
     });
     if let Some((found, range)) = further {
         reporter
@@ -299,6 +318,17 @@ mod tests {
             check.reference(&SkillPath::new(path).unwrap(), text);
         }
         check.finish().into_iter().map(|d| format!("{}: {}", d.rule, d.message)).collect()
+    }
+
+    #[test]
+    fn advice_on_links_out_of_a_skill_names_the_skill_they_lead_to() {
+        let check = |target: &str, expect: &str| assert!(escape_help(target).contains(expect), "{target}");
+        check("../../shared/SKILL.md", "write the name `shared`");
+        check("../../skills/basics/", "write the name `basics`");
+        check("../../calls/references/notes.md", "name the skill `calls`");
+        check("../references/a.md", "name the skill that has it");
+        check("../SKILL.md", "name the skill that has it");
+        check("/api/docs", "the whole URL");
     }
 
     #[test]

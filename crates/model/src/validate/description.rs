@@ -18,6 +18,14 @@ const WHEN: &[&str] = &[
     "use to",
     "use if",
     "use it",
+    "use before",
+    "use during",
+    "use after",
+    "use in ",
+    "use on ",
+    "perfect for",
+    "ideal for",
+    "best for",
     "use proactively",
     "used for",
     "used to",
@@ -53,7 +61,9 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
             .help("keep what the skill does and when to use it; the rest belongs in the body")
             .at(span);
     }
-    if length < policy.description_min {
+    // A character of Chinese, Japanese or Korean says about as much as two letters.
+    let weight = length + description.chars().filter(|c| is_wide(*c)).count();
+    if weight < policy.description_min {
         reporter
             .report(
                 RuleId::DescriptionShort,
@@ -75,6 +85,15 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
             .help("an agent that reads the steps here never loads the body; keep them there")
             .at(span);
     }
+    if let Some(words) = speaks_of_itself(&folded) {
+        reporter
+            .report(
+                RuleId::DescriptionPerson,
+                format!("the description speaks in the first or second person: `{words}`"),
+            )
+            .help("write in the third person, as in \"Fills PDF forms. Use when ...\"")
+            .at(span);
+    }
     if holds_tag(description) {
         reporter
             .report(
@@ -93,7 +112,79 @@ fn says_when(folded: &str) -> bool {
     }
     let letters = folded.chars().filter(|c| c.is_alphabetic());
     let (all, ascii) = letters.fold((0, 0), |(all, ascii), c| (all + 1, ascii + usize::from(c.is_ascii())));
-    ascii * 2 < all
+    ascii * 5 < all * 4
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
+}
+
+/// The beginnings of sentences in the first or second person, in lower case.
+const PERSON_STARTS: &[&str] = &[
+    "i ", "i'm ", "i'll ", "i've ", "we ", "we're ", "we'll ", "let me ", "my ", "our ", "you ", "you're ",
+    "you'll ", "you've ", "your ",
+];
+
+/// Verbs that make the reader of a description its object.
+const PERSON_VERBS: &[&str] =
+    &["help", "helps", "lets", "allows", "enables", "guides", "gives", "teaches", "shows", "walks"];
+
+/// Returns the words by which a description speaks as or to someone, if it does.
+///
+/// Text in quotes and parentheses is not counted, for it is what users say; nor is `Use when you need ...`.
+fn speaks_of_itself(folded: &str) -> Option<String> {
+    let plain = without_quotes(&folded.replace('’', "'"));
+    let sentences = [". ", "! ", "? "].iter().fold(vec![plain.as_str()], |parts, end| {
+        parts.into_iter().flat_map(|part| part.split(end)).collect()
+    });
+    let mut starts = sentences
+        .iter()
+        .filter_map(|sentence| PERSON_STARTS.iter().find(|start| sentence.trim_start().starts_with(**start)));
+    if let Some(start) = starts.next() {
+        return Some(start.trim_end().to_owned());
+    }
+    let words: Vec<&str> =
+        plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let pair = words.windows(2).find(|pair| PERSON_VERBS.contains(&pair[0]) && pair[1] == "you")?;
+    Some(pair.join(" "))
+}
+
+/// Returns `text` without its parts in quotes, code and parentheses.
+fn without_quotes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut end: Option<char> = None;
+    let mut before = ' ';
+    let mut rest = text.char_indices().peekable();
+    while let Some((offset, c)) = rest.next() {
+        match end {
+            Some(closing) => {
+                let is_closed = c == closing
+                    && (c != '\'' || rest.peek().is_none_or(|(_, next)| !next.is_alphanumeric()));
+                if is_closed {
+                    end = None;
+                    plain.push(' ');
+                }
+            }
+            None => {
+                let closing = match c {
+                    '"' => Some('"'),
+                    '`' => Some('`'),
+                    '“' => Some('”'),
+                    '(' => Some(')'),
+                    '\'' if !before.is_alphanumeric() => Some('\''),
+                    _ => None,
+                };
+                // A mark that is never closed is none.
+                let after = offset + c.len_utf8();
+                end = closing.filter(|closing| text[after..].contains(*closing));
+                if end.is_none() {
+                    plain.push(c);
+                }
+            }
+        }
+        before = c;
+    }
+    plain
 }
 
 /// Numbered lists do not count: most of them tell when to use the skill.
@@ -103,8 +194,8 @@ fn tells_workflow(folded: &str) -> bool {
     };
     let narrated =
         has("then") && (has("finally") || folded.contains("first, ") || folded.starts_with("first "));
-    let arrows = folded.matches("->").count() + folded.matches('→').count();
-    folded.contains("step 1") || narrated || arrows >= 2
+    let arrows = |sentence: &str| sentence.matches("->").count() + sentence.matches('→').count();
+    folded.contains("step 1") || narrated || folded.split(". ").any(|sentence| arrows(sentence) >= 3)
 }
 
 fn holds_tag(description: &str) -> bool {
@@ -169,7 +260,9 @@ mod tests {
         assert!(tells_workflow("step 1: read. step 2: write"));
         assert!(!tells_workflow("use when: (1) a form is filled, (2) a table is read"));
         assert!(!tells_workflow("queries first's scores, then ranks them"));
-        assert!(tells_workflow("plan -> build -> ship"));
+        assert!(tells_workflow("plan -> build -> test -> ship"));
+        assert!(!tells_workflow("commands->events and events->read models"));
+        assert!(!tells_workflow("not for logs. → see a. → see b. → see c."));
         assert!(!tells_workflow("reviews a diff. use when the user asks for a review."));
         assert!(!tells_workflow("builds then-clauses"));
     }
@@ -179,6 +272,37 @@ mod tests {
         assert!(says_when("reads pdfs. use when a form must be filled"));
         assert!(!says_when("reads pdfs"));
         assert!(says_when("处理表格文件"));
+        assert!(says_when("bun install 이 실패할 때 copyfile 로 우회한다"));
+        assert!(says_when("finds old skills. use during quarterly maintenance."));
+    }
+
+    #[test]
+    fn x19_the_first_and_second_person_are_found() {
+        let check = |description: &str, expect: Option<&str>| {
+            let found = speaks_of_itself(&description.to_lowercase());
+            assert_eq!(found.as_deref(), expect, "{description}");
+        };
+        check("I can help you fill forms.", Some("i"));
+        check("Fills forms. We’ll merge them too.", Some("we'll"));
+        check("You are an expert in PDF.", Some("you"));
+        check("Your PDF wingman", Some("your"));
+        check("A tool that lets you merge files.", Some("lets you"));
+        check("Fills PDF forms. Use when you need to fill your forms.", None);
+        check("Use when the user says \"I need a form\" or 'you fill it. I wait'.", None);
+        check("Runs I/O checks (i.e. your disk). Don't use for APIs.", None);
+        check("Reads invoices. It's for the user's files.", None);
+    }
+
+    #[test]
+    fn short_descriptions_are_measured_by_what_they_say() {
+        let policy = crate::Policy::default();
+        let rules = |description: &str| {
+            let mut reporter = Reporter::new(&policy);
+            check(description, None, &mut reporter);
+            reporter.finish().iter().map(|found| found.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(rules("飞书考勤打卡：查询自己的考勤打卡记录"), []);
+        assert!(rules("Breaking changes").contains(&RuleId::DescriptionShort));
     }
 
     #[test]

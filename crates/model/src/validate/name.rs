@@ -67,11 +67,15 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
         }
     };
     let is_written = written.is_some() && chosen.is_some();
+    let is_usable = written.is_some_and(|written| SkillName::new(written).is_some());
     let mut chosen =
         chosen.or_else(|| SkillName::new(NAMELESS)).unwrap_or_else(|| unreachable!("a constant is a name"));
     let mut is_mismatch = false;
     if is_written {
-        report_grammar(&chosen, facts.span, reporter);
+        // The substitute of an unusable name is reported with the name to write.
+        if is_usable {
+            report_grammar(&chosen, facts.span, reporter);
+        }
         if let Some(directory_text) = facts.directory
             && chosen.as_str() != directory_text
             && !chosen.as_str().nfkc().eq(directory_text.nfkc())
@@ -121,9 +125,15 @@ fn substitute(
             RuleId::NameUnusable,
             format!("`{}` cannot be used as a name; `{name}` is used instead", text::shorten(written, 80)),
         )
-        .help(format!("write: name: {name}"))
+        .help(format!("write: name: {}", standard_slug(&name).as_ref().unwrap_or(&name)))
         .at(span);
     Some(name)
+}
+
+/// Returns the name of the open standard that is nearest to `name`.
+fn standard_slug(name: &SkillName) -> Option<SkillName> {
+    let slug = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))?;
+    name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty().then_some(slug)
 }
 
 fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<'_>) {
@@ -132,8 +142,7 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
         return;
     }
     let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let help = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))
-        .filter(|slug| name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty())
+    let help = standard_slug(name)
         .map(|slug| format!("write: name: {slug}"))
         .unwrap_or_else(|| "use 1 to 64 characters of a-z, 0-9 and single hyphens".to_owned());
     reporter
@@ -144,9 +153,15 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
 
 fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
     let directory = text::shorten(directory, 80);
+    let is_standard = |name: &str| name::grammar_faults(name, name::Grammar::AgentSkills).is_empty();
+    let help = match (is_standard(name.as_str()), is_standard(&directory)) {
+        (true, false) => format!("rename the directory to `{name}`"),
+        (false, true) => format!("write: name: {directory}"),
+        _ => format!("rename the directory to `{name}`, or write: name: {directory}"),
+    };
     reporter
         .report(RuleId::NameDirectory, format!("the name `{name}` differs from the directory `{directory}`"))
-        .help(format!("rename the directory to `{name}`, or write: name: {directory}"))
+        .help(help)
         .at(span);
 }
 

@@ -127,7 +127,14 @@ impl Registry {
 
 /// Returns the diagnostics of an opened skill, which a listing does not all have, followed by the `others` that it lacks.
 fn merged(mut opened: Vec<Diagnostic>, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let missing: Vec<Diagnostic> = others.into_iter().filter(|found| !opened.contains(found)).collect();
+    // A listing counts the characters of the frontmatter alone, so its message may differ.
+    let is_there = |found: &Diagnostic| {
+        let is_same = |other: &Diagnostic| other.rule == found.rule && other.file == found.file;
+        opened.iter().any(|other| {
+            other == found || (is_same(other) && found.span.is_some() && other.span == found.span)
+        })
+    };
+    let missing: Vec<Diagnostic> = others.into_iter().filter(|found| !is_there(found)).collect();
     opened.extend(missing);
     opened
 }

@@ -54,7 +54,7 @@ pub(super) fn stated_fields(skill: &LoadedSkill) -> Vec<(&'static str, String)> 
     fields.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// Returns the description of the file at `path` of `skill` with a dash before it, or nothing.
+/// Returns the description of a file with a dash before it, or nothing.
 pub(super) fn file_description(description: Option<&str>) -> String {
     description.map(|description| format!(" - {}", line(description))).unwrap_or_default()
 }

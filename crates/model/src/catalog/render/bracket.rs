@@ -5,6 +5,9 @@ use crate::catalog::entry::Item;
 use crate::catalog::options::CatalogOptions;
 use crate::escape::push_code;
 
+/// The line against agents that start without a look at their skills.
+const REMINDER: &str = "Always check available skills before starting a complex task.\n";
+
 pub(super) struct Bracket;
 
 impl Layout for Bracket {
@@ -27,6 +30,7 @@ impl Layout for Bracket {
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
         let CatalogOptions { tool_name, name_argument, .. } = frame.options;
         out.push_str(&format!("\nUse {tool_name}({name_argument}) to load full instructions.\n"));
+        out.push_str(REMINDER);
         push_note(out, note);
     }
 }
