@@ -519,7 +519,7 @@ impl Parser<'_, '_> {
             }
         }
         if self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.rule.is_fatal()) {
-            return invalid(policy);
+            return Standing::invalid(policy);
         }
         let errors =
             self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
