@@ -112,11 +112,11 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Targ
                 continue;
             }
             // The error of an unknown name suggests others.
-            let is_path = !is_name(&name) || context.env.working_directory().join(&name).exists();
+            let is_path =
+                !is_name(&name) || context.env.working_directory().join(&name).symlink_metadata().is_ok();
             return Err(library.find(&name).err().filter(|_| !is_path).unwrap_or(error));
         }
-        let names = known;
-        targets.push(Target { library, names });
+        targets.push(Target { library, names: known });
     }
     Ok(targets)
 }

@@ -17,7 +17,7 @@ pub(crate) fn expect_directories(env: &Env, globals: &Globals) -> Result<(), Cli
     let is_other = |root: &&PathBuf| !env.working_directory().join(root).is_dir();
     let Some(root) = globals.root.iter().find(is_other) else { return Ok(()) };
     let shown = root.display();
-    let message = if env.working_directory().join(root).exists() {
+    let message = if env.working_directory().join(root).symlink_metadata().is_ok() {
         format!("{shown} is not a directory")
     } else {
         format!("there is no directory {shown}")
