@@ -157,7 +157,7 @@ fn every_command_has_its_json_documented() {
                 .any(|words| words.split(' ').next() == Some(name))
         };
         assert!(
-            headings.iter().any(|heading| is_named(&heading)),
+            headings.iter().any(|heading| is_named(heading)),
             "json.md has no section about `rep {name}`"
         );
     }

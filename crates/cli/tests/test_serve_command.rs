@@ -320,7 +320,7 @@ fn a_project_narrows_the_tools_and_does_not_name_them() {
     }
     for line in ["tools.names.load = \"x\"", "tools.args.name = \"x\"", "tools.descriptions.load = \"x\""] {
         for table in ["", "[agents.a]\n"] {
-            sandbox.write("repertoire.toml", &format!("{table}{line}\n"));
+            sandbox.write("repertoire.toml", format!("{table}{line}\n"));
             let called = sandbox.run(&["call", "list_skills"]).transcript();
             assert!(called.contains("a project's file may not have `"), "{called}");
         }

@@ -7,14 +7,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use repertoire::ErrorKind;
 use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
+use repertoire::{ErrorKind, regular_file};
 use serde::Serialize;
 
 use super::new::default_place;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Style, Ui};
 
 /// Converts other layouts to skills
@@ -249,11 +250,12 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
         }
         Err(error) => return Err(CliError::io("write", &path, error)),
     }
-    let written = match fs::read_to_string(config) {
-        Ok(written) => written,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+    let before = match regular_file::read_no_follow(config, MAX_BYTES) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(CliError::io("read", config, error)),
     };
+    let written = String::from_utf8_lossy(before.as_deref().unwrap_or_default());
     let parsed = written.parse::<toml::Table>();
     let agents = parsed.as_ref().map(|table| table.get("agents").and_then(toml::Value::as_table));
     match agents {
@@ -265,8 +267,8 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
             } else {
                 "\n\n"
             };
-            fs::write(config, format!("{written}{gap}{}", agent.toml))
-                .map_err(|error| CliError::io("write", config, error))?;
+            let after = format!("{written}{gap}{}", agent.toml);
+            replace_file::replace(config, before.as_deref(), after.as_bytes())?;
         }
         Ok(_) => notes.push(format!("{PROJECT_FILE} has an agent `{role}` already, which was left alone")),
         Err(_) => {

@@ -42,7 +42,7 @@ pub(crate) fn check_sections(body: &str, reporter: &mut Reporter<'_>) {
     let headings = outline::headings(body);
     let is_missing =
         |section: &&str| !headings.iter().any(|heading| heading.title.trim().eq_ignore_ascii_case(section));
-    let missing: Vec<&str> = SECTIONS.into_iter().filter(|section| is_missing(&section)).collect();
+    let missing: Vec<&str> = SECTIONS.into_iter().filter(|section| is_missing(section)).collect();
     if !missing.is_empty() {
         reporter
             .report(RuleId::BodySections, format!("the body has no section {}", missing.join(", ")))

@@ -127,7 +127,7 @@ type CacheKey = (SkillName, Option<String>);
 /// The inputs of a prompt; equal inputs give equal prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PromptInputs {
-    Pack { snapshot: u64, agent: Option<Agent>, skill: Box<LoadedSkill> },
+    Pack { snapshot: u64, agent: Option<Box<Agent>>, skill: Box<LoadedSkill> },
     Legacy { path: PathBuf, digest: Digest },
 }
 
@@ -217,7 +217,8 @@ impl RoleResolver {
         skill: LoadedSkill,
     ) -> Result<RolePrompt, Error> {
         let (number, skill) = (snapshot.number(), Box::new(skill));
-        let inputs = PromptInputs::Pack { snapshot: number, agent: agent.cloned(), skill: skill.clone() };
+        let cached = agent.cloned().map(Box::new);
+        let inputs = PromptInputs::Pack { snapshot: number, agent: cached, skill: skill.clone() };
         self.cached_or(role, agent, inputs, || {
             let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_offered);
             let is_inline = self.options.binding == RoleBinding::Inline;

@@ -575,7 +575,9 @@ fn scripts_run_with_their_interpreter() {
         run(&session, "tools", "scripts/d.txt", json!({}))
             .starts_with("Error: Nothing in skill `tools` says how to run")
     );
-    assert!(run(&session, "tools", "../x.sh", json!({})).starts_with("Error: `../x.sh` is no path"));
+    assert!(
+        run(&session, "tools", "../x.sh", json!({})).starts_with("Error: Path traversal detected: `../x.sh`")
+    );
     assert!(run(&session, "tools", "scripts/gone.sh", json!({})).contains("has no file"));
     let events = world.sink.events();
     assert!(

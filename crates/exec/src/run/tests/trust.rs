@@ -149,7 +149,7 @@ fn allowed_tools_grant_nothing() {
     world.write("greedy/schema.json", r#"[{"name": "grab", "description": "G.", "command": ["echo", "x"]}]"#);
     let session = world.session_of(asking(&world), SessionOptions::default());
     let text = load(&session, "greedy");
-    assert!(text.contains("allowed-tools=\"Bash(*), Write, greedy(*)\""), "{text}");
+    assert!(text.contains("allowed-tools=\"Bash(*) Write greedy(*)\""), "{text}");
     assert!(call(&session, "greedy", "grab", json!({})).contains("not_approved"));
     approve(&world, &session, "greedy", &[]);
     assert!(call(&session, "greedy", "grab", json!({})).contains("\nx\n"));
