@@ -156,10 +156,7 @@ fn every_command_has_its_json_documented() {
                 .filter_map(|words| words.strip_prefix("rep "))
                 .any(|words| words.split(' ').next() == Some(name))
         };
-        assert!(
-            headings.iter().any(|heading| is_named(heading)),
-            "json.md has no section about `rep {name}`"
-        );
+        assert!(headings.iter().any(is_named), "json.md has no section about `rep {name}`");
     }
 }
 

@@ -176,3 +176,25 @@ fn y61_a_role_is_divided_into_a_prompt_and_a_skill_that_an_agent_uses() {
     assert!(prompt.contains("It has topics."), "{prompt}");
     assert_eq!(sandbox.run(&["check", "--profile", "strict"]).code, 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn dividing_a_role_never_writes_through_a_link_nor_spoils_a_configuration() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "templates/roles/builder/system_prompt.md",
+        "You are a builder.\n\n## Topics\n\nIt has topics.\n",
+    );
+    let split = ["migrate", "roles", "templates/roles", "--split", "--write"];
+    sandbox.write("other.toml", "profile = \"standard\"\n");
+    std::os::unix::fs::symlink("other.toml", sandbox.project().join("repertoire.toml")).unwrap();
+    let refused = sandbox.run(&split);
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert_eq!(sandbox.read("other.toml"), "profile = \"standard\"\n");
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    let inline = "agents = { a = { prompt = \"x.md\" } }\n";
+    sandbox.write("repertoire.toml", inline);
+    sandbox.write("x.md", "X.\n");
+    sandbox.run(&split);
+    assert_eq!(sandbox.read("repertoire.toml"), inline);
+}

@@ -8,6 +8,9 @@ const MAX_PATTERN_BYTES: usize = 512;
 /// The longest path that is matched, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
 
+/// The most parts of a path that is matched.
+const MAX_PATH_PARTS: usize = 256;
+
 /// The most patterns that the alternatives of one pattern stand for.
 const MAX_ALTERNATIVES: usize = 64;
 
@@ -53,7 +56,7 @@ fn matches_one(pattern: &str, path: &str) -> bool {
     let is_below = pattern.ends_with('/');
     let mut pattern: Vec<&str> = parts(pattern);
     let path_parts = parts(path);
-    if pattern.is_empty() || path_parts.is_empty() {
+    if pattern.is_empty() || path_parts.is_empty() || path_parts.len() > MAX_PATH_PARTS {
         return false;
     }
     if pattern.len() == 1 && !is_below {
@@ -62,8 +65,11 @@ fn matches_one(pattern: &str, path: &str) -> bool {
     if is_below {
         pattern.push("**");
     }
-    let ends = if path.starts_with('/') { path_parts.len() } else { 1 };
-    (0..ends).any(|start| matches_parts(&pattern, &path_parts[start..]))
+    // Where the project lies is not known here.
+    if path.starts_with('/') {
+        pattern.insert(0, "**");
+    }
+    matches_parts(&pattern, &path_parts)
 }
 
 fn parts(path: &str) -> Vec<&str> {
@@ -142,5 +148,7 @@ mod tests {
         assert!(!matches(&braces, "x"));
         assert!(!matches(&"*a".repeat(200), &"a".repeat(4_000).replace("aa", "ab")));
         assert!(!matches(&"x".repeat(10_000), "x"));
+        let (pattern, path) = (format!("**/{}z", "a/".repeat(240)), format!("/{}", "a/".repeat(2_040)));
+        assert!(!matches(&pattern, &path));
     }
 }

@@ -79,7 +79,8 @@ pub(crate) fn render(
         }
         Some((text, catalog.report.over_budget))
     };
-    let mut budget = limit.tokens;
+    // About four characters are a token.
+    let mut budget = limit.tokens.min(limit.characters / 4);
     for _ in 0..MAX_TRIES {
         let Some((text, is_over)) = write(OverBudget::Tiers, budget) else { break };
         let share = limit.share(&text);

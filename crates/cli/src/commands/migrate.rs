@@ -255,7 +255,8 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(CliError::io("read", config, error)),
     };
-    let written = String::from_utf8_lossy(before.as_deref().unwrap_or_default());
+    let written = std::str::from_utf8(before.as_deref().unwrap_or_default())
+        .map_err(|error| CliError::io("read", config, io::Error::other(error)))?;
     let parsed = written.parse::<toml::Table>();
     let agents = parsed.as_ref().map(|table| table.get("agents").and_then(toml::Value::as_table));
     match agents {
@@ -268,7 +269,12 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
                 "\n\n"
             };
             let after = format!("{written}{gap}{}", agent.toml);
-            replace_file::replace(config, before.as_deref(), after.as_bytes())?;
+            // An inline table of agents cannot be extended by a table of its own.
+            if after.parse::<toml::Table>().is_ok() {
+                replace_file::replace(config, before.as_deref(), after.as_bytes())?;
+            } else {
+                notes.push(format!("add this to {PROJECT_FILE}: {}", agent.toml.trim_end()));
+            }
         }
         Ok(_) => notes.push(format!("{PROJECT_FILE} has an agent `{role}` already, which was left alone")),
         Err(_) => {

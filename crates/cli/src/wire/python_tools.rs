@@ -3,7 +3,7 @@
 use repertoire::{Entry, Registry};
 use repertoire_exec::ExecErrorKind;
 use repertoire_model::toolbox::PYTHON_FILE;
-use repertoire_model::{LineRange, SkillPath};
+use repertoire_model::{Digest, LineRange, SkillPath};
 
 use super::context::Context;
 use super::executor::ExecRequest;
@@ -11,19 +11,21 @@ use crate::error::CliError;
 use crate::ui::Ui;
 
 impl Context {
-    /// Returns the functions of the skill's `tools.py` as the text of a `schema.json`. Python's parser reads them in the sandbox.
+    /// Returns the functions of the skill's `tools.py` as the text of a `schema.json`, with the digest of the file that was read.
+    /// Python's parser reads it in the sandbox.
     pub(crate) fn python_tools(
         &self,
         ui: &mut Ui,
         registry: &Registry,
         entry: &Entry,
-    ) -> Result<String, CliError> {
+    ) -> Result<(String, Digest), CliError> {
         let path = SkillPath::new(PYTHON_FILE).map_err(|fault| CliError::no(fault.to_string()))?;
         let content = pollster::block_on(registry.read(entry, &path, LineRange::default()))?;
         let executor = self.executor(ui, ExecRequest::default())?;
-        executor.describe_python(&content.bytes).map_err(|error| match error.kind() {
+        let schema = executor.describe_python(&content.bytes).map_err(|error| match error.kind() {
             ExecErrorKind::CommandNotFound => CliError::no("`python3` is not installed here"),
             _ => CliError::no(error.to_string()),
-        })
+        })?;
+        Ok((schema, Digest::of(&content.bytes)))
     }
 }

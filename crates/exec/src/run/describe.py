@@ -1,5 +1,5 @@
 # Writes the tools of a tools.py, read from standard input, as the list of a schema.json. It parses the module and runs none of it.
-import ast, json, re, sys
+import ast, json, math, re, sys
 
 TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "None": "null",
          "list": "array", "List": "array", "Sequence": "array", "tuple": "array", "set": "array",
@@ -11,7 +11,7 @@ def schema(note):
     if isinstance(note, ast.Constant) and isinstance(note.value, str):
         try:
             return schema(ast.parse(note.value, mode="eval").body)
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError):
             return {}
     if isinstance(note, ast.Constant) and note.value is None:
         return {"type": "null"}
@@ -46,7 +46,7 @@ def union(parts):
 
 
 def is_json(value):
-    return value is None or isinstance(value, (str, int, float)) and value == value
+    return value is None or isinstance(value, (str, int)) or isinstance(value, float) and math.isfinite(value)
 
 
 def described(text):
@@ -103,8 +103,9 @@ def main():
                 pass
     is_public = lambda name: name in chosen if chosen is not None else not name.startswith("_") and name != "main"
     tools = [tool(function) for name, function in functions.items() if is_public(name)]
-    json.dump([found for found in tools if found], sys.stdout, indent=2)
-    print()
+    text = json.dumps([found for found in tools if found], indent=2, allow_nan=False, ensure_ascii=False)
+    # Half of a surrogate pair is no character.
+    sys.stdout.buffer.write((text + "\n").encode("utf-8", "replace"))
 
 
 main()

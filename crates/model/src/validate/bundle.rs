@@ -265,12 +265,16 @@ fn check_reference(
         };
         reporter.report(rule, message).help(help).in_file(path.as_str()).at(place.span(range));
     }
+    let mut seen = HashSet::new();
     let further = links.into_iter().find_map(|link| {
         let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
         let is_file = found != path.as_str() && index.files.contains(found.as_str());
+        if !is_file || found == facts.manifest_file || linked.contains(&found) || !seen.insert(found.clone())
+        {
+            return None;
+        }
         // A path that stands in the instructions without a link is known to the agent too.
-        let is_known = linked.contains(&found) || facts.text.contains(&found);
-        (is_file && found != facts.manifest_file && !is_known).then_some((found, link.range))
+        (!facts.text.contains(&found)).then_some((found, link.range))
     });
     if let Some((found, range)) = further {
         reporter

@@ -28,7 +28,7 @@ pub(crate) fn skill_text(
         .flatten();
     LoadedSkill {
         address: qualified_address(entry),
-        source: entry.source.to_string(),
+        source: entry.told_source(),
         manifest_file: entry.manifest_file.to_string(),
         tokens: price(body),
         version: manifest.version.clone(),

@@ -1,6 +1,7 @@
 //! An immutable, numbered view of all skills.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,6 +71,18 @@ impl Entry {
     /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
     fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
+    /// machine is not for them to know.
+    pub(crate) fn told_source(&self) -> String {
+        match self.source.split_once(':') {
+            Some((tier, path)) if Path::new(path).is_absolute() => {
+                let name = Path::new(path).file_name().unwrap_or_default();
+                format!("{tier}:{}", name.to_string_lossy())
+            }
+            _ => self.source.to_string(),
+        }
     }
 
     /// Returns the unambiguous name of this skill: `source:name`.

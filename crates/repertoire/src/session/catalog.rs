@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use repertoire_model::catalog::{CatalogOptions, Format};
-use repertoire_model::delta::{Delta, for_files};
+use repertoire_model::delta::{Delta, MAX_LISTED, for_files};
 use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
@@ -189,7 +189,10 @@ impl Session {
         let active = self.active();
         let mut skills: Vec<&Entry> = self.offered(&snapshot).filter(|entry| entry.is_about(files)).collect();
         let mut state = self.state();
-        skills.retain(|entry| !active.contains(entry.name()) && state.focused.insert(entry.name().clone()));
+        skills.retain(|entry| !active.contains(entry.name()) && !state.focused.contains(entry.name()));
+        // Those that do not fit are offered by the next note.
+        skills.truncate(MAX_LISTED);
+        state.focused.extend(skills.iter().map(|entry| entry.name().clone()));
         drop(state);
         let described: Vec<(&str, &str)> =
             skills.iter().map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();

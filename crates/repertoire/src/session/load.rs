@@ -34,13 +34,12 @@ impl Session {
     pub(crate) async fn load(&self, entry: &FoundSkill, force: bool) -> Result<LoadResult, FaultKind> {
         let is_accounted = self.is_accounted(entry);
         let opened = self.open_skill(entry).await?;
-        let files: Vec<_> = opened.files.files.iter().collect();
-        let file_descriptions = self.registry().describe_files(entry, &files).await;
-        let skill = LoadedSkill {
-            address: self.address(entry),
-            file_descriptions,
-            ..self.loaded_skill(entry, &opened)
-        };
+        let mut skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
+        // The rendering `text` shows none.
+        if self.options().render != Render::Text {
+            let files: Vec<_> = opened.files.files.iter().collect();
+            skill.file_descriptions = self.registry().describe_files(entry, &files).await;
+        }
         let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
         let requires = &opened.skill.document.manifest.requires;
         let gathered = required::gather(self, entry, requires).await;
@@ -78,13 +77,13 @@ impl Session {
         let hidden: Vec<String> =
             self.hidden_by(entry).take(MAX_HIDDEN).map(|name| format!("`{name}`")).collect();
         if !hidden.is_empty() {
-            let (source, hidden) = (&entry.source, hidden.join(", "));
+            let (source, hidden) = (entry.told_source(), hidden.join(", "));
             return Some(format!(
                 "This skill comes from `{source}` and hides another of the same name, which is loaded as {hidden}."
             ));
         }
         let is_named = self.options().render == Render::Text && entry.is_of_several_sources();
-        is_named.then(|| format!("This skill comes from `{}`.", entry.source))
+        is_named.then(|| format!("This skill comes from `{}`.", entry.told_source()))
     }
 
     /// Returns the skill with its text and files.

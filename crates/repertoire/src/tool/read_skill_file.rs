@@ -101,7 +101,7 @@ pub(super) async fn read(
     let skill = entry.name().clone();
     Ok(FileText {
         skill,
-        source: entry.source.to_string(),
+        source: entry.told_source(),
         path,
         text,
         first_line,

@@ -26,7 +26,8 @@ pub(super) fn schema(
         return Ok(Some(schema.to_owned()));
     }
     match context.python_tools(ui, &library.registry, entry) {
-        Ok(schema) => Ok(Some(schema)),
+        Ok((schema, digest)) if digest == file.digest => Ok(Some(schema)),
+        Ok(_) => Err(CliError::no(format!("{PYTHON_FILE} was changed meanwhile")).hint("run it again")),
         Err(error) => {
             let why = escape(error.message()).into_owned();
             ui.warn(&format!("the functions of {PYTHON_FILE} are not offered as tools: {why}"))?;

@@ -107,7 +107,7 @@ fn schema(
         return Ok(None);
     }
     match context.python_tools(ui, &library.registry, entry) {
-        Ok(after) if !Toolbox::read(after.as_bytes()).0.is_empty() => {
+        Ok((after, _)) if !Toolbox::read(after.as_bytes()).0.is_empty() => {
             let path = Path::new(&*entry.path).join(TOOLBOX_FILE);
             Ok(Some(Repair { path, before: None, after }))
         }

@@ -20,11 +20,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{found, sentence};
-use crate::FileKind;
 use crate::answer::{
     Acknowledgement, Answer, AvailableFiles, BucketText, Fault, FileList, FileText, LoadAnswer, LoadedSkill,
     SearchResult, SearchResults, SkillList, ToolResult, Wording,
 };
+use crate::{FileKind, text};
 
 /// Returns the object.
 pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
@@ -111,8 +111,11 @@ fn loaded(loaded: &LoadAnswer) -> Value {
         object.insert("tools".to_owned(), tools(skill));
     }
     let stated = [("license", &skill.license), ("compatibility", &skill.compatibility)];
-    let stated = stated.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?.into())));
-    let tools = skill.allowed_tools.clone().map(|written| ("allowed_tools", written));
+    let stated = stated.into_iter().filter_map(|(key, value)| {
+        let value = text::shorten(value.as_deref()?, sentence::MAX_NOTE_CHARS);
+        Some((key, value.into()))
+    });
+    let tools = skill.allowed_tools.as_ref().map(|written| ("allowed_tools", bounded(written)));
     object.extend(stated.chain(tools).map(|(key, value): (&str, Value)| (key.to_owned(), value)));
     if !skill.file_descriptions.is_empty() {
         object.insert("descriptions".to_owned(), json!(skill.file_descriptions));
@@ -121,6 +124,16 @@ fn loaded(loaded: &LoadAnswer) -> Value {
         object.insert("location".to_owned(), location.into());
     }
     object.into()
+}
+
+/// Returns the tools that a skill may use as they were written, or a text that is cut where they are too long.
+fn bounded(tools: &Value) -> Value {
+    let text = tools.as_str().map_or_else(|| tools.to_string(), str::to_owned);
+    if text.len() <= sentence::MAX_NOTE_CHARS {
+        tools.clone()
+    } else {
+        text::shorten(&text, sentence::MAX_NOTE_CHARS).into()
+    }
 }
 
 fn required(skill: &LoadedSkill) -> Value {

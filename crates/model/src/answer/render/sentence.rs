@@ -11,7 +11,7 @@ use crate::text;
 /// The most characters of a value that is shown on one line: an attribute, a note, a word of the caller's.
 pub(crate) const MAX_LINE_CHARS: usize = 200;
 /// The most characters of a note.
-const MAX_NOTE_CHARS: usize = 1_000;
+pub(super) const MAX_NOTE_CHARS: usize = 1_000;
 /// The most lines of a tool's error that are shown.
 const MAX_ERROR_LINES: usize = 50;
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fs::canonicalize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use repertoire_model::{Document, Policy, RuleId, Standing};
@@ -131,7 +132,8 @@ impl Visit {
 /// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
 pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
     let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
-    let scanner = Scanner { options, policy, root, before, started: now() };
+    let group_room = AtomicUsize::new(options.limits.max_directories);
+    let scanner = Scanner { options, policy, root, before, started: now(), group_room };
     scanner.run(&mut scan);
     // A limit may be reached on every level, and is reported once.
     let (over_limit, mut is_first) = (scanner.over_limit(), true);
@@ -149,6 +151,8 @@ struct Scanner<'a> {
     before: Option<&'a Scan>,
     /// When the scan began.
     started: i64,
+    /// The number of directories that may still be examined in groups that links lead to.
+    group_room: AtomicUsize,
 }
 
 impl Scanner<'_> {
@@ -216,7 +220,11 @@ impl Scanner<'_> {
             }
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        if scan.skills.is_empty() && has_manifest {
+        let has_skills = scan.skills.iter().any(|skill| !skill.listed.locator.as_str().contains('/'));
+        if has_manifest && !has_skills {
+            if !limits.nested {
+                scan.skills.clear();
+            }
             self.visit_root(scan);
         }
     }
@@ -252,7 +260,9 @@ impl Scanner<'_> {
                         visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
                     }
                 }
-                visit.problems.extend(self.near_miss(relative, &entries));
+                if visit.skill.is_none() {
+                    visit.problems.extend(self.near_miss(relative, &entries));
+                }
                 visit.is_repository =
                     visit.skill.is_none() && entries.entries.iter().any(|entry| entry.name == ".git");
                 visit.children = self.children(relative, entries, &mut visit.problems);
@@ -302,10 +312,27 @@ impl Scanner<'_> {
     fn visit_group(&self, relative: &str, group: &Place<'_>, entries: Entries) -> Visit {
         let (directory, mut visit) = (group.resolved(), Visit::default());
         let mut skills = Vec::new();
-        for name in self.children("", entries, &mut visit.problems) {
+        let mut names = self.children("", entries, &mut visit.problems);
+        // A link to a directory above the root would make skills of its neighbours.
+        if self.root.resolved.starts_with(&directory) {
+            names.clear();
+        }
+        let take = |room: usize| Some(room.saturating_sub(names.len()));
+        let room =
+            self.group_room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default();
+        if names.len() > room {
+            visit.problems.extend(self.over_limit());
+            names.truncate(room);
+        }
+        for name in names {
             let locator = format!("{relative}/{name}");
             match Place::open(self.root, &locator, &Home::Linked(directory.join(&name))) {
-                Ok(place) => skills.extend(self.examine(&place).0.skill),
+                Ok(place) => {
+                    let (found, entries) = self.examine(&place);
+                    visit.problems.extend(found.problems);
+                    visit.problems.extend(entries.and_then(|entries| self.near_miss(&locator, &entries)));
+                    skills.extend(found.skill);
+                }
                 Err(fault) => visit.problems.extend(self.unreadable(&locator, &fault)),
             }
         }

@@ -47,6 +47,17 @@ fn p1_skills_are_offered_once_for_the_files_that_they_are_about() {
 }
 
 #[test]
+fn p1_skills_that_do_not_fit_into_one_note_are_offered_by_the_next() {
+    let library = SkillDirectory::new(&[]);
+    for index in 0..60 {
+        library.skill(&format!("rust-{index:02}"), "paths: \"*.rs\"\n", "Borrow.\n");
+    }
+    let session = library.session();
+    let lines = || session.focus(&["a.rs"]).text.lines().filter(|line| line.starts_with("- ")).count();
+    assert_eq!((lines(), lines(), lines()), (50, 10, 0));
+}
+
+#[test]
 fn a_refresh_reloads_even_if_nothing_else_does() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();

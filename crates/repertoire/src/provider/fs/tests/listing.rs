@@ -324,6 +324,33 @@ fn a_link_to_a_group_of_skills_is_followed_or_reported() {
 }
 
 #[test]
+fn groups_behind_links_share_the_limit_of_directories() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, group) = (root.path().join("skills"), root.path().join("group"));
+    for name in ["one", "two", "three"] {
+        write_skill(&group, name);
+    }
+    write_skill(&skills, "own");
+    symlink("../group", skills.join("a")).unwrap();
+    symlink("../group", skills.join("b")).unwrap();
+    symlink("..", skills.join("up")).unwrap();
+    let mut options = FsOptions::new("test", &skills);
+    options.limits.max_directories = 5;
+    let listing = list(&FsProvider::new(options));
+    assert_eq!(listing.skills.len(), 6, "{:?}", locators(&listing));
+    assert!(rules(&listing).contains(&RuleId::SourceLimit), "{:?}", listing.problems);
+    assert!(locators(&listing).iter().all(|locator| !locator.starts_with("up/")));
+}
+
+#[test]
+fn a_root_with_a_misspelt_manifest_is_one_skill_whatever_lies_in_its_files() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path().join("skill.md"), skill_md("creator"));
+    write(root.path().join("assets/template/SKILL.md"), skill_md("template"));
+    assert_eq!(locators(&list(&provider(root.path()))), ["."]);
+}
+
+#[test]
 fn a_file_that_was_meant_to_be_a_skill_md_is_reported() {
     let root = tempfile::tempdir().unwrap();
     write(root.path().join("a/SKILLS.md"), skill_md("a"));
