@@ -178,7 +178,7 @@ fn strict_refuses_a_library_with_a_broken_skill() {
     --- stdout
     --- stderr
     error: the policy refuses this library: broken ([DIR]/project/.agents/skills/broken): the frontmatter is never closed
-    hint: run `rep check` to see everything that is wrong
+    hint: run `rep check` with the same profile to see everything that is wrong
     hint: `--profile standard` sets such skills aside instead of refusing all of them
     "#);
     assert_eq!(sandbox.run(&["list", "--all", "--profile", "strict"]).code, 0);

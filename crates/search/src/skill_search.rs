@@ -446,6 +446,10 @@ mod tests {
                     }
                 }
             }
+            // A skill that was edited when it was indexed is read again with the next snapshot, which a further skill makes.
+            let last = directory.path().join("0/last");
+            fs::create_dir_all(&last).unwrap();
+            fs::write(last.join("SKILL.md"), "---\nname: last\ndescription: Ends.\n---\n").unwrap();
             block_on(library.reload());
             let fresh = library_of(directory.path());
             for word in 0..WORDS.len() {

@@ -124,6 +124,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         settings.session.render = Render::default();
         settings.session.names = SessionOptions::default().names;
         settings.session.arguments = SessionOptions::default().arguments;
+        settings.session.hidden_arguments = SessionOptions::default().hidden_arguments;
     }
     for Assignment { key, value } in assignments {
         (key.set)(&mut settings, value);

@@ -13,6 +13,7 @@ use super::input::ConfiguredPath;
 use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use crate::provider::fs::ScanLimits;
 use crate::session::ToolExposure;
+use crate::tool::OfferedTools;
 use crate::words::words;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
@@ -196,7 +197,7 @@ impl Settings {
             Profile::Bernstein => {
                 let catalog = CatalogOptions { format: Format::List, ..CatalogOptions::default() };
                 let session = SessionOptions { render: Render::Json, catalog, ..session };
-                Self { session, ..standard }
+                Self { session: with_surface(session, &[], &["asset", "force"]), ..standard }
             }
             Profile::Yodoca => {
                 let mut session = SessionOptions { render: Render::Markdown, ..session };
@@ -205,12 +206,15 @@ impl Settings {
                 session.arguments.name = "skill_id".to_owned();
                 session.arguments.skill = "skill_id".to_owned();
                 session.catalog.format = Format::Bracket;
+                let hidden = ["reference", "script", "asset", "force", "start_line", "end_line", "query"];
+                let session = with_surface(session, &["list_skills", "read_skill_file"], &hidden);
                 Self { session, ..standard }
             }
             Profile::Helix => {
                 let mut session = session;
                 session.arguments.start_line = "startLine".to_owned();
                 session.arguments.end_line = "endLine".to_owned();
+                let session = with_surface(session, &["read_skill_file"], &LOAD_ARGUMENTS);
                 Self { session, ..standard }
             }
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
@@ -225,8 +229,37 @@ impl Settings {
                     include_frontmatter: true,
                     ..session
                 };
-                Self { session, ..standard }
+                Self { session: with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS), ..standard }
             }
         }
+    }
+}
+
+/// The arguments of `load_skill` beside the name.
+const LOAD_ARGUMENTS: [&str; 4] = ["reference", "script", "asset", "force"];
+
+/// Returns `session` with `load_skill` and the tools `offered`, without the arguments `hidden`.
+fn with_surface(session: SessionOptions, offered: &[&str], hidden: &[&str]) -> SessionOptions {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    SessionOptions { offered: OfferedTools::Only(words(offered)), hidden_arguments: words(hidden), ..session }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn y33_x15_h30_profiles_offer_the_tools_of_their_documents() {
+        let offered = |profile: Profile| match Settings::of(profile).session.offered {
+            OfferedTools::Only(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(offered(Profile::Standard), "All");
+        assert_eq!(offered(Profile::Bernstein), "");
+        assert_eq!(offered(Profile::Yodoca), "list_skills read_skill_file");
+        assert_eq!(offered(Profile::Helix), "read_skill_file");
+        assert_eq!(offered(Profile::Harness), "unload_skill");
+        let hidden = Settings::of(Profile::Bernstein).session.hidden_arguments;
+        assert_eq!(hidden.into_iter().collect::<Vec<_>>(), ["asset", "force"]);
     }
 }

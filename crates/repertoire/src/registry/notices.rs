@@ -1,6 +1,6 @@
 //! Short notices about skills that are not offered, or not the ones that their user may expect.
 
-use repertoire_model::{State, text};
+use repertoire_model::{RuleId, State, text};
 
 use super::snapshot::{Entry, Snapshot};
 
@@ -11,7 +11,8 @@ const MAX_NAMED: usize = 5;
 const MAX_NAME_CHARS: usize = 100;
 
 impl Snapshot {
-    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts: broken skills, skills that
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts: skills that broke after they
+    /// were read, broken skills, skills that
     /// another one of their source has the name of, and skills that hide one of another tier, such as the user's.
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
@@ -29,7 +30,17 @@ impl Snapshot {
                 Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
             })
             .collect();
+        let is_stale = |entry: &&Entry| {
+            let mut rules = entry.document.diagnostics.iter().map(|found| found.rule);
+            entry.state == State::Active && rules.any(|rule| rule == RuleId::LastGood)
+        };
+        let stale: Vec<String> = seen().filter(is_stale).map(name).collect();
         let kinds = [
+            (
+                stale,
+                "skill broke after it was read, and its last good version stays in the catalog",
+                "skills broke after they were read, and their last good versions stay in the catalog",
+            ),
             (
                 broken,
                 "skill is not offered because it is broken",
@@ -42,12 +53,13 @@ impl Snapshot {
             ),
             (hiding, "skill hides another of the same name", "skills hide others of the same name"),
         ];
-        kinds.into_iter().filter_map(|(names, one, many)| line(&names, one, many)).collect()
+        kinds.into_iter().filter_map(|(names, one, many)| line(names, one, many)).collect()
     }
 }
 
 /// Returns the notice about `names`, if there are any.
-fn line(names: &[String], one: &str, many: &str) -> Option<String> {
+fn line(mut names: Vec<String>, one: &str, many: &str) -> Option<String> {
+    names.dedup();
     let what = if names.len() == 1 { one } else { many };
     let named = names.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(MAX_NAMED) {

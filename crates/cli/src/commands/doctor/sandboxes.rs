@@ -3,6 +3,7 @@
 use repertoire_exec::{Launcher, probe};
 
 use super::checks::{Checks, Status};
+use crate::ui::count;
 use crate::wire::Context;
 use repertoire::config::SandboxChoice;
 
@@ -27,7 +28,7 @@ impl Checks {
         }
         match context.approvals().map(|approvals| approvals.list()) {
             Ok(Ok(approvals)) => {
-                self.ok("approvals", format!("{} skills may run something", approvals.len()))
+                self.ok("approvals", format!("{} may run something", count(approvals.len(), "skill")))
             }
             Ok(Err(error)) => {
                 let hint = Some("repair the file, or remove it and approve skills again");
