@@ -4,6 +4,8 @@
 //! the configuration, `wire.rs` builds the library from both, and `commands/` has one file per command.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+// The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
+#![allow(rustdoc::bare_urls)]
 
 mod cli;
 mod clients;
