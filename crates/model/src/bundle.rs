@@ -175,6 +175,28 @@ impl Bundle {
         manifest
     }
 
+    /// Returns the bundle whose canonical manifest is `manifest`, if it is one.
+    pub fn parse(manifest: &[u8]) -> Option<Self> {
+        let mut rest = manifest.strip_prefix(MANIFEST_VERSION.as_bytes())?;
+        let mut files = Vec::new();
+        while !rest.is_empty() {
+            let colon = rest.iter().position(|byte| *byte == b':')?;
+            let length: usize = std::str::from_utf8(&rest[..colon]).ok()?.parse().ok()?;
+            let (path, after) = rest[colon + 1..].split_at_checked(length)?;
+            let path = SkillPath::new(std::str::from_utf8(path).ok()?).ok()?;
+            let end = after.iter().position(|byte| *byte == b'\n')?;
+            let line = std::str::from_utf8(after[..end].strip_prefix(b"\0")?).ok()?;
+            let mut parts = line.split('\0');
+            let executable = parts.next()? == "x";
+            let size = parts.next()?.parse().ok()?;
+            let digest = Digest::parse(&format!("sha256:{}", parts.next()?))?;
+            files.push(BundleFile { path, size, executable, digest });
+            rest = &after[end + 1..];
+        }
+        // Only the canonical form counts, so that equal bundles have equal digests.
+        Some(Self { files }).filter(|bundle| bundle.manifest() == manifest)
+    }
+
     /// Returns the digest of the canonical manifest, which is the skill's content identity.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.manifest())
@@ -200,6 +222,21 @@ mod tests {
         assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
         assert_eq!(Digest::parse("sha256:BA78"), None);
         assert_eq!(Digest::parse(&digest.to_string().to_uppercase()), None);
+    }
+
+    #[test]
+    fn manifests_read_back_and_nothing_else_does() {
+        let bundle = Bundle::new(vec![file("SKILL.md", b"# A\n", false), file("scripts/a b.sh", b"", true)]);
+        let manifest = bundle.manifest();
+        assert_eq!(Bundle::parse(&manifest), Some(bundle));
+        for end in 0..manifest.len() {
+            let part = Bundle::parse(&manifest[..end]);
+            assert!(part.is_none_or(|part| part.files().len() < 2), "{end}");
+            let mut changed = manifest.clone();
+            changed[end] ^= 1;
+            // Another path, mode, size or digest is another bundle; anything else is none.
+            assert!(Bundle::parse(&changed).is_none_or(|other| other.manifest() == changed), "{end}");
+        }
     }
 
     #[test]

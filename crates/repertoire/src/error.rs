@@ -51,6 +51,10 @@ pub enum ErrorKind {
     Approvals,
     /// The skill changed while it was being read.
     SkillChanged,
+    /// The store cannot be reached, opened or written.
+    Store,
+    /// Stored content is missing or does not have its digest.
+    Corrupt,
     /// The operating system reported an error.
     Io,
 }
@@ -138,6 +142,8 @@ impl fmt::Display for Error {
             ErrorKind::AgentNotFound => "agent not found",
             ErrorKind::Approvals => "approvals cannot be read",
             ErrorKind::SkillChanged => "the skill changed meanwhile",
+            ErrorKind::Store => "the store is not available",
+            ErrorKind::Corrupt => "stored content is damaged",
             ErrorKind::Io => "input or output failed",
         })?;
         if let Some(subject) = &self.subject {

@@ -85,6 +85,7 @@ pub mod event;
 pub mod handler;
 pub mod runner;
 pub mod searcher;
+pub mod store;
 pub mod regular_file;
 pub mod model;
 #[doc(hidden)]

@@ -22,8 +22,8 @@ pub const MAX_ERROR_BYTES: usize = 1_024;
 /// The last second of the year 9999, after which RFC 3339 has no timestamps.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Returns `event` as one line, without the line end.
-pub(super) fn line(event: &Event) -> io::Result<String> {
+/// Returns `event` as one line of JSON, without the line end.
+pub fn line(event: &Event) -> io::Result<String> {
     let mut line = Vec::new();
     record(event).serialize(&mut Serializer::with_formatter(&mut line, LineFormatter))?;
     String::from_utf8(line).map_err(io::Error::other)

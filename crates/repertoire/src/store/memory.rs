@@ -1,0 +1,369 @@
+//! A store that lives as long as its process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use repertoire_model::bundle::Digest;
+
+use super::Store;
+use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+use super::proposals::{
+    Decision, NewProposal, Proposal, ProposalLimits, ProposalState, Proposals, Submission,
+};
+use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases};
+use super::versions::{Blob, NewVersion, Version, Versions};
+use crate::event::{Event, EventKind, Outcome, jsonl};
+use crate::{Error, ErrorKind};
+
+/// A store in memory, for tests and for hosts that need nothing to outlive them.
+///
+/// ```
+/// use repertoire::store::{Blob, MemoryStore, Versions, blob};
+/// let store = MemoryStore::new();
+/// let greeting = Blob::new(b"hello".to_vec());
+/// store.put_blobs(&[greeting.clone()])?;
+/// assert_eq!(blob(&store, &greeting.digest)?, b"hello");
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<MemoryState>,
+    /// Signalled after each release.
+    released: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct MemoryState {
+    events: Vec<(JournalLine, Event)>,
+    last_event: u64,
+    /// The usage of each day.
+    usage: Vec<(u64, Usage)>,
+    blobs: BTreeMap<Digest, Vec<u8>>,
+    versions: BTreeMap<String, Vec<Version>>,
+    proposals: Vec<Proposal>,
+    releases: Vec<Release>,
+    last_release: u64,
+}
+
+impl MemoryStore {
+    /// Returns an empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the state, which every operation leaves whole.
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn location(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn schema_version(&self) -> Result<u32, Error> {
+        Ok(0)
+    }
+}
+
+/// Returns the day of `time`, in days since 1970-01-01 UTC.
+fn day(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / (24 * 60 * 60)
+}
+
+impl Journal for MemoryStore {
+    fn append(&self, events: &[Event]) -> Result<(), Error> {
+        let mut state = self.lock();
+        for event in events {
+            state.last_event += 1;
+            let json = jsonl::line(event).map_err(|error| Error::new(ErrorKind::Store).because(error))?;
+            let line = JournalLine { id: state.last_event, json };
+            state.events.push((line, event.clone()));
+            let Some(skill) = &event.skill else { continue };
+            let usage = Usage {
+                kind: event.kind,
+                outcome: event.outcome,
+                skill: skill.clone(),
+                source: event.source.clone(),
+                file: event.file.clone(),
+                agent: event.agent.clone(),
+                calls: 1,
+                tokens: event.tokens,
+                last: event.time,
+            };
+            add_usage(&mut state.usage, day(event.time), usage);
+        }
+        Ok(())
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error> {
+        let state = self.lock();
+        let selected = state.events.iter().filter(|(line, event)| {
+            query.after.is_none_or(|after| line.id > after)
+                && query.since.is_none_or(|since| event.time >= since)
+                && (query.skill.is_none() || query.skill == event.skill)
+                && (query.agent.is_none() || query.agent == event.agent)
+        });
+        let mut lines: Vec<JournalLine> = selected.map(|(line, _)| line.clone()).collect();
+        if query.after.is_some() {
+            lines.truncate(query.limit);
+        } else {
+            lines.drain(..lines.len().saturating_sub(query.limit));
+        }
+        Ok(lines)
+    }
+
+    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+        let first = since.map_or(0, day);
+        let mut total = Vec::new();
+        for (_, usage) in self.lock().usage.iter().filter(|(day, _)| *day >= first) {
+            add_usage(&mut total, 0, usage.clone());
+        }
+        Ok(total.into_iter().map(|(_, usage)| usage).collect())
+    }
+
+    fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
+        let mut loads: BTreeMap<(String, u64), u64> = BTreeMap::new();
+        for (date, usage) in self.lock().usage.iter().filter(|(date, _)| *date >= day(since)) {
+            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok {
+                *loads.entry((usage.skill.clone(), *date)).or_default() += usage.calls;
+            }
+        }
+        Ok(loads.into_iter().map(|((skill, day), loads)| DailyLoads { skill, day, loads }).collect())
+    }
+
+    fn prune(&self, retention: Retention, now: SystemTime) -> Result<u64, Error> {
+        let mut state = self.lock();
+        let before = state.events.len();
+        if let Some(oldest) = now.checked_sub(retention.age) {
+            state.events.retain(|(_, event)| event.time >= oldest);
+        }
+        let most = usize::try_from(retention.events).unwrap_or(usize::MAX);
+        let surplus = state.events.len().saturating_sub(most);
+        state.events.drain(..surplus);
+        Ok((before - state.events.len()) as u64)
+    }
+}
+
+/// Adds `usage` of a day to the row with the same key, or as a new one.
+fn add_usage(rows: &mut Vec<(u64, Usage)>, day: u64, usage: Usage) {
+    let same = |other: &Usage| {
+        (other.kind, other.outcome, &other.skill, &other.source, &other.file, &other.agent)
+            == (usage.kind, usage.outcome, &usage.skill, &usage.source, &usage.file, &usage.agent)
+    };
+    match rows.iter_mut().find(|(date, row)| *date == day && same(row)) {
+        Some((_, row)) => {
+            row.calls += usage.calls;
+            row.tokens = row.tokens.saturating_add(usage.tokens);
+            row.last = row.last.max(usage.last);
+        }
+        None => rows.push((day, usage)),
+    }
+}
+
+impl Versions for MemoryStore {
+    fn put_blobs(&self, blobs: &[Blob]) -> Result<(), Error> {
+        let mut state = self.lock();
+        for Blob { digest, bytes } in blobs {
+            state.blobs.insert(*digest, bytes.clone());
+        }
+        Ok(())
+    }
+
+    fn raw_blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.lock().blobs.get(digest).cloned())
+    }
+
+    fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error> {
+        let state = self.lock();
+        let missing: BTreeSet<Digest> =
+            digests.iter().filter(|digest| !state.blobs.contains_key(digest)).copied().collect();
+        Ok(missing.into_iter().collect())
+    }
+
+    fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error> {
+        let mut state = self.lock();
+        let versions = state.versions.entry(version.skill.clone()).or_default();
+        if let Some(newest) = versions.last().filter(|newest| newest.digest == version.digest) {
+            return Ok((newest.clone(), false));
+        }
+        let NewVersion { skill, name, digest, time, origin, author } = version.clone();
+        let number = versions.len() as u64 + 1;
+        let recorded = Version { number, skill, name, digest, time, origin, author };
+        versions.push(recorded.clone());
+        Ok((recorded, true))
+    }
+
+    fn versions(&self, skill: &str) -> Result<Vec<Version>, Error> {
+        let state = self.lock();
+        Ok(state.versions.get(skill).into_iter().flat_map(|all| all.iter().rev().cloned()).collect())
+    }
+
+    fn latest_version(&self, skill: &str) -> Result<Option<Version>, Error> {
+        Ok(self.lock().versions.get(skill).and_then(|versions| versions.last().cloned()))
+    }
+
+    fn latest_digests(&self) -> Result<Vec<(String, Digest)>, Error> {
+        let state = self.lock();
+        let latest = state.versions.iter().filter_map(|(skill, all)| Some((skill, all.last()?)));
+        Ok(latest.map(|(skill, version)| (skill.clone(), version.digest)).collect())
+    }
+}
+
+impl Proposals for MemoryStore {
+    fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error> {
+        let mut state = self.lock();
+        let same = |other: &Proposal| {
+            let other = &other.content;
+            (&other.skill, other.base, other.result) == (&proposal.skill, proposal.base, proposal.result)
+        };
+        let pending =
+            |other: &&Proposal| other.state == ProposalState::Pending && Some(other.id) != proposal.replaces;
+        for other in state.proposals.iter().filter(|other| same(other)) {
+            match other.state {
+                ProposalState::Pending => return Ok(Submission::Duplicate(other.id)),
+                ProposalState::Rejected => return Ok(Submission::Rejected(other.id)),
+                _ => {}
+            }
+        }
+        let waiting = || state.proposals.iter().filter(pending);
+        let for_skill = waiting().filter(|other| other.content.skill == proposal.skill).count();
+        if for_skill as u64 >= limits.per_skill {
+            return Ok(Submission::TooManyForSkill);
+        }
+        let session = proposal.session.as_ref();
+        let in_session =
+            waiting().filter(|other| session.is_some() && other.content.session.as_ref() == session).count();
+        if in_session as u64 >= limits.per_session {
+            return Ok(Submission::TooManyForSession);
+        }
+        let replaced = |other: &&mut Proposal| {
+            Some(other.id) == proposal.replaces
+                && matches!(other.state, ProposalState::Pending | ProposalState::Stale)
+        };
+        if let Some(replaced) = state.proposals.iter_mut().find(replaced) {
+            replaced.state = ProposalState::Superseded;
+        }
+        let id = state.proposals.len() as u64 + 1;
+        let content = proposal.clone();
+        state.proposals.push(Proposal { id, content, state: ProposalState::Pending, decision: None });
+        Ok(Submission::Accepted(id))
+    }
+
+    fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error> {
+        Ok(self.lock().proposals.iter().find(|proposal| proposal.id == id).cloned())
+    }
+
+    fn proposals(&self, states: &[ProposalState]) -> Result<Vec<Proposal>, Error> {
+        let state = self.lock();
+        let selected =
+            state.proposals.iter().filter(|found| states.is_empty() || states.contains(&found.state));
+        Ok(selected.rev().cloned().collect())
+    }
+
+    fn decide(
+        &self,
+        id: u64,
+        from: ProposalState,
+        to: ProposalState,
+        decision: Option<&Decision>,
+    ) -> Result<bool, Error> {
+        let mut state = self.lock();
+        let found = state.proposals.iter_mut().find(|proposal| proposal.id == id && proposal.state == from);
+        let Some(proposal) = found else { return Ok(false) };
+        proposal.state = to;
+        if let Some(decision) = decision {
+            proposal.decision = Some(decision.clone());
+        }
+        Ok(true)
+    }
+}
+
+impl Releases for MemoryStore {
+    fn release(
+        &self,
+        channel: &str,
+        changes: &[ReleaseChange],
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<u64, Error> {
+        let mut state = self.lock();
+        state.last_release += 1;
+        let number = state.last_release;
+        for change in changes {
+            state.releases.push(Release {
+                number,
+                channel: channel.to_owned(),
+                change: change.clone(),
+                time,
+                author: author.map(str::to_owned),
+            });
+        }
+        self.released.notify_all();
+        Ok(number)
+    }
+
+    fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {
+        let state = self.lock();
+        let mut skills: BTreeMap<&str, (Option<Digest>, u64)> = BTreeMap::new();
+        for release in state.releases.iter().filter(|release| release.channel == channel) {
+            skills.insert(&release.change.name, (release.change.digest, release.number));
+        }
+        let served = skills.into_iter().filter_map(|(name, (digest, release))| {
+            Some(ReleasedSkill { name: name.to_owned(), digest: digest?, release })
+        });
+        Ok(served.collect())
+    }
+
+    fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error> {
+        let state = self.lock();
+        let of_skill =
+            state.releases.iter().filter(|release| release.channel == channel && release.change.name == name);
+        Ok(of_skill.rev().cloned().collect())
+    }
+
+    fn channels(&self) -> Result<Vec<String>, Error> {
+        let channels: BTreeSet<String> =
+            self.lock().releases.iter().map(|release| release.channel.clone()).collect();
+        let mut used = Vec::new();
+        for channel in channels {
+            if !self.released(&channel)?.is_empty() {
+                used.push(channel);
+            }
+        }
+        Ok(used)
+    }
+
+    fn newest_release(&self) -> Result<u64, Error> {
+        Ok(self.lock().last_release)
+    }
+
+    fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.lock();
+        while state.last_release <= after {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.released.wait_timeout(state, left);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(state.last_release)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testing::store;
+
+    #[test]
+    fn the_memory_store_passes_the_conformance_suite() {
+        store::check(&|| Arc::new(MemoryStore::new()));
+    }
+}

@@ -1,0 +1,34 @@
+//! The memory of a library: what happened, what is used, what changed, and who decided it.
+//!
+//! A [`Store`] keeps four things: the [`Journal`] of events, the [`Versions`] of skills with their content, the [`Proposals`] that
+//! people review, and the [`Releases`] that servers serve skills from. [`MemoryStore`] keeps them for the life of a process; the crate
+//! `repertoire-store` has SQLite and PostgreSQL. The suite in [`crate::testing::store`] holds every implementation to this page.
+//!
+//! The methods block until the data is durable. Asynchronous code calls them on a thread that may block.
+
+mod journal;
+mod versions;
+mod proposals;
+mod releases;
+mod memory;
+mod content;
+
+pub use content::{blob, bundle, put_skill, skill_files};
+pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+pub use memory::MemoryStore;
+pub use proposals::{
+    Decision, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Proposals, Submission,
+};
+pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases};
+pub use versions::{Blob, NewVersion, Origin, Version, Versions};
+
+use crate::Error;
+
+/// A place that keeps the memory of a library.
+pub trait Store: Journal + Versions + Proposals + Releases {
+    /// Returns where the data is, for people: a path, or an address without its password.
+    fn location(&self) -> String;
+
+    /// Returns the number of the newest migration that was applied to the data.
+    fn schema_version(&self) -> Result<u32, Error>;
+}

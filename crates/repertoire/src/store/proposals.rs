@@ -1,0 +1,141 @@
+//! Proposals: changes of skills that wait for a person's decision.
+
+use std::time::SystemTime;
+
+use repertoire_model::bundle::Digest;
+
+use crate::Error;
+use crate::words::words;
+
+words! {
+    /// The kind of a proposal.
+    ProposalKind {
+        /// A change of a skill.
+        Update "update",
+        /// A new skill.
+        Create "create",
+    }
+}
+
+words! {
+    /// The state of a proposal.
+    #[non_exhaustive]
+    ProposalState {
+        /// It waits for a decision.
+        Pending "pending",
+        /// A reviewer approved it; its files are about to be written.
+        Approved "approved",
+        /// Its files are written.
+        Applied "applied",
+        /// A reviewer rejected it.
+        Rejected "rejected",
+        /// The skill changed since; it has to be rebased.
+        Stale "stale",
+        /// Another proposal took its place.
+        Superseded "superseded",
+        /// It was applied, and an earlier version was restored since.
+        RolledBack "rolled_back",
+    }
+}
+
+/// A proposal to submit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewProposal {
+    /// The kind.
+    pub kind: ProposalKind,
+    /// The identity of the skill, as in its versions; for a new skill, its name.
+    pub skill: String,
+    /// The name of the skill.
+    pub name: String,
+    /// The digest of the bundle that the diff is against; `None` for a new skill.
+    pub base: Option<Digest>,
+    /// The digest of the bundle that the proposal leads to. Its content is in the store.
+    pub result: Digest,
+    /// The change as a unified diff.
+    pub diff: String,
+    /// The reason for it.
+    pub justification: String,
+    /// Errors, test failures or feedback that support it.
+    pub evidence: Option<String>,
+    /// The findings of the check of the result, one per line.
+    pub check: String,
+    /// The person or agent that proposes it.
+    pub author: String,
+    /// The session it was proposed in.
+    pub session: Option<String>,
+    /// When it was proposed.
+    pub time: SystemTime,
+    /// The proposal that this one takes the place of.
+    pub replaces: Option<u64>,
+}
+
+/// A submitted proposal. Everything but the decision is immutable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its number.
+    pub id: u64,
+    /// Its content.
+    pub content: NewProposal,
+    /// Its state.
+    pub state: ProposalState,
+    /// The last decision about it.
+    pub decision: Option<Decision>,
+}
+
+/// A decision about a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The person or agent that decided.
+    pub reviewer: String,
+    /// The reason.
+    pub reason: Option<String>,
+    /// When it was decided.
+    pub time: SystemTime,
+}
+
+/// The most proposals that may be pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProposalLimits {
+    /// For one skill.
+    pub per_skill: u64,
+    /// From one session.
+    pub per_session: u64,
+}
+
+/// The outcome of submitting a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Submission {
+    /// It was accepted under this number.
+    Accepted(u64),
+    /// One with the same base and result is pending already.
+    Duplicate(u64),
+    /// One with the same base and result was rejected.
+    Rejected(u64),
+    /// Too many proposals are pending for the skill.
+    TooManyForSkill,
+    /// The session has too many pending proposals.
+    TooManyForSession,
+}
+
+/// Proposals and the decisions about them.
+pub trait Proposals: Send + Sync {
+    /// Submits `proposal` within `limits`. The proposal that it replaces becomes [`ProposalState::Superseded`] if it was pending or stale.
+    fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error>;
+
+    /// Returns the proposal with this number.
+    fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error>;
+
+    /// Returns the proposals in one of `states`, or all if there are none, the newest first.
+    fn proposals(&self, states: &[ProposalState]) -> Result<Vec<Proposal>, Error>;
+
+    /// Moves the proposal from the state `from` to `to`, and notes `decision` if there is one. Returns `false` if it was not in `from`.
+    ///
+    /// Of several callers at the same time one gets `true`.
+    fn decide(
+        &self,
+        id: u64,
+        from: ProposalState,
+        to: ProposalState,
+        decision: Option<&Decision>,
+    ) -> Result<bool, Error>;
+}

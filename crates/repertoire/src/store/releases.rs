@@ -1,0 +1,74 @@
+//! Skills that are served from a store.
+//!
+//! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are never changed; a rollback is a
+//! new release with earlier versions.
+
+use std::time::{Duration, SystemTime};
+
+use repertoire_model::bundle::Digest;
+
+use crate::Error;
+
+/// A change of one skill of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleaseChange {
+    /// The name of the skill.
+    pub name: String,
+    /// The digest of the bundle it is served from now on; `None` removes it.
+    pub digest: Option<Digest>,
+}
+
+/// A skill of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasedSkill {
+    /// Its name.
+    pub name: String,
+    /// The digest of its bundle.
+    pub digest: Digest,
+    /// The release that brought it.
+    pub release: u64,
+}
+
+/// One change of one skill of a channel, as it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// The number of the release; several changes that were made at once share it.
+    pub number: u64,
+    /// The channel.
+    pub channel: String,
+    /// The change.
+    pub change: ReleaseChange,
+    /// When it was made.
+    pub time: SystemTime,
+    /// The person that made it.
+    pub author: Option<String>,
+}
+
+/// Channels of skills that servers serve.
+pub trait Releases: Send + Sync {
+    /// Makes `changes` to `channel` at once. Returns the number of the release.
+    ///
+    /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
+    fn release(
+        &self,
+        channel: &str,
+        changes: &[ReleaseChange],
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<u64, Error>;
+
+    /// Returns the skills of `channel`, sorted by name.
+    fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error>;
+
+    /// Returns the changes of the skill `name` in `channel`, the newest first.
+    fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error>;
+
+    /// Returns the channels with skills, sorted.
+    fn channels(&self) -> Result<Vec<String>, Error>;
+
+    /// Returns the number of the newest release of any channel, 0 if there is none.
+    fn newest_release(&self) -> Result<u64, Error>;
+
+    /// Waits for a release newer than `after`, at most for `timeout`. Returns the number of the newest.
+    fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error>;
+}

@@ -1,0 +1,368 @@
+//! The conformance suite of stores.
+//!
+//! [`check`] takes a function that opens an empty store, and panics at the first departure. Every implementation runs it.
+
+// The suite panics at the first departure.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use repertoire_model::SkillPath;
+use repertoire_model::bundle::Digest;
+
+use crate::ErrorKind;
+use crate::event::{Event, EventKind, Outcome, jsonl};
+use crate::store::{
+    Blob, DailyLoads, Decision, EventQuery, NewProposal, NewVersion, Origin, ProposalKind, ProposalLimits,
+    ProposalState, ReleaseChange, Retention, Store, Submission, blob, bundle, put_skill, skill_files,
+};
+
+/// The number of writers in tests of concurrency.
+const WRITERS: u64 = 4;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Holds the stores that `open` returns, each of them empty, to the contract.
+pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
+    events_are_selected_in_order(&*open());
+    usage_is_counted_by_day_and_survives_pruning(&*open());
+    hostile_texts_are_kept(&*open());
+    blobs_are_checked(&*open());
+    skills_are_stored_once(&*open());
+    versions_are_numbered(&*open());
+    writers_get_different_numbers(&open());
+    proposals_pass_through_their_states(&*open());
+    proposals_are_limited(&*open());
+    one_of_several_decisions_wins(&open());
+    releases_replace_and_remove(&*open());
+    a_release_wakes_those_who_wait(&open());
+}
+
+fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+fn loaded(skill: &str, time: SystemTime) -> Event {
+    let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", time);
+    event.skill = Some(skill.to_owned());
+    event
+}
+
+fn events_are_selected_in_order(store: &dyn Store) {
+    assert_eq!(store.events(&EventQuery::default()).unwrap(), []);
+    store.append(&[]).unwrap();
+    let agent = |agent: &str, event: Event| Event { agent: Some(agent.to_owned()), ..event };
+    let all = [
+        loaded("a", at(10)),
+        agent("x", loaded("b", at(20))),
+        agent("x", loaded("a", at(30))),
+        agent("y", loaded("a", at(40))),
+        Event::new(EventKind::SkillsListed, "list_skills", "s1", at(50)),
+    ];
+    store.append(&all[..2]).unwrap();
+    store.append(&all[2..]).unwrap();
+    let select = |query: EventQuery| -> Vec<usize> {
+        let found = store.events(&query).unwrap();
+        assert!(found.is_sorted_by_key(|line| line.id));
+        let position = |json: &str| all.iter().position(|event| jsonl::line(event).unwrap() == json);
+        found.iter().map(|line| position(&line.json).expect("a line of an event")).collect()
+    };
+    let query = EventQuery::default;
+    assert_eq!(select(query()), [0, 1, 2, 3, 4]);
+    assert_eq!(select(EventQuery { limit: 2, ..query() }), [3, 4]);
+    assert_eq!(select(EventQuery { skill: Some("a".into()), ..query() }), [0, 2, 3]);
+    assert_eq!(select(EventQuery { agent: Some("x".into()), ..query() }), [1, 2]);
+    let both = EventQuery { skill: Some("a".into()), agent: Some("x".into()), ..query() };
+    assert_eq!(select(both), [2]);
+    assert_eq!(select(EventQuery { since: Some(at(30)), ..query() }), [2, 3, 4]);
+    let first = store.events(&query()).unwrap()[0].id;
+    assert_eq!(select(EventQuery { after: Some(first), limit: 2, ..query() }), [1, 2]);
+    assert_eq!(select(EventQuery { after: Some(0), limit: 0, ..query() }), [0; 0]);
+}
+
+fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
+    let day = |days: u32| UNIX_EPOCH + DAY * days + Duration::from_millis(5);
+    let tokens = |tokens, event: Event| Event { tokens, ..event };
+    let mut failed = loaded("a", day(3));
+    failed.outcome = Outcome::NotFound;
+    let mut read = Event::new(EventKind::FileRead, "read_skill_file", "s1", day(3));
+    (read.skill, read.file) = (Some("a".into()), Some("references/x.md".into()));
+    store.append(&[tokens(10, loaded("a", day(1))), tokens(20, loaded("a", day(3)))]).unwrap();
+    store.append(&[tokens(5, loaded("a", day(2))), failed, read, loaded("b", day(2))]).unwrap();
+    store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", day(3))]).unwrap();
+    let count = |since, skill: &str, kind, outcome| {
+        let usage = store.usage(since).unwrap();
+        let mut rows =
+            usage.iter().filter(|row| (&*row.skill, row.kind, row.outcome) == (skill, kind, outcome));
+        let row = rows.next();
+        assert!(rows.next().is_none(), "one row for each kind and outcome");
+        row.map(|row| (row.calls, row.tokens, row.last))
+    };
+    let (load, file) = (EventKind::SkillLoaded, EventKind::FileRead);
+    let check = || {
+        assert_eq!(count(None, "a", load, Outcome::Ok), Some((3, 35, day(3))));
+        assert_eq!(
+            count(Some(day(2) + Duration::from_secs(9)), "a", load, Outcome::Ok),
+            Some((2, 25, day(3)))
+        );
+        assert_eq!(count(None, "a", load, Outcome::NotFound), Some((1, 0, day(3))));
+        assert_eq!(count(None, "a", file, Outcome::Ok), Some((1, 0, day(3))));
+        assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), None);
+        let loads = |skill: &str, day, loads| DailyLoads { skill: skill.to_owned(), day, loads };
+        assert_eq!(
+            store.daily_loads(day(2)).unwrap(),
+            [loads("a", 2, 1), loads("a", 3, 1), loads("b", 2, 1)]
+        );
+    };
+    check();
+    let keep = |age, events| Retention { age, events };
+    assert_eq!(store.prune(keep(DAY * 100, 100), day(3)).unwrap(), 0);
+    assert_eq!(store.prune(keep(DAY, 100), day(3)).unwrap(), 1);
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 6);
+    assert_eq!(store.prune(keep(DAY, 2), day(3)).unwrap(), 4);
+    let left = store.events(&EventQuery::default()).unwrap();
+    assert!(left[1].json.contains("skills_listed"), "{left:?}");
+    check();
+}
+
+fn hostile_texts_are_kept(store: &dyn Store) {
+    for text in
+        ["", "'; DROP TABLE events; --", "a\0b\u{1b}[2J\u{202e}", "\u{10ffff}é表", &"x".repeat(100_000)]
+    {
+        let mut event = loaded(text, UNIX_EPOCH - Duration::from_secs(1));
+        (event.agent, event.file, event.source) = (Some(text.into()), Some(text.into()), Some(text.into()));
+        (event.tokens, event.bytes, event.duration) = (u64::MAX, u64::MAX, Duration::MAX);
+        store.append(&[event.clone(), event.clone()]).unwrap();
+        let line = store.events(&EventQuery { limit: 1, ..EventQuery::default() }).unwrap().remove(0);
+        assert_eq!(line.json, jsonl::line(&event).unwrap());
+    }
+    assert_eq!(store.usage(None).unwrap().iter().map(|row| row.calls).sum::<u64>(), 10);
+}
+
+fn blobs_are_checked(store: &dyn Store) {
+    let known = Blob::new(b"known".to_vec());
+    let damaged = Blob { digest: Digest::of(b"something else"), bytes: b"damaged".to_vec() };
+    let unknown = Digest::of(b"unknown");
+    store.put_blobs(&[known.clone(), damaged.clone()]).unwrap();
+    store.put_blobs(std::slice::from_ref(&known)).unwrap();
+    assert_eq!(blob(store, &known.digest).unwrap(), b"known");
+    assert_eq!(blob(store, &damaged.digest).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(blob(store, &unknown).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(store.raw_blob(&unknown).unwrap(), None);
+    assert_eq!(bundle(store, &known.digest).unwrap_err().kind(), ErrorKind::Corrupt);
+    let digests = [known.digest, unknown, unknown];
+    assert_eq!(store.missing_blobs(&digests).unwrap(), [unknown]);
+    // Writing the right bytes once more repairs a damaged blob.
+    store.put_blobs(&[Blob::new(b"something else".to_vec())]).unwrap();
+    assert_eq!(blob(store, &damaged.digest).unwrap(), b"something else");
+}
+
+fn skills_are_stored_once(store: &dyn Store) {
+    let path = |path: &str| SkillPath::new(path).unwrap();
+    let files = || {
+        vec![
+            (path("SKILL.md"), false, b"# A\n".to_vec()),
+            (path("scripts/a.sh"), true, b"true\n".to_vec()),
+            (path("scripts/b.sh"), true, b"true\n".to_vec()),
+            (path("assets/empty"), false, Vec::new()),
+        ]
+    };
+    let digest = put_skill(store, files()).unwrap();
+    assert_eq!(put_skill(store, files()).unwrap(), digest);
+    let read: Vec<(String, bool, Vec<u8>)> = skill_files(store, &digest)
+        .unwrap()
+        .into_iter()
+        .map(|(file, bytes)| (file.path.to_string(), file.executable, bytes))
+        .collect();
+    let mut expect: Vec<(String, bool, Vec<u8>)> =
+        files().into_iter().map(|(path, executable, bytes)| (path.to_string(), executable, bytes)).collect();
+    expect.sort();
+    assert_eq!(read, expect);
+}
+
+fn version(skill: &str, content: &str, seconds: u64) -> NewVersion {
+    NewVersion {
+        skill: skill.to_owned(),
+        name: "pdf".to_owned(),
+        digest: Digest::of(content.as_bytes()),
+        time: at(seconds),
+        origin: Origin::Edit,
+        author: Some("ann".to_owned()),
+    }
+}
+
+fn versions_are_numbered(store: &dyn Store) {
+    assert_eq!(store.versions("/a").unwrap(), []);
+    assert_eq!(store.latest_version("/a").unwrap(), None);
+    let (first, is_new) = store.add_version(&version("/a", "1", 1)).unwrap();
+    assert_eq!((first.number, is_new, first.time, first.origin), (1, true, at(1), Origin::Edit));
+    let (same, is_new) = store.add_version(&version("/a", "1", 2)).unwrap();
+    assert_eq!((&same, is_new), (&first, false));
+    store
+        .add_version(&NewVersion { origin: Origin::Rollback, author: None, ..version("/a", "2", 3) })
+        .unwrap();
+    let (third, _) = store.add_version(&version("/a", "1", 4)).unwrap();
+    store.add_version(&version("/b", "1", 5)).unwrap();
+    let all = store.versions("/a").unwrap();
+    assert_eq!(all.iter().map(|version| version.number).collect::<Vec<_>>(), [3, 2, 1]);
+    assert_eq!((all[1].origin, &all[1].author, &*all[1].name), (Origin::Rollback, &None, "pdf"));
+    assert_eq!((all[0].author.as_deref(), &all[0]), (Some("ann"), &third));
+    assert_eq!(store.latest_version("/a").unwrap(), Some(third));
+    let one = Digest::of(b"1");
+    assert_eq!(store.latest_digests().unwrap(), [("/a".to_owned(), one), ("/b".to_owned(), one)]);
+}
+
+fn writers_get_different_numbers(store: &Arc<dyn Store>) {
+    let each = 10;
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            scope.spawn(move || {
+                for round in 0..each {
+                    let (_, is_new) =
+                        store.add_version(&version("/a", &format!("{writer} {round}"), 1)).unwrap();
+                    assert!(is_new);
+                    store.append(&[loaded("a", at(1))]).unwrap();
+                }
+            });
+        }
+    });
+    let numbers: BTreeSet<u64> = store.versions("/a").unwrap().iter().map(|version| version.number).collect();
+    assert_eq!(numbers, (1..=WRITERS * each).collect());
+    assert_eq!(store.usage(None).unwrap()[0].calls, WRITERS * each);
+}
+
+fn proposal(skill: &str, content: &str, session: &str) -> NewProposal {
+    NewProposal {
+        kind: ProposalKind::Update,
+        skill: skill.to_owned(),
+        name: "pdf".to_owned(),
+        base: Some(Digest::of(b"base")),
+        result: Digest::of(content.as_bytes()),
+        diff: "--- a\n+++ b\n".to_owned(),
+        justification: "it is wrong".to_owned(),
+        evidence: None,
+        check: String::new(),
+        author: "agent".to_owned(),
+        session: Some(session.to_owned()),
+        time: at(7),
+        replaces: None,
+    }
+}
+
+const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3 };
+
+fn accepted(store: &dyn Store, proposal: &NewProposal) -> u64 {
+    match store.submit(proposal, LIMITS).unwrap() {
+        Submission::Accepted(id) => id,
+        other => panic!("not accepted: {other:?}"),
+    }
+}
+
+fn proposals_pass_through_their_states(store: &dyn Store) {
+    assert_eq!(store.proposal(1).unwrap(), None);
+    let new = NewProposal { evidence: Some("a log".to_owned()), ..proposal("/a", "1", "s1") };
+    let id = accepted(store, &new);
+    let found = store.proposal(id).unwrap().unwrap();
+    assert_eq!(
+        (found.id, &found.content, found.state, &found.decision),
+        (id, &new, ProposalState::Pending, &None)
+    );
+    assert_eq!(store.submit(&new, LIMITS).unwrap(), Submission::Duplicate(id));
+    let decision = Decision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: at(9) };
+    let (pending, rejected) = (ProposalState::Pending, ProposalState::Rejected);
+    assert!(!store.decide(id, ProposalState::Stale, rejected, Some(&decision)).unwrap());
+    assert!(store.decide(id, pending, rejected, Some(&decision)).unwrap());
+    assert!(!store.decide(id, pending, rejected, Some(&decision)).unwrap());
+    let found = store.proposal(id).unwrap().unwrap();
+    assert_eq!((found.state, found.decision), (rejected, Some(decision)));
+    assert_eq!(store.submit(&new, LIMITS).unwrap(), Submission::Rejected(id));
+
+    let create =
+        NewProposal { kind: ProposalKind::Create, base: None, session: None, ..proposal("new", "2", "") };
+    let second = accepted(store, &create);
+    assert_eq!(store.proposal(second).unwrap().unwrap().content, create);
+    assert!(store.decide(second, pending, ProposalState::Stale, None).unwrap());
+    let rebased = NewProposal { replaces: Some(second), ..proposal("new", "3", "s1") };
+    let third = accepted(store, &rebased);
+    assert_eq!(store.proposal(second).unwrap().unwrap().state, ProposalState::Superseded);
+    let ids = |states: &[ProposalState]| -> Vec<u64> {
+        store.proposals(states).unwrap().iter().map(|proposal| proposal.id).collect()
+    };
+    assert_eq!(ids(&[]), [third, second, id]);
+    assert_eq!(ids(&[pending, rejected]), [third, id]);
+    assert_eq!(ids(&[ProposalState::Applied]), [0; 0]);
+}
+
+fn proposals_are_limited(store: &dyn Store) {
+    let first = accepted(store, &proposal("/a", "1", "s1"));
+    accepted(store, &proposal("/a", "2", "s1"));
+    assert_eq!(store.submit(&proposal("/a", "3", "s2"), LIMITS).unwrap(), Submission::TooManyForSkill);
+    let replacing = NewProposal { replaces: Some(first), ..proposal("/a", "3", "s1") };
+    accepted(store, &replacing);
+    accepted(store, &proposal("/b", "1", "s1"));
+    assert_eq!(store.submit(&proposal("/c", "1", "s1"), LIMITS).unwrap(), Submission::TooManyForSession);
+    let without_session = |skill| NewProposal { session: None, ..proposal(skill, "1", "") };
+    for skill in ["/d", "/e", "/f", "/g"] {
+        accepted(store, &without_session(skill));
+    }
+}
+
+fn one_of_several_decisions_wins(store: &Arc<dyn Store>) {
+    let id = accepted(&**store, &proposal("/a", "1", "s1"));
+    let wins: u64 = thread::scope(|scope| {
+        let decide = |reviewer: u64| {
+            let to = if reviewer % 2 == 0 { ProposalState::Approved } else { ProposalState::Rejected };
+            let decision = Decision { reviewer: reviewer.to_string(), reason: None, time: at(1) };
+            store.decide(id, ProposalState::Pending, to, Some(&decision)).unwrap()
+        };
+        let reviewers: Vec<_> = (0..WRITERS).map(|reviewer| scope.spawn(move || decide(reviewer))).collect();
+        reviewers.into_iter().map(|reviewer| u64::from(reviewer.join().unwrap())).sum()
+    });
+    assert_eq!(wins, 1);
+}
+
+fn releases_replace_and_remove(store: &dyn Store) {
+    assert_eq!((store.newest_release().unwrap(), store.channels().unwrap()), (0, Vec::<String>::new()));
+    let change = |name: &str, content: Option<&str>| ReleaseChange {
+        name: name.to_owned(),
+        digest: content.map(|content| Digest::of(content.as_bytes())),
+    };
+    let first = store
+        .release("stable", &[change("b", Some("1")), change("a", Some("1"))], Some("ann"), at(1))
+        .unwrap();
+    let second = store.release("next", &[change("a", Some("2"))], None, at(2)).unwrap();
+    let third = store.release("stable", &[change("b", None), change("c", Some("1"))], None, at(3)).unwrap();
+    assert!(first < second && second < third);
+    assert_eq!(store.newest_release().unwrap(), third);
+    let released = |channel: &str| -> Vec<(String, Digest, u64)> {
+        let skills = store.released(channel).unwrap();
+        skills.into_iter().map(|skill| (skill.name, skill.digest, skill.release)).collect()
+    };
+    let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
+    assert_eq!(released("stable"), [("a".to_owned(), one, first), ("c".to_owned(), one, third)]);
+    assert_eq!(released("next"), [("a".to_owned(), two, second)]);
+    assert_eq!(released("none"), []);
+    assert_eq!(store.channels().unwrap(), ["next", "stable"]);
+    let history = store.releases("stable", "b").unwrap();
+    assert_eq!(history.len(), 2);
+    assert_eq!(
+        (&history[0].change, history[0].number, &history[0].author),
+        (&change("b", None), third, &None)
+    );
+    assert_eq!((&history[1].change, history[1].time), (&change("b", Some("1")), at(1)));
+    assert_eq!(history[1].author.as_deref(), Some("ann"));
+}
+
+fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {
+    assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| store.wait_for_release(0, Duration::from_secs(60)).unwrap());
+        let change = ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(b"1")) };
+        let number = store.release("stable", &[change], None, at(1)).unwrap();
+        assert_eq!(waiting.join().unwrap(), number);
+        assert_eq!(store.wait_for_release(0, Duration::from_secs(60)).unwrap(), number);
+    });
+}
