@@ -21,6 +21,7 @@ pub mod manifest;
 pub mod document;
 pub mod bundle;
 pub mod file_description;
+pub mod patch;
 pub mod toolbox;
 pub mod diagnostic;
 pub mod validate;
