@@ -1,7 +1,9 @@
 //! The content of skills in a store, checked against its digests.
 
-use repertoire_model::SkillPath;
-use repertoire_model::bundle::{Bundle, BundleFile, Digest};
+use std::collections::{BTreeMap, BTreeSet};
+
+use repertoire_model::bundle::{Bundle, Digest};
+use repertoire_model::patch::{self, FileData, SkillFiles};
 
 use super::versions::{Blob, Versions};
 use crate::{Error, ErrorKind};
@@ -34,37 +36,30 @@ pub fn bundle(store: &(impl Versions + ?Sized), digest: &Digest) -> Result<Bundl
 /// Returns the files of the bundle stored under `digest` with their bytes.
 ///
 /// Fails with [`ErrorKind::Corrupt`] if a part of it is missing or was changed.
-pub fn skill_files(
-    store: &(impl Versions + ?Sized),
-    digest: &Digest,
-) -> Result<Vec<(BundleFile, Vec<u8>)>, Error> {
-    let files = bundle(store, digest)?.files().to_vec();
-    files.into_iter().map(|file| blob(store, &file.digest).map(|bytes| (file, bytes))).collect()
+pub fn skill_files(store: &(impl Versions + ?Sized), digest: &Digest) -> Result<SkillFiles, Error> {
+    let mut files = SkillFiles::new();
+    for file in bundle(store, digest)?.files() {
+        let bytes = blob(store, &file.digest)?;
+        files.insert(file.path.clone(), FileData { executable: file.executable, bytes });
+    }
+    Ok(files)
 }
 
-/// Stores the files of a skill, with `true` for executable ones, and returns the digest of their bundle.
-pub fn put_skill(
-    store: &(impl Versions + ?Sized),
-    files: Vec<(SkillPath, bool, Vec<u8>)>,
-) -> Result<Digest, Error> {
-    let mut listed = Vec::with_capacity(files.len());
-    let mut blobs = Vec::with_capacity(files.len() + 1);
-    for (path, executable, bytes) in files {
-        let size = bytes.len() as u64;
-        let blob = Blob::new(bytes);
-        listed.push(BundleFile { path, size, executable, digest: blob.digest });
-        blobs.push(blob);
-    }
-    let manifest = Blob::new(Bundle::new(listed).manifest());
+/// Stores the files of a skill and returns the digest of their bundle. Content that is there already is not written again.
+pub fn put_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
+    let manifest = Blob::new(patch::bundle(files).manifest());
     let digest = manifest.digest;
-    blobs.push(manifest);
-    let digests: Vec<Digest> = blobs.iter().map(|blob| blob.digest).collect();
-    let mut missing = Vec::new();
+    let mut blobs: BTreeMap<Digest, Blob> =
+        files.values().map(|file| Blob::new(file.bytes.clone())).map(|blob| (blob.digest, blob)).collect();
+    blobs.insert(digest, manifest);
+    let digests: Vec<Digest> = blobs.keys().copied().collect();
+    let mut missing = BTreeSet::new();
     for some in digests.chunks(BATCH) {
         missing.extend(store.missing_blobs(some)?);
     }
-    blobs.retain(|blob| missing.contains(&blob.digest));
-    blobs.dedup_by(|a, b| a.digest == b.digest);
-    store.put_blobs(&blobs)?;
+    let blobs: Vec<Blob> = blobs.into_values().filter(|blob| missing.contains(&blob.digest)).collect();
+    if !blobs.is_empty() {
+        store.put_blobs(&blobs)?;
+    }
     Ok(digest)
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire_model::SkillPath;
 use repertoire_model::bundle::Digest;
+use repertoire_model::patch::{FileData, SkillFiles};
 
 use crate::ErrorKind;
 use crate::event::{Event, EventKind, Outcome, jsonl};
@@ -161,26 +162,18 @@ fn blobs_are_checked(store: &dyn Store) {
 }
 
 fn skills_are_stored_once(store: &dyn Store) {
-    let path = |path: &str| SkillPath::new(path).unwrap();
-    let files = || {
-        vec![
-            (path("SKILL.md"), false, b"# A\n".to_vec()),
-            (path("scripts/a.sh"), true, b"true\n".to_vec()),
-            (path("scripts/b.sh"), true, b"true\n".to_vec()),
-            (path("assets/empty"), false, Vec::new()),
-        ]
+    let file = |path: &str, executable, text: &str| {
+        (SkillPath::new(path).unwrap(), FileData { executable, bytes: text.as_bytes().to_vec() })
     };
-    let digest = put_skill(store, files()).unwrap();
-    assert_eq!(put_skill(store, files()).unwrap(), digest);
-    let read: Vec<(String, bool, Vec<u8>)> = skill_files(store, &digest)
-        .unwrap()
-        .into_iter()
-        .map(|(file, bytes)| (file.path.to_string(), file.executable, bytes))
-        .collect();
-    let mut expect: Vec<(String, bool, Vec<u8>)> =
-        files().into_iter().map(|(path, executable, bytes)| (path.to_string(), executable, bytes)).collect();
-    expect.sort();
-    assert_eq!(read, expect);
+    let files = SkillFiles::from([
+        file("SKILL.md", false, "# A\n"),
+        file("scripts/a.sh", true, "true\n"),
+        file("scripts/b.sh", true, "true\n"),
+        file("assets/empty", false, ""),
+    ]);
+    let digest = put_skill(store, &files).unwrap();
+    assert_eq!(put_skill(store, &files).unwrap(), digest);
+    assert_eq!(skill_files(store, &digest).unwrap(), files);
 }
 
 fn version(skill: &str, content: &str, seconds: u64) -> NewVersion {

@@ -1,0 +1,14 @@
+//! The history of skills: past versions are recorded in a store, and one of them can be restored.
+//!
+//! [`Recorder`] follows a registry and records every change of a skill as a version. [`write_skill`] replaces the files of a skill, all or
+//! none of them.
+
+mod capture;
+mod recorder;
+#[cfg(feature = "fs")]
+mod write_skill;
+
+pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
+pub use recorder::Recorder;
+#[cfg(feature = "fs")]
+pub use write_skill::{WrittenSkill, write_skill};
