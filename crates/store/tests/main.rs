@@ -4,7 +4,15 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "tests fail by panicking, and start servers"
+    clippy::print_stderr,
+    reason = "tests fail by panicking, and start a server"
 )]
 
+#[cfg(unix)]
+mod server;
+
+mod model;
+#[cfg(unix)]
+mod postgres;
+mod schema;
 mod sqlite;

@@ -1,0 +1,1 @@
+//! Databases that earlier migrations wrote are opened, and keep what they hold.
