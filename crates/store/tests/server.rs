@@ -96,6 +96,17 @@ impl Server {
         self.url(&name)
     }
 
+    /// Returns the database at `url` as statements.
+    pub(crate) fn dump(&self, url: &str) -> String {
+        let mut command = Command::new(self.binaries.join("pg_dump"));
+        let output = command.args(["--inserts", "--no-owner", "--schema=repertoire", url]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Without the commands of psql, and comments with versions.
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['\\', '-']));
+        lines.collect::<Vec<_>>().join("\n") + "\n"
+    }
+
     /// Returns a connection to the database `name`.
     fn client(&self, name: &str) -> postgres::Client {
         connect(&self.url(name))
@@ -128,6 +139,8 @@ fn binaries() -> Option<PathBuf> {
     for version in std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten() {
         directories.push(version.path().join("bin"));
     }
-    let has = |directory: &PathBuf, program| directory.join(program).is_file();
-    directories.into_iter().find(|directory| has(directory, "initdb") && has(directory, "pg_ctl"))
+    // What is on the path may be a link to where the others are.
+    let initdb = directories.iter().find_map(|directory| directory.join("initdb").canonicalize().ok())?;
+    let directory = initdb.parent()?.to_owned();
+    directory.join("pg_ctl").is_file().then_some(directory)
 }
