@@ -105,6 +105,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire", vec!["repertoire-model"]),
         ("repertoire-search", vec!["repertoire", "repertoire-model"]),
         ("repertoire-exec", vec!["repertoire", "repertoire-model"]),
+        ("repertoire-store", vec!["repertoire", "repertoire-model"]),
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         (
             "repertoire-cli",
@@ -116,7 +117,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "repertoire-server",
             ],
         ),
-        ("bench", vec!["repertoire", "repertoire-model", "repertoire-search"]),
+        ("bench", vec!["repertoire", "repertoire-model", "repertoire-search", "repertoire-store"]),
         ("doctests", vec!["repertoire", "repertoire-exec", "repertoire-search"]),
         ("examples", vec!["repertoire", "repertoire-exec", "repertoire-model"]),
     ]
@@ -234,7 +235,7 @@ const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
 
 #[test]
 fn only_exec_depends_on_crates_that_confine_processes() {
-    for name in ["model", "repertoire", "search", "server", "cli"] {
+    for name in ["model", "repertoire", "search", "store", "server", "cli"] {
         let manifest = read(format!("crates/{name}/Cargo.toml"));
         for dependency in ["close_fds", "landlock", "libc", "seccompiler"] {
             let is_there = manifest.lines().any(|line| line.starts_with(dependency));
@@ -246,7 +247,7 @@ fn only_exec_depends_on_crates_that_confine_processes() {
 #[test]
 fn processes_start_in_one_place() {
     let mut found = Vec::new();
-    for name in ["model", "repertoire", "search", "server", "cli"] {
+    for name in ["model", "repertoire", "search", "store", "server", "cli"] {
         let directory = &format!("crates/{name}/src");
         let tests = test_places(directory);
         for path in sources(directory) {
@@ -262,6 +263,19 @@ fn processes_start_in_one_place() {
         }
     }
     assert!(found.is_empty(), "processes start only in the crate `repertoire-exec`:\n{}", found.join("\n"));
+}
+
+#[test]
+fn sql_stands_in_one_place() {
+    let statements = ["SELECT ", "INSERT INTO ", "DELETE FROM ", "CREATE TABLE ", "rusqlite", "postgres::"];
+    let mut found = Vec::new();
+    for name in ["model", "repertoire", "search", "exec", "server", "cli"] {
+        for path in sources(&format!("crates/{name}/src")) {
+            let words = words_in(&read(&path), &statements);
+            found.extend(words.into_iter().map(|(line, word)| format!("{}:{line}: {word}", path.display())));
+        }
+    }
+    assert!(found.is_empty(), "SQL stands only in the crate `repertoire-store`:\n{}", found.join("\n"));
 }
 
 #[test]
@@ -285,6 +299,7 @@ fn libraries_do_not_use_modules_reserved_for_the_command_line() {
         ("crates/repertoire/src", everywhere.to_vec()),
         ("crates/search/src", everywhere.to_vec()),
         ("crates/exec/src", everywhere.to_vec()),
+        ("crates/store/src", everywhere.to_vec()),
         ("crates/server/src", everywhere.to_vec()),
     ] {
         let tests = test_places(directory);

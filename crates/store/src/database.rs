@@ -1,0 +1,116 @@
+//! What the two databases have in common.
+
+use std::time::Duration;
+
+use repertoire::Error;
+
+use crate::value::{Row, Value};
+
+/// The most parameters of a statement that inserts rows. SQLite looks each of them up by name among the others.
+const MAX_PARAMETERS: usize = 256;
+
+/// A lock that writers hold until their transaction ends, so that numbers become visible in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// For a change of the tables.
+    Schema = 1,
+    /// For new events.
+    Events = 2,
+    /// For new proposals.
+    Proposals = 3,
+    /// For new releases.
+    Releases = 4,
+}
+
+/// The data that must outlive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Every committed transaction.
+    Full,
+    /// The last transactions may be lost, as with events; the database stays whole.
+    Relaxed,
+}
+
+/// An open connection to a database.
+///
+/// Statements are written for both: parameters are `$1`, `$2`, … and first appear in this order.
+pub trait Connection {
+    /// Runs a statement. Returns the number of rows that it changed.
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error>;
+
+    /// Returns the rows of a query.
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error>;
+
+    /// Runs several statements without parameters.
+    fn script(&mut self, sql: &str) -> Result<(), Error>;
+
+    /// Takes a lock until the transaction ends.
+    fn lock(&mut self, lock: Lock) -> Result<(), Error>;
+
+    /// Wakes those who wait for a release once the transaction has ended.
+    fn notify(&mut self) -> Result<(), Error>;
+
+    /// Returns an error about the database.
+    fn error(&self, why: &str) -> Error;
+
+    /// Returns the first row of a query.
+    fn query_first(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, Error> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    /// Returns the number that a query returns, 0 if it returns none.
+    fn query_number(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+        self.query_first(sql, values)?.map_or(Ok(0), |mut row| row.number())
+    }
+}
+
+/// A database.
+pub trait Database: Send + Sync {
+    /// Returns where it is, for people.
+    fn location(&self) -> String;
+
+    /// Runs queries. They may be run again if a connection breaks.
+    fn read<T>(&self, work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error>;
+
+    /// Runs statements in one transaction. They may be run again if a connection breaks before the transaction ends.
+    fn write<T>(
+        &self,
+        durability: Durability,
+        work: impl FnMut(&mut dyn Connection) -> Result<T, Error>,
+    ) -> Result<T, Error>;
+
+    /// Waits until `newest` returns more than `after`, at most for `timeout`. Returns what it returned last.
+    fn wait(
+        &self,
+        after: u64,
+        timeout: Duration,
+        newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
+    ) -> Result<u64, Error>;
+}
+
+/// Inserts `rows` with statements that begin with `head` (`INSERT INTO … (…)`) and end with `tail`.
+pub(crate) fn insert<const N: usize>(
+    connection: &mut dyn Connection,
+    head: &str,
+    rows: &[[Value; N]],
+    tail: &str,
+) -> Result<(), Error> {
+    for some in rows.chunks(MAX_PARAMETERS / N) {
+        let mut sql = format!("{head} VALUES ");
+        for row in 0..some.len() {
+            sql.push_str(if row == 0 { "(" } else { ", (" });
+            sql.push_str(&parameters(row * N + 1, N));
+            sql.push(')');
+        }
+        sql.push(' ');
+        sql.push_str(tail);
+        connection.execute(&sql, some.as_flattened())?;
+    }
+    Ok(())
+}
+
+/// Returns `count` parameters from number `first`, with commas between them.
+pub(crate) fn parameters(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    numbers.join(", ")
+}

@@ -1,0 +1,116 @@
+//! The journal of events.
+
+use std::time::SystemTime;
+
+use repertoire::event::jsonl::{self, MAX_NAME_BYTES};
+use repertoire::event::{Event, EventKind, Outcome};
+use repertoire::store::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+use repertoire::{Error, ErrorKind};
+
+use crate::SqlStore;
+use crate::database::{Database, Durability, Lock, insert};
+use crate::usage::{self, UsageBatch, bounded, day};
+use crate::value::Value;
+
+impl<D: Database> Journal for SqlStore<D> {
+    fn append(&self, events: &[Event]) -> Result<(), Error> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Vec::with_capacity(events.len());
+        let mut usage = UsageBatch::default();
+        for event in events {
+            let json = jsonl::line(event).map_err(|error| Error::new(ErrorKind::Store).because(error))?;
+            rows.push([
+                event.time.into(),
+                event.skill.as_deref().map(|skill| bounded(skill, MAX_NAME_BYTES)).as_ref().into(),
+                event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)).as_ref().into(),
+                Value::Text(json),
+            ]);
+            usage.add(event);
+        }
+        self.database.write(Durability::Relaxed, |connection| {
+            connection.lock(Lock::Events)?;
+            insert(connection, "INSERT INTO events (time_ms, skill, agent, json)", &rows, "")?;
+            usage.write(connection)
+        })
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error> {
+        let name = |text: &String| bounded(text, MAX_NAME_BYTES);
+        let mut values: Vec<Value> = Vec::new();
+        let mut sql = "SELECT id, json FROM events WHERE 1 = 1".to_owned();
+        for (condition, value) in [
+            ("id >", query.after.map(Value::from)),
+            ("time_ms >=", query.since.map(Value::from)),
+            ("skill =", query.skill.as_ref().map(|skill| Value::from(&name(skill)))),
+            ("agent =", query.agent.as_ref().map(|agent| Value::from(&name(agent)))),
+        ] {
+            if let Some(value) = value {
+                values.push(value);
+                sql.push_str(&format!(" AND {condition} ${}", values.len()));
+            }
+        }
+        let order = if query.after.is_some() { "ASC" } else { "DESC" };
+        values.push(Value::from(query.limit as u64));
+        sql.push_str(&format!(" ORDER BY id {order} LIMIT ${}", values.len()));
+        let rows = self.database.read(|connection| connection.query(&sql, &values))?;
+        let lines = rows.into_iter().map(|mut row| Ok(JournalLine { id: row.number()?, json: row.text()? }));
+        let mut lines: Vec<JournalLine> = lines.collect::<Result<_, Error>>()?;
+        if query.after.is_none() {
+            lines.reverse();
+        }
+        Ok(lines)
+    }
+
+    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+        let rows = self.database.read(|connection| {
+            connection.query(
+                "SELECT k.kind, k.outcome, k.skill, k.source, k.file, k.agent, t.calls, t.tokens, t.last_ms \
+                 FROM (SELECT key, CAST(sum(calls) AS BIGINT) AS calls, CAST(sum(tokens) AS BIGINT) AS tokens, \
+                 max(last_ms) AS last_ms FROM usage WHERE day >= $1 GROUP BY key) t \
+                 JOIN usage_keys k ON k.key = t.key",
+                &[Value::from(since.map_or(0, day))],
+            )
+        })?;
+        let mut usage = Vec::with_capacity(rows.len());
+        for row in rows {
+            // Newer versions may count kinds of calls that this one does not know.
+            usage.extend(usage::read(row)?);
+        }
+        Ok(usage)
+    }
+
+    fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
+        let rows = self.database.read(|connection| {
+            connection.query(
+                "SELECT k.skill, u.day, CAST(sum(u.calls) AS BIGINT) FROM usage_keys k JOIN usage u ON u.key = k.key \
+                 WHERE k.kind = $1 AND k.outcome = $2 AND u.day >= $3 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
+                &[
+                    EventKind::SkillLoaded.as_str().into(),
+                    Outcome::Ok.as_str().into(),
+                    Value::from(day(since)),
+                ],
+            )
+        })?;
+        let read = |mut row: crate::value::Row| {
+            Ok(DailyLoads { skill: row.text()?, day: row.number()?, loads: row.number()? })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    fn prune(&self, retention: Retention, now: SystemTime) -> Result<u64, Error> {
+        let oldest = now.checked_sub(retention.age);
+        self.database.write(Durability::Relaxed, |connection| {
+            let mut removed = 0;
+            if let Some(oldest) = oldest {
+                removed += connection.execute("DELETE FROM events WHERE time_ms < $1", &[oldest.into()])?;
+            }
+            removed += connection.execute(
+                "DELETE FROM events WHERE id <= (SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET $1)",
+                &[retention.events.into()],
+            )?;
+            Ok(removed)
+        })
+    }
+}

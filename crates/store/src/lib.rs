@@ -1,0 +1,34 @@
+//! The stores of [Repertoire](https://docs.rs/repertoire) in databases: a SQLite file for one machine, PostgreSQL for a fleet.
+//!
+//! [`open`] takes the path of a SQLite file or the address of a PostgreSQL database, brings its tables up to date and returns a
+//! [`repertoire::store::Store`]. Both behave alike; the suite in [`repertoire::testing::store`] holds them to it. Several
+//! processes may use one store at once.
+//!
+//! ```
+//! use repertoire::store::{EventQuery};
+//! let directory = tempfile::tempdir()?;
+//! let store = repertoire_store::open(&directory.path().join("store.db").to_string_lossy())?;
+//! assert!(store.events(&EventQuery::default())?.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The methods block. On a thread that drives asynchronous tasks, those of a PostgreSQL store panic; call them on one that may
+//! block. Times are kept to the millisecond. U+FFFD takes the place of NUL characters, which PostgreSQL cannot keep.
+
+mod open;
+mod store;
+mod sqlite;
+mod postgres;
+mod events;
+mod usage;
+mod versions;
+mod proposals;
+mod releases;
+mod migrations;
+mod database;
+mod value;
+
+pub use open::open;
+pub use postgres::PostgresStore;
+pub use sqlite::SqliteStore;
+pub use store::SqlStore;

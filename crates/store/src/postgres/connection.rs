@@ -1,0 +1,118 @@
+//! A connection to PostgreSQL.
+
+use std::error::Error as StdError;
+
+use postgres::Client;
+use postgres::error::Severity;
+use postgres::types::private::BytesMut;
+use postgres::types::{Format, IsNull, ToSql, Type};
+use repertoire::{Error, ErrorKind};
+
+use crate::database::{Connection, Lock};
+use crate::value::{Row, Value};
+
+/// The channel on which releases are announced.
+pub(super) const RELEASES: &str = "repertoire_releases";
+
+/// The first of the numbers of advisory locks, which a database may share with other programs.
+const LOCKS: i64 = 0x7265_7065_0000;
+
+/// A connection to a PostgreSQL database.
+pub(super) struct PostgresConnection<'a> {
+    pub(super) client: &'a mut Client,
+    /// The address, for errors.
+    pub(super) shown: &'a str,
+    /// Set once nothing more can be done with the connection.
+    pub(super) is_broken: bool,
+}
+
+impl PostgresConnection<'_> {
+    /// Returns the error for a failure, and notes whether the connection is broken.
+    pub(super) fn failure(&mut self, error: postgres::Error) -> Error {
+        let severity = error.as_db_error().map(|error| error.parsed_severity());
+        self.is_broken |= match severity {
+            Some(severity) => matches!(severity, Some(Severity::Fatal | Severity::Panic)),
+            // It is no error of the server, but of the way to it.
+            None => true,
+        };
+        Error::new(ErrorKind::Store).about(self.shown).because(error)
+    }
+}
+
+impl Connection for PostgresConnection<'_> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+        self.client.execute_typed(sql, &typed(values)).map_err(|error| self.failure(error))
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+        let rows = self.client.query_typed(sql, &typed(values)).map_err(|error| self.failure(error))?;
+        let rows: Result<Vec<Row>, postgres::Error> = rows.iter().map(row).collect();
+        rows.map_err(|error| Error::new(ErrorKind::Store).about(self.shown).because(error))
+    }
+
+    fn script(&mut self, sql: &str) -> Result<(), Error> {
+        self.client.batch_execute(sql).map_err(|error| self.failure(error))
+    }
+
+    fn lock(&mut self, lock: Lock) -> Result<(), Error> {
+        self.execute("SELECT pg_advisory_xact_lock($1)", &[Value::Int(LOCKS + lock as i64)]).map(drop)
+    }
+
+    fn notify(&mut self) -> Result<(), Error> {
+        self.script(&format!("NOTIFY {RELEASES}"))
+    }
+
+    fn error(&self, why: &str) -> Error {
+        Error::new(ErrorKind::Store).about(self.shown).because(why)
+    }
+}
+
+/// Returns `values` with their types, so that a statement takes one round trip.
+fn typed<'a>(values: &'a [Value]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    let typed = |value: &'a Value| {
+        let sql_type = match value {
+            // The server infers it.
+            Value::Null => Type::UNKNOWN,
+            Value::Int(_) => Type::INT8,
+            Value::Text(_) => Type::TEXT,
+            Value::Bytes(_) => Type::BYTEA,
+        };
+        (value as &(dyn ToSql + Sync), sql_type)
+    };
+    values.iter().map(typed).collect()
+}
+
+impl ToSql for Value {
+    fn to_sql(&self, sql_type: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(number) => number.to_sql(sql_type, out),
+            Self::Text(text) => text.to_sql(sql_type, out),
+            Self::Bytes(bytes) => bytes.to_sql(sql_type, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Binary
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+/// Returns the columns of `row`.
+fn row(row: &postgres::Row) -> Result<Row, postgres::Error> {
+    let value = |index: usize| {
+        let value = match *row.columns()[index].type_() {
+            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Value::Int),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| Value::Int(number.into())),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(Value::Bytes),
+            _ => row.try_get::<_, Option<String>>(index)?.map(Value::Text),
+        };
+        Ok(value.unwrap_or(Value::Null))
+    };
+    Ok(Row::new((0..row.len()).map(value).collect::<Result<_, postgres::Error>>()?))
+}

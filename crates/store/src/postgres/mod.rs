@@ -1,0 +1,8 @@
+//! PostgreSQL: one database for a fleet of servers.
+
+mod database;
+mod pool;
+mod connection;
+mod address;
+
+pub use database::PostgresStore;

@@ -1,0 +1,114 @@
+//! The connections to a PostgreSQL database.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use postgres::Client;
+use repertoire::{Error, ErrorKind};
+
+use super::address::Address;
+
+/// The most connections of one process, besides the one that waits for releases.
+const MAX_CONNECTIONS: usize = 8;
+
+/// The longest wait for a connection that is in use.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Connections that are opened on demand and kept.
+#[derive(Default)]
+pub(super) struct Pool {
+    state: Mutex<PoolState>,
+    /// Signalled when a connection is given back or closed.
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct PoolState {
+    idle: Vec<Client>,
+    /// The number of connections, in use or not.
+    open: usize,
+}
+
+/// A connection that is in use. It is closed when it is dropped, unless it is given back.
+pub(super) struct PooledClient<'a> {
+    pool: &'a Pool,
+    client: Option<Client>,
+    /// Whether it was used before, so that it may have been broken since.
+    pub(super) was_idle: bool,
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an idle connection, or a new one while there are not too many.
+    pub(super) fn take(&self, address: &Address) -> Result<PooledClient<'_>, Error> {
+        let is_exhausted = |state: &mut PoolState| state.idle.is_empty() && state.open >= MAX_CONNECTIONS;
+        let waited = self.returned.wait_timeout_while(self.lock(), WAIT, is_exhausted);
+        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            let why = format!("all {MAX_CONNECTIONS} connections are in use");
+            return Err(Error::new(ErrorKind::Store).about(address.shown()).because(why));
+        }
+        if let Some(client) = state.idle.pop() {
+            return Ok(PooledClient { pool: self, client: Some(client), was_idle: true });
+        }
+        state.open += 1;
+        drop(state);
+        // From here on its drop counts it as closed.
+        let mut place = PooledClient { pool: self, client: None, was_idle: false };
+        place.client = Some(address.connect()?);
+        Ok(place)
+    }
+
+    /// Closes the idle connections: where one is broken, all are.
+    pub(super) fn clear(&self) {
+        let mut state = self.lock();
+        let idle = std::mem::take(&mut state.idle);
+        state.open -= idle.len();
+        drop(state);
+        self.returned.notify_all();
+        drop(idle);
+    }
+}
+
+impl PooledClient<'_> {
+    /// Returns the connection.
+    pub(super) fn client(&mut self) -> Option<&mut Client> {
+        self.client.as_mut()
+    }
+
+    /// Gives the connection back.
+    pub(super) fn give_back(mut self) {
+        if let Some(client) = self.client.take() {
+            let mut state = self.pool.lock();
+            state.idle.push(client);
+            // The drop of this value counts it as closed.
+            state.open += 1;
+        }
+    }
+}
+
+impl Drop for PooledClient<'_> {
+    fn drop(&mut self) {
+        drop(self.client.take());
+        self.pool.lock().open -= 1;
+        self.pool.returned.notify_one();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let idle = std::mem::take(&mut self.lock().idle);
+        close(idle);
+    }
+}
+
+/// Closes `clients` on a thread of their own, for a client blocks, and a store may be dropped where that is not allowed.
+pub(super) fn close(clients: Vec<Client>) {
+    if !clients.is_empty() {
+        thread::spawn(move || drop(clients));
+    }
+}

@@ -1,0 +1,119 @@
+//! Channels of skills that servers serve.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use repertoire::Error;
+use repertoire::store::{Release, ReleaseChange, ReleasedSkill, Releases};
+use repertoire_model::bundle::Digest;
+
+use crate::SqlStore;
+use crate::database::{Connection, Database, Durability, Lock, insert};
+use crate::value::{Row, Value};
+
+impl<D: Database> Releases for SqlStore<D> {
+    fn release(
+        &self,
+        channel: &str,
+        changes: &[ReleaseChange],
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<u64, Error> {
+        self.database.write(Durability::Full, |connection| {
+            connection.lock(Lock::Releases)?;
+            let number = newest(connection)? + 1;
+            connection.execute(
+                "INSERT INTO releases (number, channel, author, time_ms) VALUES ($1, $2, $3, $4)",
+                &[number.into(), channel.into(), author.into(), time.into()],
+            )?;
+            let rows = (0_u64..).zip(changes).map(|(position, change)| {
+                [
+                    channel.into(),
+                    Value::from(&change.name),
+                    number.into(),
+                    position.into(),
+                    change.digest.as_ref().into(),
+                ]
+            });
+            insert(
+                connection,
+                "INSERT INTO changes (channel, name, number, position, digest)",
+                &rows.collect::<Vec<_>>(),
+                "",
+            )?;
+            serve(connection, channel, number, changes)?;
+            connection.notify()?;
+            Ok(number)
+        })
+    }
+
+    fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {
+        let sql = "SELECT name, digest, number FROM served WHERE channel = $1 ORDER BY name";
+        let rows = self.database.read(|connection| connection.query(sql, &[channel.into()]))?;
+        let skill = |mut row: Row| {
+            Ok(ReleasedSkill { name: row.text()?, digest: row.digest()?, release: row.number()? })
+        };
+        rows.into_iter().map(skill).collect()
+    }
+
+    fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error> {
+        let sql = "SELECT r.number, c.digest, r.time_ms, r.author FROM changes c JOIN releases r ON r.number = c.number \
+                   WHERE c.channel = $1 AND c.name = $2 ORDER BY c.number DESC, c.position DESC";
+        let rows = self.database.read(|connection| connection.query(sql, &[channel.into(), name.into()]))?;
+        let release = |mut row: Row| {
+            Ok(Release {
+                number: row.number()?,
+                channel: channel.to_owned(),
+                change: ReleaseChange { name: name.to_owned(), digest: row.optional_digest()? },
+                time: row.time()?,
+                author: row.optional_text()?,
+            })
+        };
+        rows.into_iter().map(release).collect()
+    }
+
+    fn channels(&self) -> Result<Vec<String>, Error> {
+        let sql = "SELECT DISTINCT channel FROM served ORDER BY channel";
+        let rows = self.database.read(|connection| connection.query(sql, &[]))?;
+        rows.into_iter().map(|mut row| row.text()).collect()
+    }
+
+    fn newest_release(&self) -> Result<u64, Error> {
+        self.database.read(newest)
+    }
+
+    fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
+        self.database.wait(after, timeout, newest)
+    }
+}
+
+/// Returns the number of the newest release.
+fn newest(connection: &mut dyn Connection) -> Result<u64, Error> {
+    connection.query_number("SELECT coalesce(max(number), 0) FROM releases", &[])
+}
+
+/// Makes `changes` to the skills that `channel` has. Of several changes of one skill the last one counts.
+fn serve(
+    connection: &mut dyn Connection,
+    channel: &str,
+    number: u64,
+    changes: &[ReleaseChange],
+) -> Result<(), Error> {
+    let last: BTreeMap<&str, Option<&Digest>> =
+        changes.iter().map(|change| (change.name.as_str(), change.digest.as_ref())).collect();
+    let mut served = Vec::new();
+    for (name, digest) in last {
+        if let Some(digest) = digest {
+            served.push([channel.into(), Value::from(name), digest.into(), number.into()]);
+        } else {
+            let sql = "DELETE FROM served WHERE channel = $1 AND name = $2";
+            connection.execute(sql, &[channel.into(), name.into()])?;
+        }
+    }
+    insert(
+        connection,
+        "INSERT INTO served (channel, name, digest, number)",
+        &served,
+        "ON CONFLICT (channel, name) DO UPDATE SET digest = excluded.digest, number = excluded.number",
+    )
+}

@@ -1,0 +1,122 @@
+//! Usage: calls counted by day.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use repertoire::Error;
+use repertoire::event::jsonl::{MAX_NAME_BYTES, MAX_PATH_BYTES};
+use repertoire::event::{Event, EventKind, Outcome};
+use repertoire::store::Usage;
+use repertoire_model::bundle::Digest;
+
+use crate::database::{Connection, insert};
+use crate::value::{Row, Value, milliseconds};
+
+/// The most tokens that one event counts, so that sums fit into a column.
+const MAX_TOKENS: u64 = u32::MAX as u64;
+
+/// The bytes of a key: half of a SHA-256, so that rows are short.
+const KEY_BYTES: usize = 16;
+
+/// Returns the day of `time`, in days since 1970-01-01 UTC.
+pub(crate) fn day(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / (24 * 60 * 60)
+}
+
+/// Returns at most `most` bytes of `text`, with an ellipsis where something was cut off.
+pub(crate) fn bounded(text: &str, most: usize) -> String {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}
+
+/// The columns that calls are counted by.
+type Columns = [Option<String>; 6];
+
+/// The usage of several events, summed up.
+#[derive(Debug, Default)]
+pub(crate) struct UsageBatch {
+    keys: BTreeMap<[u8; KEY_BYTES], Columns>,
+    /// The calls, the tokens and the milliseconds of the last call, by key and day.
+    days: BTreeMap<([u8; KEY_BYTES], u64), (u64, u64, i64)>,
+}
+
+impl UsageBatch {
+    /// Counts `event` if it is about a skill.
+    pub(crate) fn add(&mut self, event: &Event) {
+        let Some(skill) = &event.skill else { return };
+        let columns = [
+            Some(event.kind.as_str().to_owned()),
+            Some(event.outcome.as_str().to_owned()),
+            Some(bounded(skill, MAX_NAME_BYTES)),
+            event.source.as_deref().map(|source| bounded(source, MAX_PATH_BYTES)),
+            event.file.as_deref().map(|file| bounded(file, MAX_PATH_BYTES)),
+            event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)),
+        ];
+        let key = key(&columns);
+        self.keys.insert(key, columns);
+        let last = milliseconds(event.time);
+        let (calls, tokens, latest) = self.days.entry((key, day(event.time))).or_insert((0, 0, last));
+        *calls += 1;
+        *tokens += event.tokens.min(MAX_TOKENS);
+        *latest = last.max(*latest);
+    }
+
+    /// Adds the sums to those of the database.
+    pub(crate) fn write(&self, connection: &mut dyn Connection) -> Result<(), Error> {
+        let keys = self.keys.iter().map(|(key, [kind, outcome, skill, source, file, agent])| {
+            let text = |text: &Option<String>| Value::from(text.as_ref());
+            let key = Value::Bytes(key.to_vec());
+            [key, text(kind), text(outcome), text(skill), text(source), text(file), text(agent)]
+        });
+        insert(
+            connection,
+            "INSERT INTO usage_keys (key, kind, outcome, skill, source, file, agent)",
+            &keys.collect::<Vec<_>>(),
+            "ON CONFLICT (key) DO NOTHING",
+        )?;
+        let days = self.days.iter().map(|((key, day), (calls, tokens, last))| {
+            let key = Value::Bytes(key.to_vec());
+            [key, (*day).into(), (*calls).into(), (*tokens).into(), Value::Int(*last)]
+        });
+        insert(
+            connection,
+            "INSERT INTO usage (key, day, calls, tokens, last_ms)",
+            &days.collect::<Vec<_>>(),
+            "ON CONFLICT (key, day) DO UPDATE SET calls = usage.calls + excluded.calls, \
+             tokens = usage.tokens + excluded.tokens, \
+             last_ms = CASE WHEN excluded.last_ms > usage.last_ms THEN excluded.last_ms ELSE usage.last_ms END",
+        )
+    }
+}
+
+/// Returns the key of `columns`: a hash of them with their lengths.
+fn key(columns: &Columns) -> [u8; KEY_BYTES] {
+    let mut bytes = Vec::new();
+    for column in columns {
+        bytes.extend(column.as_ref().map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
+        bytes.extend(column.as_deref().unwrap_or_default().as_bytes());
+    }
+    let mut key = [0; KEY_BYTES];
+    key.copy_from_slice(&Digest::of(&bytes).as_bytes()[..KEY_BYTES]);
+    key
+}
+
+/// Returns the usage in `row`, or `None` if its kind or outcome is unknown.
+pub(crate) fn read(mut row: Row) -> Result<Option<Usage>, Error> {
+    let (kind, outcome) = (EventKind::parse(&row.text()?), Outcome::parse(&row.text()?));
+    let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };
+    Ok(Some(Usage {
+        kind,
+        outcome,
+        skill: row.text()?,
+        source: row.optional_text()?,
+        file: row.optional_text()?,
+        agent: row.optional_text()?,
+        calls: row.number()?,
+        tokens: row.number()?,
+        last: row.time()?,
+    }))
+}

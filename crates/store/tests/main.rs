@@ -1,0 +1,18 @@
+//! Both databases under the conformance suite and under failures.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests fail by panicking, and start a server"
+)]
+
+#[cfg(unix)]
+mod server;
+
+mod model;
+#[cfg(unix)]
+mod postgres;
+mod schema;
+mod sqlite;

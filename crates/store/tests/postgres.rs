@@ -1,0 +1,121 @@
+//! Tests of the PostgreSQL store.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use repertoire::ErrorKind;
+use repertoire::event::{Event, EventKind};
+use repertoire::store::{
+    Blob, EventQuery, Journal as _, ReleaseChange, Releases as _, Store as _, Versions as _, blob,
+};
+use repertoire::testing::store;
+use repertoire_model::bundle::Digest;
+use repertoire_store::PostgresStore;
+
+use crate::server::{Server, connect, shared};
+
+fn event() -> Event {
+    Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now())
+}
+
+#[test]
+fn the_postgres_store_passes_the_conformance_suite() {
+    let Some(server) = shared() else { return };
+    store::check(&|| Arc::new(PostgresStore::open(&server.database()).unwrap()));
+}
+
+#[test]
+fn many_servers_at_once_make_the_tables_once() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| PostgresStore::open(&url).unwrap().append(&[event()]).unwrap());
+        }
+    });
+    let store = PostgresStore::open(&url).unwrap();
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 8);
+    assert_eq!(store.schema_version().unwrap(), 1);
+}
+
+#[test]
+fn a_release_of_one_server_wakes_the_others() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    let publisher = PostgresStore::open(&url).unwrap();
+    let replica = PostgresStore::open(&url).unwrap();
+    let change = |content: &[u8]| ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(content)) };
+    let release = |content| publisher.release("stable", &[change(content)], None, SystemTime::now()).unwrap();
+    thread::scope(|scope| {
+        // One is told by the database, the other looks.
+        let waiting: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| replica.wait_for_release(0, Duration::from_secs(60)).unwrap()))
+            .collect();
+        let number = release(b"1");
+        assert!(waiting.into_iter().all(|waiting| waiting.join().unwrap() == number));
+    });
+    assert_eq!(replica.wait_for_release(1, Duration::ZERO).unwrap(), 1);
+    assert_eq!(release(b"2"), 2);
+    assert_eq!(replica.wait_for_release(1, Duration::from_secs(60)).unwrap(), 2);
+}
+
+#[test]
+fn a_store_recovers_when_the_server_is_restarted() {
+    let Some(server) = Server::start() else { return };
+    let url = server.database();
+    let store = PostgresStore::open(&url).unwrap();
+    store.append(&[event()]).unwrap();
+    store.wait_for_release(0, Duration::ZERO).unwrap();
+    server.kill();
+    let error = store.append(&[event()]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Store);
+    assert!(error.chain().contains(&store.location()), "{}", error.chain());
+    assert!(store.events(&EventQuery::default()).is_err());
+    assert!(store.wait_for_release(0, Duration::ZERO).is_err());
+    assert!(PostgresStore::open(&url).is_err());
+    server.resume();
+    store.append(&[event()]).unwrap();
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 2);
+    assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
+    // Idle connections that broke meanwhile are replaced without an error.
+    server.kill();
+    server.resume();
+    store.append(&[event()]).unwrap();
+    assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 3);
+}
+
+#[test]
+fn a_changed_blob_is_detected() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    let store = PostgresStore::open(&url).unwrap();
+    let good = Blob::new(b"good".to_vec());
+    store.put_blobs(std::slice::from_ref(&good)).unwrap();
+    connect(&url).batch_execute("UPDATE repertoire.blobs SET bytes = 'food'").unwrap();
+    assert_eq!(blob(&store, &good.digest).unwrap_err().kind(), ErrorKind::Corrupt);
+    store.put_blobs(std::slice::from_ref(&good)).unwrap();
+    assert_eq!(blob(&store, &good.digest).unwrap(), b"good");
+}
+
+#[test]
+fn errors_name_the_database_and_not_the_password() {
+    let Some(server) = shared() else { return };
+    let url = server.url("none").replace("rep@", "rep:secret@");
+    let error = PostgresStore::open(&url).unwrap_err().chain();
+    assert!(error.contains("\"none\" does not exist") && !error.contains("secret"), "{error}");
+    let url = server.database();
+    connect(&url).batch_execute("CREATE SCHEMA repertoire; CREATE TABLE repertoire.schema (number BIGINT PRIMARY KEY); INSERT INTO repertoire.schema VALUES (99)").unwrap();
+    let error = PostgresStore::open(&url).unwrap_err().chain();
+    assert!(error.contains("a newer version of rep wrote it"), "{error}");
+}
+
+#[test]
+fn a_store_may_be_dropped_by_asynchronous_code() {
+    let Some(server) = shared() else { return };
+    let store = PostgresStore::open(&server.database()).unwrap();
+    store.wait_for_release(0, Duration::ZERO).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async move { drop(store) });
+}

@@ -1,0 +1,124 @@
+//! Databases that earlier migrations wrote are opened, and keep what they hold.
+//!
+//! `testdata/` has one for each number of the schema. After a new migration, `cargo test -p repertoire-store --test store write_testdata
+//! -- --ignored` adds one; those that are there are never written again.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use repertoire::event::{Event, EventKind};
+use repertoire::store::{
+    Decision, EventQuery, NewProposal, NewVersion, Origin, ProposalKind, ProposalLimits, ProposalState,
+    ReleaseChange, Store, put_skill, skill_files,
+};
+use repertoire_model::SkillPath;
+use repertoire_store::SqliteStore;
+
+const TIME: SystemTime = UNIX_EPOCH;
+
+/// Puts one of everything into an empty store.
+fn fill(store: &dyn Store) {
+    let files = vec![(SkillPath::new("SKILL.md").unwrap(), false, b"# A\n".to_vec())];
+    let digest = put_skill(store, files).unwrap();
+    let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", TIME + Duration::from_secs(60));
+    (event.skill, event.agent, event.tokens) = (Some("a".to_owned()), Some("reviewer".to_owned()), 7);
+    store.append(&[event.clone(), event]).unwrap();
+    let (skill, name, author) = ("/a".to_owned(), "a".to_owned(), Some("ann".to_owned()));
+    store.add_version(&NewVersion { skill, name, digest, time: TIME, origin: Origin::Add, author }).unwrap();
+    let proposal = NewProposal {
+        kind: ProposalKind::Update,
+        skill: "/a".to_owned(),
+        name: "a".to_owned(),
+        base: Some(digest),
+        result: digest,
+        diff: "+ä\n".to_owned(),
+        justification: "it is wrong".to_owned(),
+        evidence: None,
+        check: String::new(),
+        author: "agent".to_owned(),
+        session: Some("s1".to_owned()),
+        time: TIME,
+        replaces: None,
+    };
+    store.submit(&proposal, ProposalLimits { per_skill: 1, per_session: 1 }).unwrap();
+    let decision = Decision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: TIME };
+    assert!(store.decide(1, ProposalState::Pending, ProposalState::Rejected, Some(&decision)).unwrap());
+    let change = ReleaseChange { name: "a".to_owned(), digest: Some(digest) };
+    store.release("stable", &[change], Some("ann"), TIME).unwrap();
+}
+
+/// Checks that everything that [`fill`] put there still is, and that there can be more.
+fn check(store: &dyn Store) {
+    let version = store.latest_version("/a").unwrap().unwrap();
+    assert_eq!((version.number, version.origin, version.author.as_deref()), (1, Origin::Add, Some("ann")));
+    assert_eq!(skill_files(store, &version.digest).unwrap()[0].1, b"# A\n");
+    let usage = store.usage(None).unwrap();
+    assert_eq!(
+        (usage.len(), usage[0].calls, usage[0].tokens, usage[0].agent.as_deref()),
+        (1, 2, 14, Some("reviewer"))
+    );
+    assert_eq!(
+        store
+            .events(&EventQuery { agent: Some("reviewer".to_owned()), ..EventQuery::default() })
+            .unwrap()
+            .len(),
+        2
+    );
+    let proposal = store.proposal(1).unwrap().unwrap();
+    assert_eq!((proposal.state, &*proposal.content.diff), (ProposalState::Rejected, "+ä\n"));
+    assert_eq!(proposal.decision.unwrap().reason.as_deref(), Some("no"));
+    assert_eq!(store.released("stable").unwrap()[0].digest, version.digest);
+    assert_eq!(store.releases("stable", "a").unwrap()[0].author.as_deref(), Some("ann"));
+    assert_eq!(store.release("next", &[], None, TIME).unwrap(), 2);
+    store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", TIME)]).unwrap();
+}
+
+/// Returns the files of `testdata/` with this extension.
+fn testdata(extension: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == extension));
+    assert!(!files.is_empty());
+    files
+}
+
+#[test]
+fn sqlite_files_of_earlier_migrations_are_opened() {
+    for file in testdata("db") {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        std::fs::copy(&file, &path).unwrap();
+        check(&SqliteStore::open(&path).unwrap());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn postgres_databases_of_earlier_migrations_are_opened() {
+    let Some(server) = crate::server::shared() else { return };
+    for file in testdata("sql") {
+        let url = server.database();
+        let script = std::fs::read_to_string(file).unwrap();
+        crate::server::connect(&url).batch_execute(&script).unwrap();
+        check(&repertoire_store::PostgresStore::open(&url).unwrap());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "writes a database of the newest schema into testdata/"]
+fn write_testdata() {
+    let server = crate::server::shared().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    fill(&store);
+    let number = store.schema_version().unwrap();
+    drop(store);
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    std::fs::copy(path, target.join(format!("schema-{number}.db"))).unwrap();
+    let url = server.database();
+    fill(&repertoire_store::PostgresStore::open(&url).unwrap());
+    std::fs::write(target.join(format!("schema-{number}.sql")), server.dump(&url)).unwrap();
+}

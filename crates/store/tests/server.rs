@@ -1,0 +1,146 @@
+//! A PostgreSQL server of the tests' own, in a temporary directory and on a Unix socket.
+
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tempfile::TempDir;
+
+/// The user that servers run as if the tests are run by root, which PostgreSQL refuses.
+const NOBODY: u32 = 65_534;
+
+/// A running server.
+pub(crate) struct Server {
+    binaries: PathBuf,
+    directory: TempDir,
+    databases: AtomicU32,
+}
+
+/// Returns the server that all tests share, or `None`, loudly, where PostgreSQL is not installed.
+pub(crate) fn shared() -> Option<Arc<Server>> {
+    static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(server) = shared.upgrade() {
+        return Some(server);
+    }
+    let server = Arc::new(Server::start()?);
+    *shared = Arc::downgrade(&server);
+    Some(server)
+}
+
+impl Server {
+    /// Starts a server, or returns `None`, loudly, where PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(binaries) = binaries() else {
+            // Not by a macro, whose output is shown only for tests that fail.
+            let _ = std::io::stderr().write_all(
+                b"\nSKIPPED: PostgreSQL (initdb, pg_ctl) is not installed, so the PostgreSQL store is NOT tested\n",
+            );
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        if is_root(directory.path()) {
+            chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let server = Self { binaries, directory, databases: AtomicU32::new(0) };
+        let data = server.data();
+        server.run("initdb", &["-D", &data, "-U", "rep", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]);
+        server.resume();
+        Some(server)
+    }
+
+    fn data(&self) -> String {
+        self.directory.path().join("data").to_str().unwrap().to_owned()
+    }
+
+    /// Runs a program of PostgreSQL.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = Command::new(self.binaries.join(program));
+        command.args(arguments).current_dir(self.directory.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if is_root(Path::new("/proc/self")) {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let status = command.status().unwrap();
+        let log = std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        assert!(status.success(), "{program} {arguments:?}: {status}\n{log}");
+    }
+
+    /// Starts the server after [`Server::kill`].
+    pub(crate) fn resume(&self) {
+        let socket = self.directory.path().display();
+        let options = format!("-c listen_addresses='' -c fsync=off -k {socket}");
+        let log = self.directory.path().join("log");
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+    }
+
+    /// Ends the server at once, like a crash.
+    pub(crate) fn kill(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-m", "immediate", "stop"]);
+    }
+
+    /// Returns the address of the database `name`.
+    pub(crate) fn url(&self, name: &str) -> String {
+        let socket = self.directory.path().to_str().unwrap().replace('/', "%2F");
+        format!("postgres://rep@{socket}/{name}")
+    }
+
+    /// Returns the address of a new database.
+    pub(crate) fn database(&self) -> String {
+        let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.client("postgres").batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).unwrap();
+        self.url(&name)
+    }
+
+    /// Returns the database at `url` as statements.
+    pub(crate) fn dump(&self, url: &str) -> String {
+        let mut command = Command::new(self.binaries.join("pg_dump"));
+        let output = command.args(["--inserts", "--no-owner", "--schema=repertoire", url]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Without the commands of psql, and comments with versions.
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['\\', '-']));
+        lines.collect::<Vec<_>>().join("\n") + "\n"
+    }
+
+    /// Returns a connection to the database `name`.
+    fn client(&self, name: &str) -> postgres::Client {
+        connect(&self.url(name))
+    }
+}
+
+/// Returns a connection to the database at `url`.
+pub(crate) fn connect(url: &str) -> postgres::Client {
+    postgres::Client::connect(url, postgres::NoTls).unwrap()
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.directory.path().join("data/postmaster.pid").exists() {
+            self.kill();
+        }
+    }
+}
+
+/// Returns whether root owns the file at `path`.
+fn is_root(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Returns the directory with the programs of PostgreSQL.
+fn binaries() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    // Debian keeps them off the path.
+    for version in std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten() {
+        directories.push(version.path().join("bin"));
+    }
+    // What is on the path may be a link to where the others are.
+    let initdb = directories.iter().find_map(|directory| directory.join("initdb").canonicalize().ok())?;
+    let directory = initdb.parent()?.to_owned();
+    directory.join("pg_ctl").is_file().then_some(directory)
+}
