@@ -10,13 +10,12 @@ use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -29,20 +28,6 @@ use super::tools::Disconnection;
 use super::{prompts, resources, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
 use crate::record::Principal;
-
-/// The methods that return skills, files of skills, or lists of them; each has a row in the test of events.
-pub const SKILL_METHODS: &[&str] = &[
-    CallToolRequestMethod::VALUE,
-    GetPromptRequestMethod::VALUE,
-    ReadResourceRequestMethod::VALUE,
-    skills::GET,
-    skills::READ_DIRECTORY,
-    ListToolsRequestMethod::VALUE,
-    ListPromptsRequestMethod::VALUE,
-    ListResourcesRequestMethod::VALUE,
-    ListResourceTemplatesRequestMethod::VALUE,
-    skills::LIST,
-];
 
 /// Methods that rmcp 3.8 takes for unknown ones if their parameters are invalid.
 const KNOWN_METHODS: &[&str] = &[
@@ -58,6 +43,11 @@ const KNOWN_METHODS: &[&str] = &[
     "resources/templates/list",
     "subscriptions/listen",
 ];
+
+/// Returns the methods that are served, those of the Skills extension last.
+pub fn methods() -> impl Iterator<Item = &'static str> {
+    KNOWN_METHODS.iter().copied().chain(skills::METHODS)
+}
 
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 pub(crate) struct Handler {
@@ -405,21 +395,19 @@ impl ServerHandler for Handler {
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
         let family = ProtocolFamily::of(&context);
+        if !methods().any(|known| known == method)
+            || (skills::METHODS.contains(&&*method) && !self.has_extension())
+        {
+            return Err(method_not_found(&method));
+        }
         let mut result = match method.as_str() {
-            skills::LIST if self.has_extension() => skills::list(&self.view, params).await?,
-            skills::GET if self.has_extension() => {
-                skills::get(&self.view, &self.current_session(), &self.principal, params).await?
-            }
-            skills::READ_DIRECTORY if self.has_extension() => {
+            skills::LIST => skills::list(&self.view, params).await?,
+            skills::GET => skills::get(&self.view, &self.current_session(), &self.principal, params).await?,
+            skills::READ_DIRECTORY => {
                 resources::read_directory(&self.view, &self.current_session(), &self.principal, params)
                     .await?
             }
-            known if KNOWN_METHODS.contains(&known) => {
-                return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None));
-            }
-            _ => {
-                return Err(method_not_found(&method));
-            }
+            known => return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None)),
         };
         family.complete(&mut result, &self.server_info());
         Ok(CustomResult::new(result.into()))

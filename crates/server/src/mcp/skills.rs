@@ -23,6 +23,9 @@ pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";
 
+/// The methods of the extension.
+pub(crate) const METHODS: [&str; 3] = [LIST, GET, READ_DIRECTORY];
+
 /// Returns the capability that announces the extension.
 pub(crate) fn capability() -> ExtensionCapabilities {
     let settings = JsonObject::from_iter([("directoryRead".to_owned(), Value::Bool(true))]);
