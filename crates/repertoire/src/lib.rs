@@ -94,7 +94,10 @@ pub mod stored;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};
-pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
+pub use event::{
+    Event, EventKind, EventSink, JournalOptions, JournalSink, JsonlOptions, JsonlSink, MemorySink, Outcome,
+    Sinks,
+};
 pub use future::BoxFuture;
 pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};

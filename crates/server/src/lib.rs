@@ -8,6 +8,8 @@ mod error;
 mod options;
 mod instructions;
 mod published_skills;
+mod record;
+mod metrics;
 mod server_state;
 mod agent_view;
 mod server;
@@ -17,6 +19,6 @@ pub mod http;
 mod well_known;
 
 pub use error::{Error, ErrorKind};
-pub use options::{INSTRUCTIONS_TOKENS, Notice, Notices, ResultForm, ServerOptions, Switch};
+pub use options::{INSTRUCTIONS_TOKENS, Notice, Notices, Probe, ResultForm, ServerOptions, Switch};
 pub use server::Server;
 pub use stop::Stop;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use repertoire::event::Surface;
 use repertoire::session::{Account, Refresh};
 use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
@@ -96,6 +97,34 @@ impl fmt::Debug for Notices {
     }
 }
 
+/// A question that the server asks its host. It may be asked from any thread, and may block for a short time.
+#[derive(Clone)]
+pub struct Probe<T>(Option<Arc<dyn Fn() -> T + Send + Sync>>);
+
+impl<T> Probe<T> {
+    /// Returns a probe that calls `ask`.
+    pub fn new(ask: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(ask)))
+    }
+
+    /// Returns the answer, if there is anything to ask.
+    pub(crate) fn ask(&self) -> Option<T> {
+        self.0.as_ref().map(|ask| ask())
+    }
+}
+
+impl<T> Default for Probe<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> fmt::Debug for Probe<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Probe")
+    }
+}
+
 /// Options of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -114,6 +143,10 @@ pub struct ServerOptions {
     pub instructions_tokens: usize,
     /// Receives notices.
     pub notices: Notices,
+    /// Returns the number of events that the journal dropped, for `/metrics`.
+    pub dropped_events: Probe<u64>,
+    /// Returns whether the store answers, for `/readyz`.
+    pub store: Probe<bool>,
 }
 
 impl Default for ServerOptions {
@@ -126,6 +159,8 @@ impl Default for ServerOptions {
             result: ResultForm::default(),
             instructions_tokens: INSTRUCTIONS_TOKENS,
             notices: Notices::default(),
+            dropped_events: Probe::default(),
+            store: Probe::default(),
         }
     }
 }
@@ -139,6 +174,7 @@ impl ServerOptions {
             ResultForm::Markdown => Render::Markdown,
             ResultForm::Json => Render::Json,
         };
+        options.surface = Surface::Mcp;
         options.account = Account::None;
         options.reload = Reload::AlwaysBody;
         options.refresh = Refresh::Session;

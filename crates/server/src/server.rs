@@ -6,6 +6,7 @@ use repertoire::Library;
 use tokio::sync::watch;
 
 use crate::agent_view::AgentView;
+use crate::metrics::MetricsSink;
 use crate::published_skills::PublishedSkills;
 use crate::server_state::ServerState;
 use crate::well_known::Archives;
@@ -37,17 +38,31 @@ impl Server {
     /// Returns a server of the skills of `library`, which should have been opened with
     /// [`ServerOptions::session_options`].
     pub fn new(library: Library, options: ServerOptions) -> Self {
+        let metrics = Arc::new(MetricsSink::default());
+        let library = library.with_sink(metrics.clone());
         let registry = library.registry().clone();
         let published = PublishedSkills::new(registry.clone(), options.notices.clone());
         let (archives, republished) = (Archives::default(), watch::Sender::new(0));
         Self {
-            shared: Arc::new(ServerState { library, registry, options, published, archives, republished }),
+            shared: Arc::new(ServerState {
+                library,
+                registry,
+                options,
+                metrics,
+                published,
+                archives,
+                republished,
+            }),
         }
     }
 
     /// Returns the library.
     pub fn library(&self) -> &Library {
         &self.shared.library
+    }
+
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.shared.options
     }
 
     /// Waits until cancelled tools of skills have been cleaned up.

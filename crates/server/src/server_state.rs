@@ -1,9 +1,12 @@
 //! State shared by everything that is served.
 
+use std::sync::Arc;
+
 use repertoire::{Library, Registry};
 use tokio::sync::watch;
 
 use crate::ServerOptions;
+use crate::metrics::MetricsSink;
 use crate::published_skills::PublishedSkills;
 use crate::well_known::Archives;
 
@@ -12,6 +15,8 @@ pub(crate) struct ServerState {
     pub(crate) library: Library,
     pub(crate) registry: Registry,
     pub(crate) options: ServerOptions,
+    /// Counts the events of the library's sessions.
+    pub(crate) metrics: Arc<MetricsSink>,
     pub(crate) published: PublishedSkills,
     pub(crate) archives: Archives,
     /// Counts published skills whose files changed after they were announced to clients.

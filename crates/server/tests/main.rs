@@ -19,3 +19,5 @@ mod mutations;
 mod http;
 mod well_known;
 mod scope;
+mod events;
+mod metrics;

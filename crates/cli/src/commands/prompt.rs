@@ -1,9 +1,12 @@
 //! `rep prompt`.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use clap::Args;
+use repertoire::event::{Event, EventKind, Surface};
 use repertoire::migrate::read_roles;
+use repertoire::prompt::BoundSkill;
 use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
     SessionOptions,
@@ -41,7 +44,7 @@ pub(crate) struct PromptArgs {
 /// The prompt that is printed, of an agent or a role.
 struct Prompt {
     fragments: Vec<Fragment>,
-    bound: Vec<String>,
+    bound: Vec<BoundSkill>,
     origin: &'static str,
     path: Option<String>,
 }
@@ -57,6 +60,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         }
     };
     let text = compose(&prompt.fragments);
+    record(context, args, &prompt.bound);
     if !ui.is_json() {
         ui.write_untrusted(text.as_bytes())?;
         return Ok(Exit::Success);
@@ -70,11 +74,27 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         "tokens": tokenizer.count(&text),
         "tokenizer": tokenizer.name(),
         "fragments": fragments.collect::<Value>(),
-        "bound": prompt.bound,
+        "bound": names(&prompt.bound),
         "origin": prompt.origin,
         "path": prompt.path,
     }))?;
     Ok(Exit::Success)
+}
+
+/// Hands an event for each skill in the prompt to the event sinks: whoever prints a prompt gives it to a model.
+fn record(context: &Context, args: &PromptArgs, bound: &[BoundSkill]) {
+    let sinks = context.sinks();
+    for skill in bound {
+        let mut event = Event::new(EventKind::SkillLoaded, "prompt", "", SystemTime::now());
+        event.agent.clone_from(&args.agent);
+        event.surface = Surface::Cli;
+        skill.describe(&mut event);
+        sinks.emit(&event);
+    }
+}
+
+fn names(bound: &[BoundSkill]) -> Vec<String> {
+    bound.iter().map(|skill| skill.name.to_string()).collect()
 }
 
 fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -> Result<Prompt, CliError> {
@@ -86,8 +106,7 @@ fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
     let AgentPrompt { mut fragments, bound } = loaded;
-    let bound: Vec<String> = bound.iter().map(|(name, _)| name.to_string()).collect();
-    let options = CatalogOptions { bound: bound.clone(), ..session.catalog_options() };
+    let options = CatalogOptions { bound: names(&bound), ..session.catalog_options() };
     let catalog = catalog::render_for(&library, &agent, &options)?;
     fragments.push(Fragment::new("skills", prompt::SKILLS, catalog.text));
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
@@ -113,12 +132,13 @@ fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) ->
             ui.hint(&format!("did you mean `{near}`?"))?;
         }
     }
+    let origin = resolved.origin.as_str();
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),
         RoleOrigin::SkillPack | RoleOrigin::Stub => None,
     };
-    let bound = resolved.bound.iter().map(|(name, _)| name.to_string()).collect();
-    Ok(Prompt { fragments: resolved.fragments, bound, origin: resolved.origin.as_str(), path })
+    let RolePrompt { fragments, bound, .. } = resolved;
+    Ok(Prompt { fragments, bound, origin, path })
 }
 
 /// A role, and the agent that has it.
@@ -157,8 +177,7 @@ impl Role {
         };
         let mut variables = self.agent.as_ref().map(|agent| agent.variables.clone()).unwrap_or_default();
         variables.extend(self.variables.clone());
-        let bound = own.bound.iter().map(|(name, _)| name.to_string()).collect();
-        let catalog = CatalogOptions { bound, ..options.catalog_options() };
+        let catalog = CatalogOptions { bound: names(&own.bound), ..options.catalog_options() };
         let mut options = RoleOptions::default();
         options.binding = context.settings.role_binding;
         options.catalog = catalog;
@@ -169,7 +188,7 @@ impl Role {
             Some(agent) => resolver.resolve_for(agent, &self.name).await?,
             None => resolver.resolve(&self.name).await?,
         };
-        if own.bound.iter().any(|(name, _)| name.as_str() == self.name) {
+        if own.bound.iter().any(|skill| skill.name.as_str() == self.name) {
             // Once is enough.
             prompt.fragments.retain(|fragment| fragment.priority != prompt::ROLE_SKILL);
             prompt.bound.clear();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use repertoire::Runner as _;
+use repertoire::event::Surface;
 use repertoire_model::answer::Render;
 
 use self::lines::{Line, Lines};
@@ -69,6 +70,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
 
 fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
     let mut options = context.session_options(args.render.as_deref());
+    options.surface = Surface::Session;
     options.host_runs_tools = args.own_handlers;
     let role = match &args.role {
         None => None,

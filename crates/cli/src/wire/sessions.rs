@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pollster::block_on;
-use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
+use repertoire::event::{JsonlOptions, JsonlSink, Sinks, Surface};
 use repertoire::{Library, Session, SessionOptions, Snapshot};
 use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
@@ -19,6 +19,7 @@ impl Context {
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
         let mut options = self.settings.session.clone();
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
+        options.surface = Surface::Cli;
         options.approve_command = Some("rep approve".to_owned());
         let setting = "`exec.enabled = true` in the user's configuration".to_owned();
         options.enable_setting = Some(setting).filter(|_| !self.settings.exec.enabled);

@@ -52,6 +52,7 @@ fn event(index: usize, session: String, kind: EventKind, outcome: Outcome) -> Ev
         duration: Duration::MAX,
         digest: Some(Digest::of(text.as_bytes())),
         error: Some(text.clone()),
+        principal: Some(text.clone()),
         ..Event::new(kind, text, session, time)
     }
 }

@@ -1,12 +1,13 @@
 //! The fields of an event.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
 
 use crate::words::words;
 
-/// One call of a tool, and its outcome.
+/// One use of a skill, or one call of a tool, and its outcome.
 ///
 /// Fields are added over time: make one with [`Event::new`] and set the known ones.
 ///
@@ -33,9 +34,9 @@ pub struct Event {
     pub source: Option<String>,
     /// The agent that called, if the host names it.
     pub agent: Option<String>,
-    /// The session it was called in.
+    /// The session it was called in; empty where there was none.
     pub session: String,
-    /// The tool that was called.
+    /// The tool that was called; the operation, such as `resources/read`, where there was no tool.
     pub tool: String,
     /// Its outcome.
     pub outcome: Outcome,
@@ -66,6 +67,12 @@ pub struct Event {
     pub sandbox: Option<&'static str>,
     /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
+    /// Who authenticated: the name of the token at an HTTP server.
+    pub principal: Option<String>,
+    /// The surface that it was asked for on.
+    pub surface: Surface,
+    /// The way in which the skill came.
+    pub via: Via,
 }
 
 impl Event {
@@ -98,6 +105,9 @@ impl Event {
             skill_tool: None,
             sandbox: None,
             exit_code: None,
+            principal: None,
+            surface: Surface::default(),
+            via: Via::default(),
         }
     }
 }
@@ -124,6 +134,8 @@ words! {
         ScriptRun "script_run",
         /// Some other tool was called.
         ToolCalled "tool_called",
+        /// A request without a valid token was refused.
+        AccessRefused "access_refused",
     }
 }
 
@@ -142,4 +154,63 @@ words! {
         /// It could not be done.
         Error "error",
     }
+}
+
+words! {
+    /// The surface that something was asked for on.
+    #[derive(Default)]
+    #[non_exhaustive]
+    Surface {
+        /// The library, in the process of a host; the default.
+        #[default]
+        Library "library",
+        /// A command line.
+        Cli "cli",
+        /// A session over standard input and output.
+        Session "session",
+        /// MCP, over standard input and output or HTTP.
+        Mcp "mcp",
+        /// HTTP, without MCP.
+        Http "http",
+    }
+}
+
+words! {
+    /// The way in which a skill came to a model.
+    #[derive(Default)]
+    #[non_exhaustive]
+    Via {
+        /// A call of a tool asked for it; the default.
+        #[default]
+        Call "call",
+        /// Another skill that was loaded requires it.
+        Required "required",
+        /// It is bound to the agent: its prompt holds it.
+        Bound "bound",
+        /// It is the skill of a role: the prompt of the role holds it.
+        Role "role",
+        /// It was put back after a compaction.
+        Reattached "reattached",
+        /// A person invoked it as a prompt.
+        Prompt "prompt",
+        /// A client read it as a resource.
+        Resource "resource",
+        /// A client downloaded it from the well-known index.
+        Download "download",
+    }
+}
+
+/// The origin of a call: the part of its event that the call itself does not tell.
+///
+/// ```
+/// use repertoire::event::{CallOrigin, Via};
+/// let origin = CallOrigin { principal: Some("laptop".into()), ..CallOrigin::default() };
+/// assert_eq!(origin.via, Via::Call);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallOrigin {
+    /// Who authenticated.
+    pub principal: Option<Arc<str>>,
+    /// The way in which the skill comes.
+    pub via: Via,
 }

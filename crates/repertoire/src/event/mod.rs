@@ -1,16 +1,19 @@
-//! Events: one for every call that an agent makes.
+//! Events: one for every way in which a skill reaches a model.
 //!
-//! Every call of a tool becomes one [`Event`], whether it went well or not. A session hands it to its [`Sinks`]; a
+//! Every call of a tool becomes an [`Event`], whether it went well or not, and so does every skill or file that reaches a model in
+//! another way: with a prompt, as a resource, as a prerequisite of another skill. A session hands events to its [`Sinks`]; a
 //! sink that fails never fails the call. Events carry names, paths and sizes, never the contents of a skill.
 
 mod fields;
 mod sinks;
 mod memory;
 pub mod jsonl;
+mod journal;
 #[cfg(test)]
 mod conformance;
 
-pub use fields::{Event, EventKind, Outcome};
+pub use fields::{CallOrigin, Event, EventKind, Outcome, Surface, Via};
+pub use journal::{JournalOptions, JournalSink};
 pub use jsonl::{JsonlOptions, JsonlSink};
 pub use memory::MemorySink;
 pub use sinks::{EventSink, Sinks};

@@ -224,7 +224,7 @@ impl LibraryBuilder {
         let shared = LibraryState {
             resources,
             #[cfg(feature = "fs")]
-            watcher: self.reload.map(|options| registry.watch(options)).transpose()?,
+            watcher: self.reload.map(|options| registry.watch(options)).transpose()?.map(Arc::new),
         };
         Ok(Library { registry, shared: Arc::new(shared) })
     }

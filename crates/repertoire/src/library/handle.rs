@@ -5,6 +5,7 @@ use std::sync::Arc;
 use repertoire_model::CatalogOptions;
 
 use super::options::SessionResources;
+use crate::event::{Event, EventSink};
 use crate::prompt::Agent;
 #[cfg(feature = "fs")]
 use crate::registry::Watcher;
@@ -39,11 +40,11 @@ pub struct Library {
 }
 
 /// State that all clones of a library share.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct LibraryState {
     pub(super) resources: SessionResources,
     #[cfg(feature = "fs")]
-    pub(super) watcher: Option<Watcher>,
+    pub(super) watcher: Option<Arc<Watcher>>,
 }
 
 impl Library {
@@ -60,7 +61,7 @@ impl Library {
     /// Returns the watcher that follows the library's skills, if [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
     #[cfg(feature = "fs")]
     pub fn watcher(&self) -> Option<&Watcher> {
-        self.shared.watcher.as_ref()
+        self.shared.watcher.as_deref()
     }
 
     /// Returns the newest snapshot after all changes so far; see [`Registry::newest`].
@@ -107,6 +108,19 @@ impl Library {
         if let Some(searcher) = self.searcher() {
             searcher.save().await;
         }
+    }
+
+    /// Returns this library with another sink for the events of its sessions. Sessions that are open stay as they are.
+    #[must_use]
+    pub fn with_sink(&self, sink: Arc<dyn EventSink>) -> Self {
+        let mut shared = (*self.shared).clone();
+        shared.resources.sinks = shared.resources.sinks.with(sink);
+        Self { registry: self.registry.clone(), shared: Arc::new(shared) }
+    }
+
+    /// Hands `event` to the event sinks.
+    pub fn emit(&self, event: &Event) {
+        self.resources().sinks.emit(event);
     }
 
     pub(crate) fn resources(&self) -> &SessionResources {

@@ -13,7 +13,7 @@ use crate::tool::{Tool, reserved_names};
 use crate::{Error, ErrorKind};
 
 /// Options, agents, tools, handlers and event sinks that all sessions of a library share.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct SessionResources {
     /// The options of every session.
     pub(crate) options: SessionOptions,

@@ -16,6 +16,7 @@ use repertoire_model::{Digest, Policy, SkillName, Standing};
 use super::agent::{Agent, Bind};
 use super::skill_text::{qualified_address, skill_text};
 use super::template::{Jinja, Renderer};
+use crate::event::{Event, Via};
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
 use crate::session::SessionOptions;
@@ -30,8 +31,39 @@ pub const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 /// The most characters of a description that a hint shows.
 const MAX_HINT_CHARS: usize = 160;
 
-/// A skill that is part of a prompt, and the digest of its text in the prompt.
-pub type BoundSkill = (SkillName, Digest);
+/// A skill that is part of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundSkill {
+    /// Its name.
+    pub name: SkillName,
+    /// The digest of its text in the prompt.
+    pub digest: Digest,
+    /// The source that it came from.
+    pub source: Arc<str>,
+    /// The tokens of its text, about.
+    pub tokens: usize,
+    /// The bytes of its text.
+    pub bytes: usize,
+    /// The reason that it is in the prompt: it is bound to the agent, or the skill of the role.
+    pub via: Via,
+}
+
+impl BoundSkill {
+    pub(super) fn new(entry: &Entry, skill: &LoadedSkill, via: Via) -> Self {
+        let LoadedSkill { name, digest, tokens, body, .. } = skill;
+        let source = Arc::clone(&entry.source);
+        Self { name: name.clone(), digest: *digest, source, tokens: *tokens, bytes: body.len(), via }
+    }
+
+    /// Writes into `event` that a model has the skill in its prompt.
+    pub fn describe(&self, event: &mut Event) {
+        event.skill = Some(self.name.to_string());
+        event.source = Some(self.source.to_string());
+        event.digest = Some(self.digest);
+        (event.tokens, event.bytes) = (self.tokens as u64, self.bytes as u64);
+        event.via = self.via;
+    }
+}
 
 /// The options of an agent's prompt.
 #[derive(Clone)]
@@ -90,7 +122,7 @@ impl BindingOptions {
 /// };
 /// let prompt = AgentPrompt::load(&registry, &agent, &BindingOptions::default()).await?;
 /// assert!(prompt.text().starts_with("You are a host.\n\n<skill name=\"greet\""));
-/// assert_eq!(prompt.bound[0].0.as_str(), "greet");
+/// assert_eq!(prompt.bound[0].name.as_str(), "greet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -148,7 +180,7 @@ impl AgentPrompt {
         for entry in inline {
             let opened = open(registry, agent, entry).await?;
             let skill = bindable(entry, &opened, registry.policy(), options);
-            bound.push((skill.name.clone(), skill.digest));
+            bound.push(BoundSkill::new(entry, &skill, Via::Bound));
             texts.push(element(skill, &options.wording));
         }
         fragments.push(Fragment::new("bound-skills", prompt::BOUND_SKILLS, texts.join("\n")));

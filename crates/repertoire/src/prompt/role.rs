@@ -13,6 +13,7 @@ use super::agent::Agent;
 use super::binding::{BindingOptions, BoundSkill, bindable, element};
 #[cfg(feature = "fs")]
 use super::role_file;
+use crate::event::Via;
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
 use crate::words::words;
@@ -220,7 +221,8 @@ impl RoleResolver {
         let cached = agent.cloned().map(Box::new);
         let inputs = PromptInputs::Pack { snapshot: number, agent: cached, skill: skill.clone() };
         self.cached_or(role, agent, inputs, || {
-            let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_offered);
+            let entry = active(snapshot, role, agent)?;
+            let is_offered = entry.is_some_and(Entry::is_offered);
             let is_inline = self.options.binding == RoleBinding::Inline;
             let highlight = is_offered.then(|| role.to_string());
             let mut options = CatalogOptions { highlight, ..self.options.catalog.clone() };
@@ -235,7 +237,7 @@ impl RoleResolver {
             let mut bound = Vec::new();
             match self.options.binding {
                 RoleBinding::Inline => {
-                    bound.push((role.clone(), skill.digest));
+                    bound.extend(entry.map(|entry| BoundSkill::new(entry, &skill, Via::Role)));
                     let text = element(*skill, &self.options.prompt.wording);
                     fragments.push(Fragment::new("role-skill", prompt::ROLE_SKILL, text));
                 }

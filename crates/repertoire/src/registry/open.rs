@@ -141,6 +141,11 @@ impl Registry {
         Arc::clone(&current.snapshot)
     }
 
+    /// Returns the number of reloads that began, the first one included.
+    pub fn reloads(&self) -> u64 {
+        self.shared.reloads.load(Ordering::SeqCst)
+    }
+
     /// Lists every provider again and publishes a new snapshot, if it differs from the newest one.
     ///
     /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 
 use super::open::Session;
 use crate::clock::{self, Instant};
-use crate::event::{Event, EventKind, Outcome};
+use crate::event::{CallOrigin, Event, EventKind, Outcome};
 use crate::tool::{
-    BUILTINS, Builtin, CallFailure, CallResult, EventDetails, Tool, ToolCall, ToolReply, object_of, quoted,
+    ArgumentNames, BUILTINS, Builtin, CallFailure, CallResult, EventDetails, SKILL_ALIASES, Tool, ToolCall,
+    ToolReply, object_of, quoted,
 };
 
 /// The answer to a call.
@@ -60,6 +61,11 @@ impl Session {
     ///
     /// It never fails: errors of the call are answers.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Reply {
+        self.call_from(&CallOrigin::default(), tool, arguments).await
+    }
+
+    /// Answers a call as [`Session::call`] does; events tell its `origin`.
+    pub async fn call_from(&self, origin: &CallOrigin, tool: &str, arguments: &Value) -> Reply {
         let (time, started) = (clock::now(), Instant::now());
         self.registry().touch().await;
         let found = self.find_tool(tool);
@@ -70,13 +76,10 @@ impl Session {
         };
         let reply = self.answer(tool, found, arguments).await;
         let text = reply.answer.render(self.options().render, &self.wording);
-        let sinks = &self.library().resources().sinks;
-        if !sinks.is_empty() {
-            let mut event = Event::new(kind, quoted(tool), self.id(), time);
-            self.describe(&mut event, &reply);
-            event.bytes = text.len() as u64;
-            event.duration = started.elapsed();
-            sinks.emit(&event);
+        if !self.library().resources().sinks.is_empty() {
+            let mut event = self.event(kind, &quoted(tool), origin);
+            (event.time, event.duration) = (time, started.elapsed());
+            self.record(event, &reply, text.len());
         }
         Reply { answer: reply.answer, text }
     }
@@ -97,7 +100,15 @@ impl Session {
         };
         let Some(arguments) = &object_of(arguments) else { return self.bad_arguments(tool) };
         match found {
-            CallTarget::Builtin(builtin) => self.call_builtin(builtin, arguments).await,
+            CallTarget::Builtin(builtin) => {
+                let mut reply = self.call_builtin(builtin, arguments).await;
+                let is_about_skill =
+                    !matches!(builtin.kind, EventKind::SkillsListed | EventKind::SkillsSearched);
+                if is_about_skill && reply.details.skill.is_none() {
+                    self.note_named_skill(&mut reply.details, arguments);
+                }
+                reply
+            }
             CallTarget::Host(tool) => {
                 let (session_id, agent, registry) = (self.id(), self.agent(), self.registry());
                 tool.call(ToolCall { arguments, session_id, agent, registry }).await
@@ -172,8 +183,35 @@ impl Session {
         self.fault(tool, None, kind).into()
     }
 
+    /// Notes the skill that `arguments` name, although something else is wrong with them.
+    fn note_named_skill(&self, details: &mut EventDetails, arguments: &Map<String, Value>) {
+        let ArgumentNames { name, skill, .. } = &self.options().arguments;
+        let mut names = [name.as_str(), skill.as_str()].into_iter().chain(SKILL_ALIASES.iter().copied());
+        let Some(asked) = names.find_map(|name| arguments.get(name)?.as_str()) else { return };
+        let snapshot = self.registry().snapshot();
+        match self.visible(&snapshot, asked.trim()) {
+            Some(entry) => {
+                details.skill = Some(entry.name().to_string());
+                details.source = Some(Arc::clone(&entry.source));
+            }
+            None => details.skill = Some(quoted(asked)),
+        }
+    }
+
+    /// Records the events of a call whose answer has `bytes`: one for each skill or file that the answer holds.
+    fn record(&self, event: Event, reply: &ToolReply, bytes: usize) {
+        let more = &reply.details.more;
+        let others: usize = more.iter().map(|part| part.bytes).sum();
+        let parts = [(&reply.details, bytes.saturating_sub(others))].into_iter();
+        for (details, bytes) in parts.chain(more.iter().map(|part| (part, part.bytes))) {
+            let mut event = Event { bytes: bytes as u64, ..event.clone() };
+            self.describe(&mut event, details, &reply.answer);
+            self.library().emit(&event);
+        }
+    }
+
     /// Writes into `event` what the call came to.
-    fn describe(&self, event: &mut Event, reply: &ToolReply) {
+    fn describe(&self, event: &mut Event, details: &EventDetails, answer: &Answer) {
         let EventDetails {
             skill,
             file,
@@ -186,19 +224,22 @@ impl Session {
             skill_tool,
             sandbox,
             exit_code,
-        } = &reply.details;
+            via,
+            bytes: _,
+            more: _,
+        } = details;
         event.skill.clone_from(skill);
         event.file.clone_from(file);
         event.source = source.as_deref().map(str::to_owned);
-        event.agent = self.agent().map(|agent| agent.name.clone());
+        event.via = via.unwrap_or(event.via);
         event.digest = *digest;
         event.tokens = *tokens as u64;
         event.query.clone_from(query);
         event.results = *results;
         event.skill_tool.clone_from(skill_tool);
         (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
-        event.outcome = if *is_denied { Outcome::Denied } else { outcome(&reply.answer) };
-        if let Answer::Fault(fault) = &reply.answer {
+        event.outcome = if *is_denied { Outcome::Denied } else { outcome(answer) };
+        if let Answer::Fault(fault) = answer {
             event.error = Some(fault.kind.as_str().to_owned());
         }
         self.measure(event);

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::open::Session;
 use super::options::Refresh;
+use crate::event::{CallOrigin, EventKind, Via};
 use crate::provider::OpenedSkill;
 use crate::tool::SKILL_ALIASES;
 
@@ -116,11 +117,22 @@ impl Session {
         let candidates: Vec<Candidate<'_>> = candidates.collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
         let plan = reattach::plan(&candidates, more, budget, &|text| tokenizer.count(text), &self.wording);
-        let mut state = self.state();
-        for Candidate { name, digest, .. } in candidates {
-            if plan.pieces.iter().any(|piece| piece.name == *name && piece.level == Level::Body) {
-                state.ledger.loaded(name, digest);
-            }
+        for piece in plan.pieces.iter().filter(|piece| piece.level >= Level::Essence) {
+            let found = candidates.iter().zip(&opened).find(|(candidate, _)| *candidate.name == piece.name);
+            let Some((candidate, (entry, _))) = found else { continue };
+            let mut event = self.event(EventKind::SkillLoaded, "reattach", &CallOrigin::default());
+            let text = if piece.level == Level::Body {
+                self.state().ledger.loaded(candidate.name, candidate.digest);
+                candidate.body
+            } else {
+                candidate.essence
+            };
+            event.skill = Some(piece.name.to_string());
+            event.source = Some(entry.source.to_string());
+            event.digest = Some(Digest::of(text.as_bytes()));
+            (event.bytes, event.tokens) = (text.len() as u64, piece.tokens as u64);
+            event.via = Via::Reattached;
+            self.library().emit(&event);
         }
         plan
     }

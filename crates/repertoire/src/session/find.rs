@@ -80,7 +80,10 @@ impl Session {
         let name = asked.trim();
         let mut details = EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() };
         let kind = match self.resolve(snapshot, name) {
-            Resolution::Broken(entry) => broken(entry.diagnostics()),
+            Resolution::Broken(entry) => {
+                details = EventDetails::of(entry);
+                broken(entry.diagnostics())
+            }
             Resolution::Denied => {
                 details.is_denied = true;
                 match self.options().deny_style {

@@ -9,9 +9,11 @@ use repertoire_model::{Digest, Standing, outline};
 use super::find::{FoundSkill, broken};
 use super::open::Session;
 use super::required::{self, RequiredSkill};
+use crate::event::Via;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
 use crate::registry::Entry;
+use crate::tool::EventDetails;
 
 /// The most hidden skills that one answer names.
 const MAX_HIDDEN: usize = 3;
@@ -22,8 +24,10 @@ pub(crate) struct LoadResult {
     pub(crate) answer: Answer,
     /// The digest of the skill's instructions.
     pub(crate) digest: Digest,
-    /// The tokens of all instructions in the answer, about.
+    /// The tokens of its instructions, about.
     pub(crate) tokens: usize,
+    /// The skills that it requires and that are in the answer, too.
+    pub(crate) required: Vec<EventDetails>,
 }
 
 impl Session {
@@ -56,19 +60,28 @@ impl Session {
         };
         let required = gathered.given(&given);
         let digest = skill.digest;
-        let mut tokens = skill.tokens;
+        let tokens = skill.tokens;
+        let mut details = Vec::with_capacity(required.loaded.len());
         let mut notes: Vec<String> = self.origin(entry).into_iter().chain(required.notes).collect();
         let mut first = Vec::with_capacity(required.loaded.len());
-        for RequiredSkill { skill, toolbox, notes: own } in required.loaded {
+        for RequiredSkill { skill, source, toolbox, notes: own } in required.loaded {
             let own = own.into_iter().chain(self.expose(skill.name.to_string(), toolbox));
             notes.extend(own.map(|note| format!("Of skill `{}`: {note}", skill.name)));
-            tokens += skill.tokens;
+            details.push(EventDetails {
+                skill: Some(skill.name.to_string()),
+                source: Some(source),
+                digest: Some(skill.digest),
+                tokens: skill.tokens,
+                via: Some(Via::Required),
+                bytes: skill.body.len(),
+                ..EventDetails::default()
+            });
             first.push(skill);
         }
         notes.extend(tool_notes);
         notes.extend(shared_notes);
         let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
-        Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
+        Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens, required: details })
     }
 
     /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
@@ -174,7 +187,7 @@ impl Session {
             available,
             ..Acknowledgement::new(entry.name().clone(), turn)
         });
-        LoadResult { answer, digest, tokens: 0 }
+        LoadResult { answer, digest, tokens: 0, required: Vec::new() }
     }
 }
 

@@ -9,6 +9,7 @@ mod load;
 mod required;
 mod catalog;
 mod task;
+mod record;
 mod call;
 mod exposed_tools;
 mod skill_tools;

@@ -14,7 +14,7 @@ use repertoire_model::tokens::approximate;
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
 use crate::library::Library;
-use crate::prompt::{Agent, AgentPrompt, BindingOptions, BoundSkill, Inherit};
+use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
 use crate::registry::{Entry, Registry};
 use crate::{Error, clock};
 
@@ -115,7 +115,7 @@ impl Session {
         library: Library,
         agent: Option<Agent>,
         ceilings: Vec<Agent>,
-        mut ledger: Ledger,
+        ledger: Ledger,
     ) -> Result<Self, Error> {
         let snapshot = library.snapshot();
         let mut options = library.resources().options.clone();
@@ -131,15 +131,16 @@ impl Session {
             let binding = BindingOptions::of(&options);
             let prompt =
                 AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &binding).await?;
-            for (name, digest) in prompt.bound {
-                if options.account == Account::Kept {
-                    ledger.bound(&name, digest);
-                }
-                bound.push(name.to_string());
-            }
+            bound = prompt.bound;
         }
+        let is_kept = options.account == Account::Kept;
         let state = Mutex::new(State::new(snapshot, ledger));
-        let session = Self { library, id: new_id(), agent, options, ceilings, bound, wording, state };
+        let names = bound.iter().map(|skill| skill.name.to_string()).collect();
+        let session = Self { library, id: new_id(), agent, options, ceilings, bound: names, wording, state };
+        // A session that keeps no account may show its clients no prompt at all.
+        if is_kept {
+            session.prompt_shown(&bound);
+        }
         session.expose_active().await;
         Ok(session)
     }
@@ -208,14 +209,6 @@ impl Session {
         let text = prompt::compose(&fragments);
         self.state().prompt = Some(text.as_str().into());
         Ok(text)
-    }
-
-    /// Records that the model has a prompt with the instructions of these skills, with the digest of each.
-    ///
-    /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
-    pub fn prompt_shown(&self, bound: &[BoundSkill]) {
-        let mut state = self.state();
-        bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
     }
 
     /// Returns the unique id of this session.

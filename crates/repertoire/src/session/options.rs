@@ -6,6 +6,7 @@ use repertoire_model::answer::{ErrorStyle, Render, Wording};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::ledger::Reload;
 
+use crate::event::Surface;
 use crate::tool::{AgentTools, ArgumentNames, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
 use crate::words::words;
 
@@ -177,6 +178,8 @@ pub struct SessionOptions {
     pub host_runs_tools: bool,
     /// The setting by which a person lets tools and scripts of skills run, where there is one.
     pub enable_setting: Option<String>,
+    /// The surface that events name.
+    pub surface: Surface,
 }
 
 impl Default for SessionOptions {
@@ -212,6 +215,7 @@ impl Default for SessionOptions {
             approve_command: None,
             host_runs_tools: false,
             enable_setting: None,
+            surface: Surface::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The skills that a loaded one requires: named to the model, or loaded with it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::{SkillName, Toolbox};
@@ -29,6 +30,7 @@ pub(super) struct RequiredSkills {
 /// A skill that is loaded because another one requires it.
 pub(super) struct RequiredSkill {
     pub(super) skill: LoadedSkill,
+    pub(super) source: Arc<str>,
     pub(super) toolbox: Toolbox,
     /// Notes for the model about its tools.
     pub(super) notes: Vec<String>,
@@ -202,6 +204,6 @@ impl Walk<'_> {
         };
         self.room = rest;
         let (skill, toolbox, notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
-        self.gathered.loaded.push(RequiredSkill { skill, toolbox, notes });
+        self.gathered.loaded.push(RequiredSkill { skill, source: Arc::clone(&entry.source), toolbox, notes });
     }
 }

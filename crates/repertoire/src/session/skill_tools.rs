@@ -11,7 +11,7 @@ use super::options::{Account, ToolExposure};
 use crate::handler::HostHandler;
 use crate::registry::{Entry, Snapshot};
 use crate::runner::{ScriptCall, SkillCaller, ToolRun, Trust};
-use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted};
+use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted, recorded_path};
 
 /// The tool that runs scripts of skills.
 const RUN: &str = "run_skill_script";
@@ -375,7 +375,7 @@ impl Session {
     pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> CallResult {
         let entry = self.find(asked).await?;
         let tool = quoted(&call.path);
-        let details = EventDetails { file: Some(tool.clone()), ..EventDetails::of(&entry) };
+        let details = EventDetails { file: Some(recorded_path(&call.path)), ..EventDetails::of(&entry) };
         let address = self.address(&entry);
         let ran = if self.loaded_tools(&entry, &address).await.is_none() {
             Err(FaultKind::NotLoaded { tool })

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) focused: BTreeSet<SkillName>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
+    /// The digests of the skills whose text a prompt was recorded to hold.
+    pub(super) shown: BTreeMap<SkillName, Digest>,
     /// The skills that a person invoked.
     pub(super) invoked: BTreeSet<SkillName>,
     /// The task that the catalog is written for.
@@ -57,6 +59,7 @@ impl State {
             on_disk: HashMap::new(),
             focused: BTreeSet::new(),
             prompt: None,
+            shown: BTreeMap::new(),
             invoked: BTreeSet::new(),
             task: None,
             ranking: None,

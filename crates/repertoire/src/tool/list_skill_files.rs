@@ -8,6 +8,7 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::{DIRECTORY_ALIASES, SKILL_ALIASES};
+use super::read_skill_file::recorded_path;
 use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
@@ -37,12 +38,18 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         arguments.only(&[skill, DIRECTORY])?;
         let (asked, directory) = (arguments.skill(&skill)?, arguments.text(&DIRECTORY)?);
         let entry = session.find(asked).await?;
-        let details = EventDetails { file: directory.map(quoted), ..EventDetails::of(&entry) };
+        let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
         match list(session, &entry, directory).await {
             Ok(list) => Ok(ToolReply { answer: Answer::Files(list), details }),
             Err(kind) => Err(CallFailure::of(asked, kind, details)),
         }
     })
+}
+
+/// Returns the path that events record for the directory that a model calls `written`; none for the skill itself.
+fn recorded(written: &str) -> Option<String> {
+    let path = recorded_path(written.trim_end_matches('/'));
+    (!matches!(path.as_str(), "" | ".")).then_some(path)
 }
 
 async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Result<FileList, FaultKind> {

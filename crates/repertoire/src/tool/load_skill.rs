@@ -65,6 +65,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             [] => session.load(&entry, asked.force).await.map(|loaded| {
                 details.digest = Some(loaded.digest);
                 details.tokens = loaded.tokens;
+                details.more = loaded.required;
                 loaded.answer
             }),
         };
@@ -133,19 +134,26 @@ async fn bucket(
     asked: &[(FileKind, &str)],
     details: &mut EventDetails,
 ) -> Result<Answer, FaultKind> {
-    let paths: Vec<String> = asked.iter().map(|(kind, written)| path_of(*kind, written)).collect();
-    details.file = Some(quoted(&paths.join(", ")));
     let mut files = Vec::with_capacity(asked.len());
-    for ((kind, written), path) in asked.iter().zip(&paths) {
+    for (kind, written) in asked {
+        let path = path_of(*kind, written);
+        details.file = Some(read_skill_file::recorded_path(&path));
         // The problem of the file as it was given is a better message than that of the file in its directory.
         if let Err(fault) = SkillPath::new(&read_skill_file::tidy(written)) {
             return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
         }
-        files.push((*kind, read_skill_file::read(session, entry, path, LineRange::default()).await?));
+        files.push((*kind, read_skill_file::read(session, entry, &path, LineRange::default()).await?));
     }
-    details.tokens = files.iter().map(|(_, file)| session.price(&file.text)).sum();
-    if let [(_, file)] = files.as_slice() {
-        details.digest = Some(Digest::of(file.text.as_bytes()));
+    let mut parts = files.iter().map(|(_, file)| EventDetails {
+        file: Some(file.path.to_string()),
+        tokens: session.price(&file.text),
+        digest: Some(Digest::of(file.text.as_bytes())),
+        bytes: file.text.len(),
+        ..details.clone()
+    });
+    if let Some(first) = parts.next() {
+        let more = parts.collect();
+        *details = EventDetails { more, ..first };
     }
     let Resources { references, scripts, assets } =
         session.registry().resources(entry).await.unwrap_or_default();

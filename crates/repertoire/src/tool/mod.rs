@@ -27,6 +27,7 @@ pub use custom::{Tool, ToolCall};
 pub use definition::Definition;
 pub use names::{ArgumentNames, ToolNames};
 pub(crate) use names::{SKILL_ALIASES, reserved_names};
+pub(crate) use read_skill_file::recorded_path;
 pub(crate) use reply::{CallFailure, CallResult};
 pub use reply::{EventDetails, ToolReply};
 pub(crate) use surface::OPTIONAL_ARGUMENTS;

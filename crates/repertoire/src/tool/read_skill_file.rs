@@ -49,7 +49,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
     Box::pin(async move {
         let asked = parse(session, arguments)?;
         let entry = session.find(asked.skill).await?;
-        let mut details = EventDetails { file: Some(quoted(asked.path)), ..EventDetails::of(&entry) };
+        let mut details = EventDetails { file: Some(recorded_path(asked.path)), ..EventDetails::of(&entry) };
         match read(session, &entry, asked.path, asked.lines).await {
             Ok(file) => {
                 details.tokens = session.price(&file.text);
@@ -122,6 +122,11 @@ pub(super) fn tidy(written: &str) -> Cow<'_, str> {
         return Cow::Borrowed(written);
     }
     Cow::Owned(parts().collect::<Vec<_>>().join("/"))
+}
+
+/// Returns the path that events record for the file that a model calls `written`: one name for one file.
+pub(crate) fn recorded_path(written: &str) -> String {
+    SkillPath::new(&tidy(written)).map_or_else(|_| quoted(written), |path| path.to_string())
 }
 
 /// Returns the part of `text` within `cap` bytes, in whole lines if possible.

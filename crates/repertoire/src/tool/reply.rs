@@ -5,6 +5,7 @@ use std::sync::Arc;
 use repertoire_model::Digest;
 use repertoire_model::answer::{Answer, FaultKind};
 
+use crate::event::Via;
 use crate::registry::Entry;
 
 /// The result of a tool: an answer for the model, and details for the event of the call.
@@ -59,6 +60,12 @@ pub struct EventDetails {
     pub exit_code: Option<i32>,
     /// The skill exists but is outside the agent's scope.
     pub is_denied: bool,
+    /// The way in which the skill came, if it is another than that of the call.
+    pub via: Option<Via>,
+    /// The bytes of this part of the answer, if it is in `more` of another.
+    pub bytes: usize,
+    /// The other skills or files that the answer holds, each with an event of its own.
+    pub more: Vec<EventDetails>,
 }
 
 impl EventDetails {

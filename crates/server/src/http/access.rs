@@ -19,6 +19,8 @@ pub struct Token {
     digest: Digest,
     /// The agent; none for full access.
     pub agent: Option<String>,
+    /// The name by which events tell who sent a request: the agent, or the label of the token.
+    pub name: String,
 }
 
 impl Token {
@@ -29,7 +31,8 @@ impl Token {
         if !(MIN_CHARS..=MAX_CHARS).contains(&text.len()) || !text.bytes().all(is_allowed) {
             return Err(Error::new(ErrorKind::BadToken).about(label));
         }
-        Ok(Self { digest: Digest::of(text.as_bytes()), agent })
+        let name = agent.clone().unwrap_or_else(|| label.to_owned());
+        Ok(Self { digest: Digest::of(text.as_bytes()), agent, name })
     }
 }
 

@@ -9,6 +9,7 @@ use super::access::Token;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::options::Limits;
+use super::refusals::Refusals;
 use super::unread::UnreadLimit;
 use crate::Server;
 
@@ -20,6 +21,7 @@ pub(super) struct App {
     /// One for each token, or a single one if there are no tokens.
     pub(super) endpoints: Vec<Arc<Endpoint>>,
     pub(super) limits: Limits,
+    pub(super) refusals: Refusals,
     /// The memory of responses that wait to be read.
     pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.

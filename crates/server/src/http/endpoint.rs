@@ -19,6 +19,7 @@ use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, releas
 use super::sessions::McpSessions;
 use crate::agent_view::AgentView;
 use crate::mcp::{DecodedMessage, Handler, SUPPORTED_VERSIONS, decode, id_in_use};
+use crate::record::Principal;
 
 /// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
@@ -101,6 +102,7 @@ impl RequestKind {
 /// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
 pub(super) struct Endpoint {
     pub(super) view: Arc<AgentView>,
+    pub(super) principal: Principal,
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: McpSessions,
     stopping: CancellationToken,
@@ -110,6 +112,7 @@ impl Endpoint {
     /// Returns the endpoint for `view`. Streams that wait for changes end with `stopping`, everything else with `closed`.
     pub(super) fn new(
         view: Arc<AgentView>,
+        principal: Principal,
         limits: &Limits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
@@ -131,11 +134,14 @@ impl Endpoint {
             .with_cancellation_token(closed.clone());
         let (handler_view, handler_stopping, handler_closed) =
             (Arc::clone(&view), stopping.clone(), closed.clone());
-        let handler =
-            move || Ok(Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone()));
+        let sender = principal.clone();
+        let handler = move || {
+            let handler = Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone());
+            Ok(handler.with_principal(sender.clone()))
+        };
         let service = StreamableHttpService::new(handler, Arc::clone(&manager), config);
         let sessions = McpSessions::new(manager, *limits);
-        Self { view, service, sessions, stopping: stopping.clone() }
+        Self { view, principal, service, sessions, stopping: stopping.clone() }
     }
 
     /// Answers a request of this kind.

@@ -11,6 +11,7 @@ mod session;
 mod sessions;
 mod endpoint;
 mod app;
+mod refusals;
 mod router;
 mod serve;
 

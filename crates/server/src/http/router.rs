@@ -1,6 +1,7 @@
 //! Routes and middleware.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -16,6 +17,8 @@ use super::app::App;
 use super::body;
 use super::endpoint::{Endpoint, RequestKind};
 use super::reply::{overloaded, refuse};
+use crate::agent_view::AgentView;
+use crate::metrics::{CONTENT_TYPE, Gauges};
 use crate::well_known;
 
 /// Seconds after which a client may find a free connection.
@@ -23,6 +26,12 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
+
+/// The reason for refusing a request with another token than those that are accepted.
+const INVALID_TOKEN: &str = "invalid token";
+
+/// Maximum time for the store to answer whether it is there.
+const STORE_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum requests to the well-known index at a time; more wait. Each may pack up to 16 MiB.
 const MAX_DOWNLOADS: usize = 8;
@@ -32,6 +41,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
     let downloads = well_known::routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let protected = Router::new()
         .route("/mcp", any(mcp))
+        .route("/metrics", get(metrics))
         .merge(downloads)
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
@@ -55,12 +65,35 @@ async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Answers whether the first snapshot of the library is published.
-async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
-    match app.server.library().snapshot().number() {
-        0 => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
-        _ => (StatusCode::OK, "ready\n"),
+/// Answers whether the first snapshot of the library is published and the store answers, if there is one.
+async fn ready(State(app): State<Arc<App>>) -> Response {
+    if app.server.library().snapshot().number() == 0 {
+        return not_ready("the library was not read yet");
     }
+    let store = app.server.options().store.clone();
+    let answer = tokio::task::spawn_blocking(move || store.ask().unwrap_or(true));
+    match tokio::time::timeout(STORE_TIME, answer).await {
+        Ok(Ok(true)) => (StatusCode::OK, "ready\n").into_response(),
+        _ => not_ready("the store does not answer"),
+    }
+}
+
+fn not_ready(reason: &str) -> Response {
+    let body = serde_json::json!({"ready": false, "reason": reason}).to_string();
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// Answers with the metrics; skills that the agent of the token may not see have no series of their own.
+async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<AgentView>>) -> Response {
+    let registry = app.server.library().registry();
+    let gauges = Gauges {
+        registry,
+        dropped_events: view.options().dropped_events.ask(),
+        refused: app.refusals.total(),
+    };
+    let snapshot = registry.snapshot();
+    let text = view.shared.metrics.render(&gauges, |name| view.find(&snapshot, name).is_some());
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
 async fn not_found() -> Response {
@@ -104,16 +137,19 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
     let index = if app.tokens.is_empty() { Some(0) } else { bearer(request.headers(), &app.tokens) };
     let Some(endpoint) = index.and_then(|index| app.endpoints.get(index)) else {
         let (reason, challenge) = if request.headers().contains_key(header::AUTHORIZATION) {
-            ("invalid token", "Bearer error=\"invalid_token\"")
+            (INVALID_TOKEN, "Bearer error=\"invalid_token\"")
         } else {
             ("missing token; send Authorization: Bearer TOKEN", "Bearer")
         };
+        let word = if reason == INVALID_TOKEN { "invalid_token" } else { "missing_token" };
+        app.refusals.refused(app.server.library(), word);
         let mut response = refuse(StatusCode::UNAUTHORIZED, reason);
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         return response;
     };
     request.extensions_mut().insert(Arc::clone(endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
+    request.extensions_mut().insert(endpoint.principal.clone());
     next.run(request).await
 }
 

@@ -21,8 +21,10 @@ use super::app::App;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::options::HttpOptions;
+use super::refusals::Refusals;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
+use crate::record::Principal;
 use crate::{Error, ErrorKind, Server, Stop};
 
 /// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
@@ -128,7 +130,8 @@ impl HttpServer {
                     view
                 }
             };
-            endpoints.push(Arc::new(Endpoint::new(view, limits, stopping, closed)));
+            let principal = Principal(tokens.get(index).map(|token| token.name.as_str().into()));
+            endpoints.push(Arc::new(Endpoint::new(view, principal, limits, stopping, closed)));
         }
         Ok(App {
             server: self.server.clone(),
@@ -136,6 +139,7 @@ impl HttpServer {
             tokens: tokens.clone(),
             endpoints,
             limits: *limits,
+            refusals: Refusals::default(),
             unread: UnreadLimit::new(limits.unread_bytes),
             streams: Arc::new(Semaphore::new(limits.streams)),
             stopping: stopping.clone(),

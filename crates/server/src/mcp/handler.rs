@@ -27,6 +27,7 @@ use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
+use crate::record::Principal;
 
 /// Methods that rmcp 3.8 takes for unknown ones if their parameters are invalid.
 const KNOWN_METHODS: &[&str] = &[
@@ -43,6 +44,11 @@ const KNOWN_METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
+/// Returns the methods that are served, those of the Skills extension last.
+pub fn methods() -> impl Iterator<Item = &'static str> {
+    KNOWN_METHODS.iter().copied().chain(skills::METHODS)
+}
+
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 pub(crate) struct Handler {
     view: Arc<AgentView>,
@@ -57,6 +63,7 @@ pub(crate) struct Handler {
     _end: DropGuard,
     /// Cancels calls that still run when it is too late to answer.
     abandoned: CancellationToken,
+    principal: Principal,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
 }
@@ -77,8 +84,14 @@ impl Handler {
             ended: ended.clone(),
             _end: ended.drop_guard(),
             abandoned,
+            principal: Principal::default(),
             own: Mutex::default(),
         }
+    }
+
+    /// Returns the handler for requests of `principal`.
+    pub(crate) fn with_principal(self, principal: Principal) -> Self {
+        Self { principal, ..self }
     }
 
     /// Returns the client's own session if there is one, otherwise the one it shares with others.
@@ -266,7 +279,7 @@ impl ServerHandler for Handler {
         let client =
             parts.and_then(|parts| parts.extensions.get::<Disconnection>()).cloned().unwrap_or_default();
         let mut result = tokio::select! {
-            result = tools::call(&self.view, &session, request, &client) => result?,
+            result = tools::call(&self.view, &session, &self.principal, request, &client) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
         };
@@ -290,13 +303,14 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let invocation = prompts::parse(&self.view, &request).await?;
+        let invocation =
+            prompts::parse(&self.view, &self.current_session(), &self.principal, &request).await?;
         if !invocation.entry.allows_models() {
             self.invoke(invocation.entry.name(), &context).await?;
         }
         let session = self.session(&context).await?;
         let before = tools::may_change(&session).then(|| session.tools());
-        let mut result = prompts::get(&self.view, &session, &invocation).await?;
+        let mut result = prompts::get(&self.view, &session, &self.principal, &invocation).await?;
         self.notify_tools(before, &session, &context);
         result.meta = ProtocolFamily::of(&context).meta(&self.server_info());
         Ok(result.into())
@@ -336,7 +350,8 @@ impl ServerHandler for Handler {
         if !self.has_extension() {
             return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
-        let result = resources::read(&self.view, &self.current_session(), &request.uri).await?;
+        let result =
+            resources::read(&self.view, &self.current_session(), &self.principal, &request.uri).await?;
         Ok(stamped!(self, context, result).into())
     }
 
@@ -380,20 +395,19 @@ impl ServerHandler for Handler {
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
         let family = ProtocolFamily::of(&context);
+        if !methods().any(|known| known == method)
+            || (skills::METHODS.contains(&&*method) && !self.has_extension())
+        {
+            return Err(method_not_found(&method));
+        }
         let mut result = match method.as_str() {
-            skills::LIST if self.has_extension() => skills::list(&self.view, params).await?,
-            skills::GET if self.has_extension() => {
-                skills::get(&self.view, &self.current_session(), params).await?
+            skills::LIST => skills::list(&self.view, params).await?,
+            skills::GET => skills::get(&self.view, &self.current_session(), &self.principal, params).await?,
+            skills::READ_DIRECTORY => {
+                resources::read_directory(&self.view, &self.current_session(), &self.principal, params)
+                    .await?
             }
-            skills::READ_DIRECTORY if self.has_extension() => {
-                resources::read_directory(&self.view, &self.current_session(), params).await?
-            }
-            known if KNOWN_METHODS.contains(&known) => {
-                return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None));
-            }
-            _ => {
-                return Err(method_not_found(&method));
-            }
+            known => return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None)),
         };
         family.complete(&mut result, &self.server_info());
         Ok(CustomResult::new(result.into()))

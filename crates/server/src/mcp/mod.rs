@@ -17,6 +17,7 @@ pub mod stdio;
 
 pub(crate) use decode::{DecodedMessage, decode, id_in_use};
 pub(crate) use handler::Handler;
+pub use handler::methods;
 pub(crate) use media_type::by_name as media_type_by_name;
 pub(crate) use protocol::SUPPORTED_VERSIONS;
 pub(crate) use tools::Disconnection;

@@ -1,16 +1,23 @@
 //! Skills as prompts, which people invoke by name.
 
-use repertoire::{Entry, Reply, Session, SkillName};
+use repertoire::event::Via;
+use repertoire::{Entry, EventKind, Outcome, Reply, Session, SkillName};
+use repertoire_model::Digest;
 use repertoire_model::answer::Render;
 use repertoire_model::answer::guard::guard;
 use rmcp::ErrorData;
 use rmcp::model::{
-    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
+    ConstString as _, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResult, ListPromptsResult,
+    Prompt, PromptArgument, PromptMessage, Role,
 };
 use serde_json::{Value, json};
 
 use super::cursor::{self, PAGE};
 use crate::agent_view::AgentView;
+use crate::record::{Principal, RequestRecord};
+
+/// The method that returns a prompt.
+const GET: &str = GetPromptRequestMethod::VALUE;
 
 /// The argument that every prompt takes.
 const ARGUMENTS: &str = "arguments";
@@ -52,8 +59,26 @@ pub(crate) struct Invocation {
 /// Returns the invocation that `request` asks for.
 pub(crate) async fn parse(
     view: &AgentView,
+    session: &Session,
+    principal: &Principal,
     request: &GetPromptRequestParams,
 ) -> Result<Invocation, ErrorData> {
+    let mut record = RequestRecord::new(session, EventKind::SkillLoaded, GET, &principal.origin(Via::Prompt));
+    record.asked(&request.name, None);
+    let parsed = find(view, request, &mut record).await;
+    // An invocation has its event when the skill is loaded.
+    if parsed.is_err() {
+        record.emit();
+    }
+    parsed
+}
+
+async fn find(
+    view: &AgentView,
+    request: &GetPromptRequestParams,
+    record: &mut RequestRecord<'_>,
+) -> Result<Invocation, ErrorData> {
+    record.failed(Outcome::Invalid, "bad_argument");
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),
@@ -64,6 +89,8 @@ pub(crate) async fn parse(
         return Err(ErrorData::invalid_params(reason, None));
     }
     let snapshot = view.shared.registry.newest().await;
+    record.failed(Outcome::NotFound, "unknown_skill");
+    record.unseen(&snapshot, &request.name);
     let found = view.invocable(&snapshot).find(|entry| entry.name().as_str() == request.name);
     let entry = found.ok_or_else(|| {
         let name = repertoire_model::text::shorten(&request.name, 100);
@@ -78,10 +105,11 @@ pub(crate) async fn parse(
 pub(crate) async fn get(
     view: &AgentView,
     session: &Session,
+    principal: &Principal,
     Invocation { entry, arguments }: &Invocation,
 ) -> Result<GetPromptResult, ErrorData> {
     let _permit = view.calls.acquire().await;
-    let text = filled(instructions(view, session, entry).await?, arguments)?;
+    let text = filled(instructions(view, session, principal, entry).await?, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
@@ -103,21 +131,35 @@ fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
 }
 
 /// Loads a skill as the model does.
-async fn load(session: &Session, name: &SkillName) -> Reply {
-    let options = session.options();
-    session.call(&options.names.load, &json!({options.arguments.name.as_str(): name.as_str()})).await
+async fn load(session: &Session, principal: &Principal, name: &SkillName) -> Reply {
+    let (options, origin) = (session.options(), principal.origin(Via::Prompt));
+    session
+        .call_from(&origin, &options.names.load, &json!({options.arguments.name.as_str(): name.as_str()}))
+        .await
 }
 
 /// Returns the instructions of a skill as `load_skill` returns them, or the bare body if tools are off.
-async fn instructions(view: &AgentView, session: &Session, entry: &Entry) -> Result<String, ErrorData> {
+async fn instructions(
+    view: &AgentView,
+    session: &Session,
+    principal: &Principal,
+    entry: &Entry,
+) -> Result<String, ErrorData> {
     if view.options().tools.is_on() {
-        let reply = load(session, entry.name()).await;
+        let reply = load(session, principal, entry.name()).await;
         if !reply.is_error() {
             // Prompts are Markdown even if tool results are JSON.
             return Ok(session.text_as(&reply, Render::Markdown));
         }
     }
+    let mut record = RequestRecord::new(session, EventKind::SkillLoaded, GET, &principal.origin(Via::Prompt));
+    record.found(entry);
     let skill = view.shared.registry.get(entry).await;
+    match &skill {
+        Ok(skill) => record.served(Some(Digest::of(skill.body().as_bytes())), skill.body().as_bytes()),
+        Err(_) => record.failed(Outcome::Error, "failed"),
+    }
+    record.emit();
     let skill = skill.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(skill.body().to_owned())
 }

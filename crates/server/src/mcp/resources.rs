@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use repertoire::{Entry, ErrorKind, LineRange, Session, SkillPath};
+use repertoire::event::Via;
+use repertoire::{Entry, ErrorKind, EventKind, LineRange, Outcome, Session, SkillPath};
 use repertoire_model::{BundleFile, Digest};
 use rmcp::ErrorData;
-use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{
+    ConstString as _, ListResourcesResult, ReadResourceRequestMethod, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
@@ -16,6 +20,7 @@ use super::skills::{self, DirectoryParams, find_readable, params_of, published_p
 use super::uri::{SkillUri, skill_uri};
 use crate::agent_view::AgentView;
 use crate::published_skills::{PublishResult, PublishedSkill};
+use crate::record::{Principal, RequestRecord};
 
 /// The unlisted resource that FastMCP's skill functions ask for the files of a skill. A file of this name has precedence.
 const FASTMCP_MANIFEST: &str = "_manifest";
@@ -55,7 +60,22 @@ fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
 pub(crate) async fn read(
     view: &AgentView,
     session: &Session,
+    principal: &Principal,
     uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
+    let origin = principal.origin(Via::Resource);
+    let mut record =
+        RequestRecord::new(session, EventKind::FileRead, ReadResourceRequestMethod::VALUE, &origin);
+    let result = read_file(view, session, uri, &mut record).await;
+    record.emit();
+    result
+}
+
+async fn read_file(
+    view: &AgentView,
+    session: &Session,
+    uri: &str,
+    record: &mut RequestRecord<'_>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || {
         let uri = repertoire_model::text::shorten(uri, 200);
@@ -66,6 +86,7 @@ pub(crate) async fn read(
         )
     };
     let Some(SkillUri { name, path: Some(path) }) = SkillUri::parse(uri) else { return Err(not_found()) };
+    record.asked(name.as_str(), Some(path.as_str()));
     let _permit = view.calls.acquire().await;
     let published = &view.shared.published;
     let registry = &view.shared.registry;
@@ -73,7 +94,10 @@ pub(crate) async fn read(
     if find_readable(view, session, &snapshot, name.as_str()).is_none() {
         snapshot = registry.reload_if_due().await;
     }
+    record.unseen(&snapshot, name.as_str());
     let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(not_found)?;
+    record.failed(Outcome::NotFound, "no_file");
+    record.found(entry);
     let mut result = published.known(entry).await;
     if !matches!(&result, PublishResult::Published(skill) if skill.file(path.as_str()).is_some()) {
         // The file may be newer than the published skill.
@@ -83,6 +107,7 @@ pub(crate) async fn read(
         PublishResult::Published(skill) => skill,
         PublishResult::Withheld(reasons) if reasons.is_empty() => return Err(not_found()),
         PublishResult::Withheld(reasons) => {
+            record.failed(Outcome::Error, "withheld");
             return Err(ErrorData::resource_not_found(
                 withheld_message(uri, reasons),
                 Some(json!({"uri": uri})),
@@ -91,17 +116,23 @@ pub(crate) async fn read(
     };
     let Some(file) = skill.file(path.as_str()) else {
         return match path.as_str() {
-            FASTMCP_MANIFEST => Ok(ReadResourceResult::new(vec![fastmcp_manifest(uri, skill)])),
+            FASTMCP_MANIFEST => {
+                record.set(|event| (event.kind, event.file) = (EventKind::FilesListed, None));
+                record.acknowledged(None);
+                Ok(ReadResourceResult::new(vec![fastmcp_manifest(uri, skill)]))
+            }
             _ => Err(not_found()),
         };
     };
     let bytes = registry.read(entry, &path, LineRange::default()).await.map(|content| content.bytes);
     match bytes {
         Ok(bytes) if Digest::of(&bytes) == file.digest => {
+            record.served(Some(file.digest), &bytes);
             Ok(ReadResourceResult::new(vec![contents(uri, path.as_str(), bytes)]))
         }
         // The published digest is stale.
         _ => {
+            record.failed(Outcome::Error, "changed");
             view.republish(entry).await;
             Err(ErrorData::internal_error(
                 "the file changed since the skill was listed; ask skills/get or skills/list again, then read it",
@@ -132,21 +163,41 @@ fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
 pub(crate) async fn read_directory(
     view: &AgentView,
     session: &Session,
+    principal: &Principal,
     params: Option<Value>,
 ) -> Result<Map<String, Value>, ErrorData> {
-    let DirectoryParams { uri, cursor } = params_of(params)?;
+    let params = params_of(params)?;
+    let origin = principal.origin(Via::Resource);
+    let mut record = RequestRecord::new(session, EventKind::FilesListed, skills::READ_DIRECTORY, &origin);
+    let result = list_directory(view, session, params, &mut record).await;
+    record.emit();
+    result
+}
+
+async fn list_directory(
+    view: &AgentView,
+    session: &Session,
+    DirectoryParams { uri, cursor }: DirectoryParams,
+    record: &mut RequestRecord<'_>,
+) -> Result<Map<String, Value>, ErrorData> {
     let no_directory = || {
         let uri = repertoire_model::text::shorten(&uri, 200);
         ErrorData::invalid_params(format!("{uri} is no directory of a skill"), None)
     };
     let SkillUri { name, path } = SkillUri::parse(&uri).ok_or_else(no_directory)?;
-    let after = cursor::parse(cursor.as_deref())?;
+    record.asked(name.as_str(), path.as_ref().map(SkillPath::as_str));
+    let after =
+        cursor::parse(cursor.as_deref()).inspect_err(|_| record.failed(Outcome::Invalid, "bad_argument"))?;
     let snapshot = view.shared.registry.newest().await;
+    record.unseen(&snapshot, name.as_str());
     let entry =
         find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| skills::unknown(&uri))?;
+    record.found(entry);
+    record.failed(Outcome::NotFound, "no_directory");
     let skill = match view.publish(entry).await {
         PublishResult::Published(skill) => skill,
         PublishResult::Withheld(reasons) => {
+            record.failed(Outcome::Error, "withheld");
             return Err(ErrorData::invalid_params(withheld_message(&uri, &reasons), None));
         }
     };
@@ -155,6 +206,7 @@ pub(crate) async fn read_directory(
         (None, Some(path)) if is_empty_directory(view, entry, &skill, path).await => BTreeMap::new(),
         (None, _) => return Err(no_directory()),
     };
+    record.acknowledged(None);
     let mut rest = children.into_iter().filter(|(child, _)| child.as_str() > after.as_str()).peekable();
     let (mut resources, mut last) = (Vec::new(), None);
     for (child, resource) in rest.by_ref().take(PAGE) {

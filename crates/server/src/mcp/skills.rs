@@ -1,6 +1,7 @@
 //! The methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 does not have.
 
-use repertoire::{Entry, Session, Snapshot};
+use repertoire::event::Via;
+use repertoire::{Entry, EventKind, Outcome, Session, Snapshot};
 use repertoire_model::BundleFile;
 use rmcp::ErrorData;
 use rmcp::model::{ExtensionCapabilities, JsonObject};
@@ -11,6 +12,7 @@ use super::cursor::{self, PAGE};
 use super::uri::{SkillUri, skill_uri};
 use crate::agent_view::AgentView;
 use crate::published_skills::{PublishResult, PublishedSkill};
+use crate::record::{Principal, RequestRecord};
 
 /// The name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -20,6 +22,9 @@ pub(crate) const LIST: &str = "skills/list";
 pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";
+
+/// The methods of the extension.
+pub(crate) const METHODS: [&str; 3] = [LIST, GET, READ_DIRECTORY];
 
 /// Returns the capability that announces the extension.
 pub(crate) fn capability() -> ExtensionCapabilities {
@@ -74,19 +79,41 @@ pub(crate) async fn list(view: &AgentView, params: Option<Value>) -> Result<Map<
 pub(crate) async fn get(
     view: &AgentView,
     session: &Session,
+    principal: &Principal,
     params: Option<Value>,
 ) -> Result<Map<String, Value>, ErrorData> {
     let GetParams { uri } = params_of(params)?;
-    let name = SkillUri::parse(&uri)
+    let mut record =
+        RequestRecord::new(session, EventKind::FilesListed, GET, &principal.origin(Via::Resource));
+    let result = described(view, session, &uri, &mut record).await;
+    record.emit();
+    result
+}
+
+/// Returns the skill at `uri`: its frontmatter and the list of its files.
+async fn described(
+    view: &AgentView,
+    session: &Session,
+    uri: &str,
+    record: &mut RequestRecord<'_>,
+) -> Result<Map<String, Value>, ErrorData> {
+    let name = SkillUri::parse(uri)
         .filter(|parsed| parsed.path.as_ref().is_some_and(|path| path.as_str() == "SKILL.md"))
         .map(|parsed| parsed.name)
-        .ok_or_else(|| unknown(&uri))?;
+        .ok_or_else(|| unknown(uri))?;
+    record.asked(name.as_str(), None);
     let snapshot = view.shared.registry.newest().await;
-    let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
+    record.unseen(&snapshot, name.as_str());
+    let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| unknown(uri))?;
+    record.found(entry);
     match view.publish(entry).await {
-        PublishResult::Published(skill) => Ok(Map::from_iter([("skill".to_owned(), skill_json(&skill))])),
+        PublishResult::Published(skill) => {
+            record.acknowledged(Some(skill.bundle.digest()));
+            Ok(Map::from_iter([("skill".to_owned(), skill_json(&skill))]))
+        }
         PublishResult::Withheld(reasons) => {
-            Err(ErrorData::invalid_params(withheld_message(&uri, &reasons), None))
+            record.failed(Outcome::Error, "withheld");
+            Err(ErrorData::invalid_params(withheld_message(uri, &reasons), None))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use repertoire::event::Via;
 use repertoire::session::ToolExposure;
 use repertoire::tool::Definition;
 use repertoire::{Runner, Session};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_view::AgentView;
 use crate::options::ResultForm;
+use crate::record::Principal;
 
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
@@ -101,6 +103,7 @@ impl Drop for CallPlace {
 pub(crate) async fn call(
     view: &AgentView,
     session: &Session,
+    principal: &Principal,
     request: CallToolRequestParams,
     client: &Disconnection,
 ) -> Result<CallToolResult, ErrorData> {
@@ -110,7 +113,7 @@ pub(crate) async fn call(
         return Err(ErrorData::internal_error("the client has disconnected", None));
     }
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
-    let reply = session.call(&request.name, &arguments).await;
+    let reply = session.call_from(&principal.origin(Via::Call), &request.name, &arguments).await;
     place.free();
     // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the model.
     if let Answer::Fault(fault) = reply.answer()
@@ -214,7 +217,7 @@ mod tests {
         client.0.cancel();
         let request = CallToolRequestParams::new(view.session.options().names.run_script.clone())
             .with_arguments(json!({"skill": "greet", "script": "scripts/a.sh"}).as_object().unwrap().clone());
-        let error = call(&view, &view.session, request, &client).await.unwrap_err();
+        let error = call(&view, &view.session, &Principal::default(), request, &client).await.unwrap_err();
         assert_eq!(error.message, "the client has disconnected");
         assert_eq!(view.runs.available_permits(), free);
     }
@@ -230,7 +233,9 @@ mod tests {
         let _running = view.runs.acquire_many(running).await.unwrap();
         let request = CallToolRequestParams::new("load_skill")
             .with_arguments(json!({"name": "greet"}).as_object().unwrap().clone());
-        let result = call(&view, &view.session, request, &Disconnection::default()).await.unwrap();
+        let result = call(&view, &view.session, &Principal::default(), request, &Disconnection::default())
+            .await
+            .unwrap();
         assert_ne!(result.is_error, Some(true));
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use repertoire::{LineRange, SkillPath};
+use repertoire::event::{Surface, Via};
+use repertoire::{EventKind, LineRange, Outcome, SkillPath};
 use repertoire_model::Digest;
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ use super::{archive, index};
 use crate::agent_view::AgentView;
 use crate::mcp::media_type_by_name;
 use crate::published_skills::PublishResult;
+use crate::record::{Principal, RequestRecord};
 
 /// Clients have to revalidate, so that they see changes.
 const CACHE: &str = "private, no-cache";
@@ -67,38 +69,109 @@ async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Req
 
 async fn archive_file(
     Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
     Path(archive): Path<String>,
     request: Request,
 ) -> Response {
     let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
+    let mut record = download(&view, EventKind::SkillLoaded, &principal);
+    record.asked(name, None);
+    let response = packed(&view, name, request.headers(), &mut record).await;
+    emit(record, &request);
+    response
+}
+
+async fn packed(
+    view: &AgentView,
+    name: &str,
+    headers: &HeaderMap,
+    record: &mut RequestRecord<'_>,
+) -> Response {
     let snapshot = view.shared.registry.touch().await;
+    record.unseen(&snapshot, name);
     let Some(entry) = view.find(&snapshot, name).filter(|entry| entry.allows_models()) else {
         return not_found();
     };
+    record.failed(Outcome::Error, "withheld");
+    record.set(|event| event.source = Some(entry.source.to_string()));
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
+    record.failed(Outcome::NotFound, "no_file");
     match archive::pack(&view.shared.registry, entry, &skill).await {
-        Some(bytes) => attachment(file(request.headers(), GZIP, bytes)),
-        None => changed(),
+        Some(bytes) => {
+            note_file(record, headers, &bytes);
+            attachment(file(headers, GZIP, bytes))
+        }
+        None => {
+            record.failed(Outcome::Error, "changed");
+            changed()
+        }
+    }
+}
+
+/// Returns the record of a download.
+fn download<'a>(view: &'a AgentView, kind: EventKind, principal: &Principal) -> RequestRecord<'a> {
+    let mut record = RequestRecord::new(&view.session, kind, "download", &principal.origin(Via::Download));
+    record.set(|event| event.surface = Surface::Http);
+    record
+}
+
+/// Notes that the client gets `bytes`, or has them already.
+fn note_file(record: &mut RequestRecord<'_>, headers: &HeaderMap, bytes: &[u8]) {
+    let digest = Digest::of(bytes);
+    if has_tag(headers, &tag(&digest)) {
+        record.acknowledged(Some(digest));
+    } else {
+        record.served(Some(digest), bytes);
+    }
+}
+
+/// Emits `record`, unless the client asked for nothing but headers.
+fn emit(record: RequestRecord<'_>, request: &Request) {
+    if request.method() != Method::HEAD {
+        record.emit();
     }
 }
 
 async fn skill_file(
     Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
     Path((name, path)): Path<(String, String)>,
     request: Request,
 ) -> Response {
     let Ok(path) = SkillPath::new(&path) else { return not_found() };
+    let mut record = download(&view, EventKind::FileRead, &principal);
+    record.asked(&name, Some(path.as_str()));
+    let response = single_file(&view, &name, &path, request.headers(), &mut record).await;
+    emit(record, &request);
+    response
+}
+
+async fn single_file(
+    view: &AgentView,
+    name: &str,
+    path: &SkillPath,
+    headers: &HeaderMap,
+    record: &mut RequestRecord<'_>,
+) -> Response {
     let snapshot = view.shared.registry.touch().await;
-    let Some(entry) = view.find(&snapshot, &name).filter(|entry| entry.allows_models()) else {
+    record.unseen(&snapshot, name);
+    let Some(entry) = view.find(&snapshot, name).filter(|entry| entry.allows_models()) else {
         return not_found();
     };
+    record.failed(Outcome::Error, "withheld");
+    record.set(|event| event.source = Some(entry.source.to_string()));
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
+    record.failed(Outcome::NotFound, "no_file");
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };
-    match view.shared.registry.read(entry, &path, LineRange::default()).await {
+    match view.shared.registry.read(entry, path, LineRange::default()).await {
         Ok(content) if Digest::of(&content.bytes) == listed.digest => {
-            attachment(file(request.headers(), safe_media_type(path.as_str()), content.bytes))
+            note_file(record, headers, &content.bytes);
+            attachment(file(headers, safe_media_type(path.as_str()), content.bytes))
         }
-        _ => changed(),
+        _ => {
+            record.failed(Outcome::Error, "changed");
+            changed()
+        }
     }
 }
 
@@ -123,7 +196,7 @@ fn safe_media_type(path: &str) -> &'static str {
 
 /// Returns `bytes` with their digest as `ETag`, or 304 if the client has them.
 fn file(headers: &HeaderMap, kind: &'static str, bytes: Vec<u8>) -> Response {
-    let tag = format!("\"{}\"", Digest::of(&bytes).to_hex());
+    let tag = tag(&Digest::of(&bytes));
     let is_current = has_tag(headers, &tag);
     let headers = [
         (header::ETAG, tag),
@@ -135,6 +208,11 @@ fn file(headers: &HeaderMap, kind: &'static str, bytes: Vec<u8>) -> Response {
     } else {
         (headers, bytes).into_response()
     }
+}
+
+/// Returns the `ETag` of the content with this digest.
+fn tag(digest: &Digest) -> String {
+    format!("\"{}\"", digest.to_hex())
 }
 
 /// Returns whether `If-None-Match` has `tag`, in a list, as a weak tag or as `*`.

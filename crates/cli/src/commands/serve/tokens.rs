@@ -40,7 +40,11 @@ fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
     let bytes =
         regular_file::read(path, MAX_BYTES).map_err(|error| CliError::usage(about()).because(error))?;
     let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
-    let token = Token::new(&text, agent, &format!("in {}", path.display()))?;
+    let is_of_agent = agent.is_some();
+    let mut token = Token::new(&text, agent, &format!("in {}", path.display()))?;
+    if let Some(name) = path.file_name().filter(|_| !is_of_agent) {
+        token.name = name.to_string_lossy().into_owned();
+    }
     if is_readable_by_others(path) {
         let path = path.display();
         notices::say(&format!(

@@ -65,6 +65,9 @@ fn record(event: &Event) -> Value {
         record["sandbox"] = sandbox.into();
         record["exit_code"] = event.exit_code.into();
     }
+    record["principal"] = event.principal.as_deref().map(|name| bounded(name, MAX_NAME_BYTES)).into();
+    record["surface"] = event.surface.as_str().into();
+    record["via"] = event.via.as_str().into();
     record
 }
 
@@ -106,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
     use repertoire_model::bundle::Digest;
 
-    use super::super::super::{EventKind, Outcome};
+    use super::super::super::{EventKind, Outcome, Surface, Via};
     use super::*;
 
     fn event() -> Event {
@@ -129,7 +132,8 @@ mod tests {
             line(&event()).unwrap(),
             "{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
              \"skill\":null,\"file\":null,\"source\":null,\"agent\":null,\"session\":\"s1\",\"outcome\":\"ok\",\
-             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null}"
+             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null,\
+             \"principal\":null,\"surface\":\"library\",\"via\":\"call\"}"
         );
         let full = Event {
             skill: Some("pdf".into()),
@@ -144,6 +148,9 @@ mod tests {
             error: Some("no".into()),
             query: Some("fill a form".into()),
             results: Some(3),
+            principal: Some("laptop".into()),
+            surface: Surface::Mcp,
+            via: Via::Required,
             ..event()
         };
         assert_eq!(
@@ -154,7 +161,8 @@ mod tests {
                  \"agent\":\"reviewer\",\"session\":\"s1\",\"outcome\":\"denied\",\
                  \"bytes\":18446744073709551615,\"tokens\":12,\"duration\":3.000042,\
                  \"digest\":\"sha256:{}\",\"error\":\"no\",\
-                 \"query\":\"fill a form\",\"results\":3}}",
+                 \"query\":\"fill a form\",\"results\":3,\
+                 \"principal\":\"laptop\",\"surface\":\"mcp\",\"via\":\"required\"}}",
                 "a5".repeat(32)
             )
         );
@@ -164,11 +172,11 @@ mod tests {
     fn the_rank_is_there_where_there_was_a_task() {
         let end = |rank, ranked| {
             let line = line(&Event { rank, ranked, ..event() }).unwrap();
-            line[line.find(",\"results\"").unwrap()..].to_owned()
+            line[line.find(",\"results\"").unwrap()..line.find(",\"principal\"").unwrap()].to_owned()
         };
-        assert_eq!(end(None, None), ",\"results\":null}");
-        assert_eq!(end(Some(3), Some(100)), ",\"results\":null,\"rank\":3,\"ranked\":100}");
-        assert_eq!(end(None, Some(7)), ",\"results\":null,\"rank\":null,\"ranked\":7}");
+        assert_eq!(end(None, None), ",\"results\":null");
+        assert_eq!(end(Some(3), Some(100)), ",\"results\":null,\"rank\":3,\"ranked\":100");
+        assert_eq!(end(None, Some(7)), ",\"results\":null,\"rank\":null,\"ranked\":7");
     }
 
     #[test]

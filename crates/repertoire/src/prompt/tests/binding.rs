@@ -54,7 +54,7 @@ fn prompt_then_skills_as_declared_then_instructions_then_hints() {
     );
     assert_eq!(prompt.text(), expect);
     let bound: Vec<(&str, Digest)> =
-        prompt.bound.iter().map(|(name, digest)| (name.as_str(), *digest)).collect();
+        prompt.bound.iter().map(|skill| (skill.name.as_str(), skill.digest)).collect();
     assert_eq!(bound, [("gamma", digest("gamma")), ("alpha", digest("alpha"))]);
     assert_eq!(load(&Agent::new("empty")).unwrap(), AgentPrompt { fragments: vec![], bound: vec![] });
 }
@@ -65,7 +65,7 @@ fn bound_inline_is_used_too_and_once() {
     agent.bind.insert("gamma".to_owned(), Bind::Inline);
     agent.bind.insert("alpha".to_owned(), Bind::Inline);
     let bound = load(&agent).unwrap().bound;
-    assert_eq!(bound.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["gamma", "beta", "alpha"]);
+    assert_eq!(bound.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["gamma", "beta", "alpha"]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_bound_skill_equals_the_answer_of_load_skill() {
             "{}",
             prompt.text()
         );
-        let stamp = prompt.bound[0].1.to_stamp();
+        let stamp = prompt.bound[0].digest.to_stamp();
         assert!(prompt.text().contains(&format!("digest=\"{stamp}\"")), "{}", prompt.text());
         assert_eq!(prompt.text().contains("Use when asked."), include_frontmatter);
     }

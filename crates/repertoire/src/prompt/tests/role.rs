@@ -12,6 +12,7 @@ use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 use tempfile::TempDir;
 
+use crate::event::Via;
 use crate::prompt::*;
 use crate::*;
 
@@ -71,7 +72,9 @@ fn a_skill_pack_comes_before_a_file_and_a_file_before_the_stub() {
     assert_eq!(pack.origin, RoleOrigin::SkillPack);
     assert!(pack.text.contains("<name>backend</name>"), "{}", pack.text);
     assert!(pack.text.ends_with("\nTest first.\n\n</skill>"), "{}", pack.text);
-    assert_eq!(pack.bound, [(SkillName::new("backend").unwrap(), Digest::of(b"Test first.\n"))]);
+    let bound = &pack.bound[0];
+    assert_eq!((bound.name.as_str(), bound.digest), ("backend", Digest::of(b"Test first.\n")));
+    assert_eq!((bound.via, bound.bytes, pack.bound.len()), (Via::Role, 12, 1));
     let legacy = block_on(resolver.resolve("qa")).unwrap();
     assert_eq!(legacy.text, "You test for payments as qa.");
     assert_eq!(legacy.origin, RoleOrigin::Legacy(project.path("roles/qa/system_prompt.md")));

@@ -2,6 +2,7 @@
 
 mod agents;
 mod context;
+mod events;
 mod loading;
 mod tools;
 

@@ -235,7 +235,7 @@ fn b34_events_tell_references_from_scripts_by_their_path() {
         assert!(!block_on(session.call("load_skill", &asked)).is_error());
     }
     let files: Vec<Option<String>> = library.sink.events().iter().map(|event| event.file.clone()).collect();
-    let expect = ["references/run", "scripts/run", "references/run, scripts/run"];
+    let expect = ["references/run", "scripts/run", "references/run", "scripts/run"];
     assert_eq!(files, expect.map(|file| Some(file.to_owned())));
 }
 

@@ -1,0 +1,315 @@
+//! Metrics in the text format of Prometheus.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use repertoire::event::Event;
+use repertoire::{EventKind, EventSink, Outcome, Registry};
+use repertoire_model::State;
+
+/// The content type of the text.
+pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Maximum skills with series of their own; the others share those of `other`.
+const MAX_NAMES: usize = 1_000;
+
+/// The label of skills beyond the limit, and of those that a client may not see.
+const OTHER: &str = "other";
+
+/// The label of requests for skills that do not exist.
+const UNKNOWN: &str = "unknown";
+
+/// The upper bounds of the histogram, in seconds.
+const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0];
+
+/// The label values of a series, in the order of the names of its labels.
+type Labels = Vec<String>;
+
+/// A sink that counts events.
+#[derive(Default)]
+pub(crate) struct MetricsSink(Mutex<Counters>);
+
+#[derive(Default)]
+struct Counters {
+    names: BTreeSet<String>,
+    loads: BTreeMap<Labels, u64>,
+    durations: BTreeMap<String, Histogram>,
+    reads: BTreeMap<Labels, u64>,
+    searches: BTreeMap<Labels, u64>,
+    runs: BTreeMap<Labels, u64>,
+}
+
+#[derive(Clone, Default)]
+struct Histogram {
+    buckets: [u64; BUCKETS.len()],
+    sum: Duration,
+    count: u64,
+}
+
+impl Histogram {
+    fn observe(&mut self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
+        for (bucket, bound) in self.buckets.iter_mut().zip(BUCKETS) {
+            *bucket += u64::from(seconds <= bound);
+        }
+        self.sum = self.sum.saturating_add(duration);
+        self.count += 1;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(bucket, more)| *bucket += more);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.count += other.count;
+    }
+}
+
+impl Counters {
+    /// Returns the label of the event's skill: names that no skill has never become labels.
+    fn name(&mut self, event: &Event) -> String {
+        match (&event.skill, &event.source) {
+            (Some(name), Some(_)) if self.names.contains(name) => name.clone(),
+            (Some(name), Some(_)) if self.names.len() < MAX_NAMES => {
+                self.names.insert(name.clone());
+                name.clone()
+            }
+            (Some(_), Some(_)) => OTHER.to_owned(),
+            _ => UNKNOWN.to_owned(),
+        }
+    }
+}
+
+impl EventSink for MetricsSink {
+    fn record(&self, event: &Event) {
+        let mut counters = self.lock();
+        let outcome = event.outcome.as_str().to_owned();
+        match event.kind {
+            EventKind::SkillLoaded => {
+                let name = counters.name(event);
+                let is_named = name != OTHER && name != UNKNOWN;
+                let source = event.source.clone().filter(|_| is_named).unwrap_or_default();
+                *counters.loads.entry(vec![name.clone(), source, outcome]).or_default() += 1;
+                // Skills of prompts are part of a larger request, which has no duration of its own.
+                if event.outcome == Outcome::Ok && !event.duration.is_zero() {
+                    counters.durations.entry(name).or_default().observe(event.duration);
+                }
+            }
+            EventKind::FileRead => {
+                let name = counters.name(event);
+                *counters.reads.entry(vec![name, outcome]).or_default() += 1;
+            }
+            EventKind::SkillsSearched => *counters.searches.entry(vec![outcome]).or_default() += 1,
+            EventKind::SkillToolCalled | EventKind::ScriptRun => {
+                let name = counters.name(event);
+                *counters.runs.entry(vec![name, outcome]).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The metrics that are no counts of events.
+pub(crate) struct Gauges<'a> {
+    pub(crate) registry: &'a Registry,
+    /// The events that the journal dropped, if there is one.
+    pub(crate) dropped_events: Option<u64>,
+    /// The requests that were refused for their tokens.
+    pub(crate) refused: u64,
+}
+
+impl MetricsSink {
+    fn lock(&self) -> MutexGuard<'_, Counters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the text. Skills that `shows` does not accept are counted under `other`.
+    pub(crate) fn render(&self, gauges: &Gauges<'_>, shows: impl Fn(&str) -> bool) -> String {
+        let hidden = |name: &str| name != UNKNOWN && name != OTHER && !shows(name);
+        let mut text = Text::default();
+        let counters = self.lock();
+        let load_labels = ["name", "source", "outcome"];
+        let loads =
+            merged(&counters.loads, |labels| hidden(&labels[0]).then(|| vec![OTHER.into(), String::new()]));
+        text.counter("skill_load_total", "Loads of skills.", &load_labels, &loads);
+        let mut durations: BTreeMap<&str, Histogram> = BTreeMap::new();
+        for (name, histogram) in &counters.durations {
+            durations.entry(if hidden(name) { OTHER } else { name }).or_default().add(histogram);
+        }
+        text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", &durations);
+        for (name, help, series) in [
+            ("skill_file_read_total", "Reads of files of skills.", &counters.reads),
+            ("skill_tool_run_total", "Runs of tools and scripts of skills.", &counters.runs),
+        ] {
+            let series = merged(series, |labels| hidden(&labels[0]).then(|| vec![OTHER.into()]));
+            text.counter(name, help, &["name", "outcome"], &series);
+        }
+        text.counter("skill_search_total", "Searches for skills.", &["outcome"], &counters.searches);
+        drop(counters);
+        let one = |value: u64| BTreeMap::from([(Vec::new(), value)]);
+        text.counter("skill_reload_total", "Reloads of the library.", &[], &one(gauges.registry.reloads()));
+        let snapshot = gauges.registry.snapshot();
+        let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
+        for state in [State::Active, State::Shadowed, State::Quarantined] {
+            let count = snapshot.entries().iter().filter(|entry| entry.state == state).count();
+            states.insert(vec![state.as_str().to_owned()], count as u64);
+        }
+        text.family("skill_snapshot_skills", "Skills of the library by state.", "gauge");
+        text.series("skill_snapshot_skills", &["state"], &states);
+        text.counter(
+            "skill_refused_requests_total",
+            "Requests refused for their token.",
+            &[],
+            &one(gauges.refused),
+        );
+        if let Some(dropped) = gauges.dropped_events {
+            text.counter(
+                "skill_events_dropped_total",
+                "Events that the journal dropped.",
+                &[],
+                &one(dropped),
+            );
+        }
+        text.0
+    }
+}
+
+/// Returns `series` with the first labels replaced where `replace` says so, and equal ones added up.
+fn merged(
+    series: &BTreeMap<Labels, u64>,
+    replace: impl Fn(&Labels) -> Option<Labels>,
+) -> BTreeMap<Labels, u64> {
+    let mut merged = BTreeMap::new();
+    for (labels, count) in series {
+        let mut labels = labels.clone();
+        if let Some(first) = replace(&labels) {
+            labels.splice(..first.len(), first);
+        }
+        *merged.entry(labels).or_default() += count;
+    }
+    merged
+}
+
+/// The text of metrics.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, help: &str, kind: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn counter(&mut self, name: &str, help: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
+        self.family(name, help, "counter");
+        self.series(name, labels, series);
+    }
+
+    fn series(&mut self, name: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
+        for (values, value) in series {
+            let pairs = labels.iter().copied().zip(values.iter().map(String::as_str));
+            self.line(name, pairs, value);
+        }
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, series: &BTreeMap<&str, Histogram>) {
+        self.family(name, help, "histogram");
+        for (skill, Histogram { buckets, sum, count }) in series {
+            let bounds = BUCKETS.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
+            for (bound, value) in bounds.zip(buckets.iter().chain([count])) {
+                self.line(&format!("{name}_bucket"), [("name", *skill), ("le", &bound)], value);
+            }
+            self.line(&format!("{name}_sum"), [("name", *skill)], sum.as_secs_f64());
+            self.line(&format!("{name}_count"), [("name", *skill)], count);
+        }
+    }
+
+    fn line<'l>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'l str, &'l str)>,
+        value: impl std::fmt::Display,
+    ) {
+        let labels: Vec<String> =
+            labels.into_iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+/// Returns `value` as the text format writes label values.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use repertoire::{MemoryProvider, Policy, SkillDefinition};
+
+    use super::*;
+
+    fn registry() -> Registry {
+        let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+        let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+        pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap()
+    }
+
+    fn load(name: &str, source: Option<&str>, outcome: Outcome) -> Event {
+        let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s", SystemTime::UNIX_EPOCH);
+        event.skill = Some(name.to_owned());
+        event.source = source.map(str::to_owned);
+        (event.outcome, event.duration) = (outcome, Duration::from_millis(2));
+        event
+    }
+
+    fn render(sink: &MetricsSink, shows: impl Fn(&str) -> bool) -> String {
+        let registry = registry();
+        sink.render(&Gauges { registry: &registry, dropped_events: Some(7), refused: 2 }, shows)
+    }
+
+    #[test]
+    fn b47_loads_are_counted_and_timed_by_skill() {
+        let sink = MetricsSink::default();
+        sink.record(&load("greet", Some("a\"\\\nb"), Outcome::Ok));
+        sink.record(&load("greet", Some("a\"\\\nb"), Outcome::Ok));
+        sink.record(&load("guessed", None, Outcome::NotFound));
+        let text = render(&sink, |_| true);
+        for line in [
+            "# HELP skill_load_total Loads of skills.",
+            "# TYPE skill_load_total counter",
+            r#"skill_load_total{name="greet",source="a\"\\\nb",outcome="ok"} 2"#,
+            r#"skill_load_total{name="unknown",source="",outcome="not_found"} 1"#,
+            "# TYPE skill_load_duration_seconds histogram",
+            r#"skill_load_duration_seconds_bucket{name="greet",le="0.001"} 0"#,
+            r#"skill_load_duration_seconds_bucket{name="greet",le="0.0025"} 2"#,
+            r#"skill_load_duration_seconds_bucket{name="greet",le="+Inf"} 2"#,
+            r#"skill_load_duration_seconds_sum{name="greet"} 0.004"#,
+            r#"skill_load_duration_seconds_count{name="greet"} 2"#,
+            "skill_reload_total 1",
+            r#"skill_snapshot_skills{state="active"} 1"#,
+            "skill_refused_requests_total 2",
+            "skill_events_dropped_total 7",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("guessed"), "{text}");
+        let hidden = render(&sink, |_| false);
+        assert!(!hidden.contains("greet"), "{hidden}");
+        assert!(hidden.contains(r#"skill_load_total{name="other",source="",outcome="ok"} 2"#), "{hidden}");
+    }
+
+    #[test]
+    fn skills_beyond_the_limit_share_a_series() {
+        let sink = MetricsSink::default();
+        for number in 0..MAX_NAMES + 5 {
+            sink.record(&load(&format!("skill-{number}"), Some("a"), Outcome::Ok));
+        }
+        sink.record(&load("skill-0", Some("a"), Outcome::Ok));
+        let text = render(&sink, |_| true);
+        assert_eq!(text.lines().filter(|line| line.starts_with("skill_load_total{")).count(), MAX_NAMES + 1);
+        assert!(text.contains(r#"skill_load_total{name="other",source="",outcome="ok"} 5"#), "{text}");
+        assert!(text.contains(r#"skill_load_total{name="skill-0",source="a",outcome="ok"} 2"#));
+    }
+}

@@ -1,0 +1,98 @@
+//! Events of skills that reach clients in other ways than by calls of tools.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use repertoire::event::{CallOrigin, Event, Via};
+use repertoire::{Entry, EventKind, Lookup, Outcome, Session, Snapshot};
+use repertoire_model::Digest;
+use repertoire_model::text::shorten;
+use repertoire_model::tokens::approximate;
+
+/// The name of the file with the instructions of a skill.
+const MANIFEST: &str = "SKILL.md";
+
+/// Maximum characters that are recorded of a name that is no skill.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Who sent a request: the name of the token, if there are tokens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Principal(pub(crate) Option<Arc<str>>);
+
+impl Principal {
+    /// Returns the origin of a request that gets skills in the way `via`.
+    pub(crate) fn origin(&self, via: Via) -> CallOrigin {
+        CallOrigin { principal: self.0.clone(), via }
+    }
+}
+
+/// The event of a request for a skill or a file. Until more is known of it, there is no such skill.
+pub(crate) struct RequestRecord<'a> {
+    session: &'a Session,
+    event: Event,
+    started: Instant,
+}
+
+impl<'a> RequestRecord<'a> {
+    /// Returns the event of a request of `method` in `session`.
+    pub(crate) fn new(session: &'a Session, kind: EventKind, method: &str, origin: &CallOrigin) -> Self {
+        let mut event = session.event(kind, method, origin);
+        (event.outcome, event.error) = (Outcome::NotFound, Some("unknown_skill".to_owned()));
+        Self { session, event, started: Instant::now() }
+    }
+
+    /// Changes fields that are specific to the request.
+    pub(crate) fn set(&mut self, change: impl FnOnce(&mut Event)) {
+        change(&mut self.event);
+    }
+
+    /// Notes the requested skill and file. Reading the `SKILL.md` of a skill is loading it.
+    pub(crate) fn asked(&mut self, skill: &str, file: Option<&str>) {
+        self.event.skill = Some(shorten(skill, MAX_NAME_CHARS));
+        if self.event.kind == EventKind::FileRead && file == Some(MANIFEST) {
+            self.event.kind = EventKind::SkillLoaded;
+        } else {
+            self.event.file = file.map(str::to_owned);
+        }
+    }
+
+    /// Notes that the client does not get the skill called `name`: it is not there, or outside the scope of the agent.
+    pub(crate) fn unseen(&mut self, snapshot: &Snapshot, name: &str) {
+        if let Lookup::Found(entry) | Lookup::Quarantined(entry) = snapshot.find(name)
+            && entry.name().as_str() == name
+        {
+            self.event.outcome = Outcome::Denied;
+        }
+    }
+
+    /// Notes that the skill was found; there may be no such file.
+    pub(crate) fn found(&mut self, entry: &Entry) {
+        self.event.skill = Some(entry.name().to_string());
+        self.event.source = Some(entry.source.to_string());
+        self.event.error = Some("no_file".to_owned());
+    }
+
+    /// Notes that the request came to nothing.
+    pub(crate) fn failed(&mut self, outcome: Outcome, error: &str) {
+        (self.event.outcome, self.event.error) = (outcome, Some(error.to_owned()));
+    }
+
+    /// Notes that the client gets `bytes`; those of a text count as tokens.
+    pub(crate) fn served(&mut self, digest: Option<Digest>, bytes: &[u8]) {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        (self.event.outcome, self.event.error) = (Outcome::Ok, None);
+        (self.event.bytes, self.event.tokens) = (bytes.len() as u64, approximate(text) as u64);
+        self.event.digest = digest;
+    }
+
+    /// Notes that the client gets a list, of which the model reads little, or has the content already.
+    pub(crate) fn acknowledged(&mut self, digest: Option<Digest>) {
+        self.served(digest, &[]);
+    }
+
+    /// Hands the event to the sinks.
+    pub(crate) fn emit(mut self) {
+        self.event.duration = self.started.elapsed();
+        self.session.library().emit(&self.event);
+    }
+}
