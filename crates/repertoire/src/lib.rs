@@ -87,6 +87,7 @@ pub mod runner;
 pub mod searcher;
 pub mod store;
 pub mod history;
+pub mod proposal;
 pub mod regular_file;
 pub mod model;
 #[doc(hidden)]

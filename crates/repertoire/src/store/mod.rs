@@ -10,11 +10,13 @@ mod journal;
 mod versions;
 mod proposals;
 mod releases;
+mod lazy;
 mod memory;
 mod content;
 
 pub use content::{blob, bundle, put_skill, skill_files};
 pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+pub use lazy::LazyStore;
 pub use memory::MemoryStore;
 pub use proposals::{
     Decision, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Proposals, Submission,

@@ -1,0 +1,14 @@
+//! Proposals: agents and people propose changes of skills, a reviewer decides, and only an approval changes files.
+//!
+//! [`Proposer`] submits proposals within the rules of its [`ProposalRules`]; [`review`] holds what reviewers do. Files are written by
+//! [`crate::history::write_skill`], so an approved change is there as a whole or not at all.
+
+mod draft;
+mod markdown;
+mod proposer;
+#[cfg(feature = "fs")]
+pub mod review;
+
+pub use draft::{Draft, MAX_DIFF_BYTES, MAX_TEXT_BYTES, draft_skill, draft_update};
+pub use markdown::{file_name, markdown};
+pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer, Refusal};

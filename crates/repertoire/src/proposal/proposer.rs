@@ -1,0 +1,292 @@
+//! Submits proposals within the rules.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use repertoire_model::patch::{PatchFault, SkillFiles};
+use repertoire_model::scope::Pattern;
+use repertoire_model::{Policy, SkillName};
+
+use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
+use crate::Error;
+use crate::history::{capture, identity};
+use crate::registry::{Entry, Registry};
+use crate::store::{
+    LazyStore, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
+};
+use crate::words::words;
+
+words! {
+    /// The freedom that agents have to change skills.
+    ProposalMode {
+        /// A person decides about everything.
+        Controlled "controlled",
+        /// New skills of agents are approved at once; a person decides about changes.
+        Free "free",
+        /// Nothing can be proposed.
+        Off "off",
+    }
+}
+
+/// The rules for proposals.
+#[derive(Debug, Clone)]
+pub struct ProposalRules {
+    /// The freedom that agents have.
+    pub mode: ProposalMode,
+    /// The most pending proposals.
+    pub limits: ProposalLimits,
+    /// Skills that may not be changed.
+    pub locked: Vec<Pattern>,
+}
+
+impl Default for ProposalRules {
+    fn default() -> Self {
+        let limits = ProposalLimits { per_skill: 5, per_session: 10 };
+        Self { mode: ProposalMode::Controlled, limits, locked: Vec::new() }
+    }
+}
+
+/// The texts and the author of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposalText {
+    /// The reason for the change.
+    pub justification: String,
+    /// Errors, test failures or feedback that support it.
+    pub evidence: Option<String>,
+    /// The person or agent that proposes it: `user:NAME` or `agent:NAME`.
+    pub author: String,
+    /// The session it is proposed in.
+    pub session: Option<String>,
+    /// The current time.
+    pub time: SystemTime,
+    /// The proposal that it takes the place of.
+    pub replaces: Option<u64>,
+}
+
+/// The reason that a proposal is refused.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Proposals are turned off.
+    Off,
+    /// The skill is locked.
+    Locked(String),
+    /// The skill has no files that could be changed.
+    NoFiles(String),
+    /// There is a skill of that name.
+    Exists(String),
+    /// The diff does not apply.
+    Diff(PatchFault),
+    /// The diff changes nothing.
+    Unchanged,
+    /// It has a hidden file.
+    Hidden(String),
+    /// The result is no valid skill.
+    Broken(String),
+    /// The result has another name.
+    Renamed(String),
+    /// A text is too long.
+    TooLarge {
+        /// The text.
+        what: &'static str,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// There is no reason given.
+    NoJustification,
+    /// The same proposal is pending.
+    Duplicate(u64),
+    /// The same proposal was rejected.
+    Rejected(u64),
+    /// Too many proposals are pending, for the skill or from the session.
+    TooMany(&'static str),
+    /// The skill cannot be read, or the store is not available.
+    Failed(Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("proposals are turned off"),
+            Self::Locked(name) => write!(f, "the skill {name} is locked; its owner changes it"),
+            Self::NoFiles(name) => write!(f, "the skill {name} has no directory that could be changed"),
+            Self::Exists(name) => write!(f, "there is a skill {name}; propose a change of it instead"),
+            Self::Diff(fault) => fault.fmt(f),
+            Self::Unchanged => f.write_str("the diff changes nothing"),
+            Self::Hidden(path) => write!(f, "{path} is a hidden file, which no skill may bring along"),
+            Self::Broken(why) => write!(f, "the result is not a valid skill: {why}"),
+            Self::Renamed(name) => {
+                write!(f, "the result is called {name}; the name of a skill does not change")
+            }
+            Self::TooLarge { what, limit } => write!(f, "{what} is larger than {limit} bytes"),
+            Self::NoJustification => f.write_str("a justification is missing: say why the change is needed"),
+            Self::Duplicate(id) => write!(f, "the same change waits for review as proposal {id}"),
+            Self::Rejected(id) => {
+                write!(f, "the same change was rejected as proposal {id}; propose another one")
+            }
+            Self::TooMany(whose) => write!(f, "too many proposals {whose} wait for review"),
+            Self::Failed(error) => f.write_str(&error.chain()),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Called with each new proposal, after it is stored.
+type Listener = Box<dyn Fn(&Proposal) + Send + Sync>;
+
+/// Submits proposals to a store.
+pub struct Proposer {
+    store: LazyStore,
+    rules: ProposalRules,
+    listeners: Vec<Listener>,
+}
+
+impl Proposer {
+    /// Returns a proposer that submits to `store`.
+    pub fn new(store: LazyStore, rules: ProposalRules) -> Self {
+        Self { store, rules, listeners: Vec::new() }
+    }
+
+    /// Adds a function that is called with each new proposal, on a thread that may block.
+    #[must_use]
+    pub fn on_submit(mut self, listener: impl Fn(&Proposal) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Box::new(listener));
+        self
+    }
+
+    /// Returns the rules.
+    pub fn rules(&self) -> &ProposalRules {
+        &self.rules
+    }
+
+    /// Returns the store.
+    pub fn store(&self) -> Result<Arc<dyn Store>, Error> {
+        self.store.get()
+    }
+
+    /// Proposes the change `diff` of the skill `entry`.
+    pub async fn propose_update(
+        self: &Arc<Self>,
+        registry: &Registry,
+        entry: &Entry,
+        diff: &str,
+        text: ProposalText,
+    ) -> Result<Proposal, Refusal> {
+        let name = entry.name().clone();
+        self.expect_open(&entry.source, &name)?;
+        if entry.identity.is_none() {
+            return Err(Refusal::NoFiles(name.to_string()));
+        }
+        let (files, _) = capture(registry, entry).await?;
+        let draft = draft_update(&files, diff, &name, &entry.manifest_file, registry.policy())?;
+        let skill = identity(entry);
+        self.submit_on_thread(ProposalKind::Update, skill, name, draft, Some(files), text).await
+    }
+
+    /// Proposes a new skill.
+    pub async fn propose_skill(
+        self: &Arc<Self>,
+        registry: &Registry,
+        name: &SkillName,
+        files: SkillFiles,
+        text: ProposalText,
+    ) -> Result<Proposal, Refusal> {
+        self.expect_open("", name)?;
+        let exists = registry.snapshot().entries().iter().any(|entry| entry.name() == name);
+        if exists {
+            return Err(Refusal::Exists(name.to_string()));
+        }
+        let draft = self.draft_skill(files, name, registry.policy())?;
+        let skill = format!("new:{name}");
+        self.submit_on_thread(ProposalKind::Create, skill, name.clone(), draft, None, text).await
+    }
+
+    fn draft_skill(&self, files: SkillFiles, name: &SkillName, policy: &Policy) -> Result<Draft, Refusal> {
+        draft_skill(files, name, policy)
+    }
+
+    fn expect_open(&self, source: &str, name: &SkillName) -> Result<(), Refusal> {
+        if self.rules.mode == ProposalMode::Off {
+            return Err(Refusal::Off);
+        }
+        if self.rules.locked.iter().any(|pattern| pattern.matches(source, name.as_str())) {
+            return Err(Refusal::Locked(name.to_string()));
+        }
+        Ok(())
+    }
+
+    async fn submit_on_thread(
+        self: &Arc<Self>,
+        kind: ProposalKind,
+        skill: String,
+        name: SkillName,
+        draft: Draft,
+        base: Option<SkillFiles>,
+        text: ProposalText,
+    ) -> Result<Proposal, Refusal> {
+        let proposer = Arc::clone(self);
+        blocking::unblock(move || proposer.submit(kind, skill, &name, draft, base.as_ref(), text)).await
+    }
+
+    fn submit(
+        &self,
+        kind: ProposalKind,
+        skill: String,
+        name: &SkillName,
+        draft: Draft,
+        base: Option<&SkillFiles>,
+        text: ProposalText,
+    ) -> Result<Proposal, Refusal> {
+        if text.justification.trim().is_empty() {
+            return Err(Refusal::NoJustification);
+        }
+        for (what, text) in
+            [("the justification", Some(&text.justification)), ("the evidence", text.evidence.as_ref())]
+        {
+            if text.is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+                return Err(Refusal::TooLarge { what, limit: MAX_TEXT_BYTES });
+            }
+        }
+        let store = self.store.get()?;
+        // Both states are needed to rebase the proposal when the skill changes.
+        if let Some(base) = base {
+            put_skill(&*store, base)?;
+        }
+        let result = put_skill(&*store, &draft.files)?;
+        let new = NewProposal {
+            kind,
+            skill,
+            name: name.to_string(),
+            base: draft.base,
+            result,
+            diff: draft.diff,
+            justification: text.justification,
+            evidence: text.evidence,
+            check: draft.check,
+            author: text.author,
+            session: text.session,
+            time: text.time,
+            replaces: text.replaces,
+        };
+        let id = match store.submit(&new, self.rules.limits)? {
+            Submission::Accepted(id) => id,
+            Submission::Duplicate(id) => return Err(Refusal::Duplicate(id)),
+            Submission::Rejected(id) => return Err(Refusal::Rejected(id)),
+            Submission::TooManyForSkill => return Err(Refusal::TooMany("for this skill")),
+            Submission::TooManyForSession => return Err(Refusal::TooMany("of this session")),
+        };
+        let proposal = store.proposal(id)?.ok_or_else(|| Error::new(crate::ErrorKind::Store))?;
+        for listener in &self.listeners {
+            listener(&proposal);
+        }
+        Ok(proposal)
+    }
+}
