@@ -132,6 +132,10 @@ words! {
         SkillToolCalled "skill_tool_called",
         /// A script of a skill was run.
         ScriptRun "script_run",
+        /// A change of a skill or a new skill was proposed.
+        ProposalMade "proposal_made",
+        /// Proposals were read or decided about.
+        ProposalReviewed "proposal_reviewed",
         /// Some other tool was called.
         ToolCalled "tool_called",
         /// A request without a valid token was refused.

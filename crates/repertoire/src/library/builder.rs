@@ -14,6 +14,7 @@ use crate::discovery::{self, DiscoveryInput};
 use crate::event::{EventSink, Sinks};
 use crate::handler::{HostHandler, SkillHandler};
 use crate::prompt::{Agent, Inherit};
+use crate::proposal::{ProposalMode, Proposer};
 use crate::provider::Provider;
 #[cfg(feature = "fs")]
 use crate::provider::fs::{FsOptions, FsProvider};
@@ -169,6 +170,13 @@ impl LibraryBuilder {
     #[must_use]
     pub fn runner(mut self, runner: impl Runner + 'static) -> Self {
         self.resources.runner = Some(Arc::new(runner));
+        self
+    }
+
+    /// Sets the proposer with which agents propose changes of skills, unless its rules turn proposals off.
+    #[must_use]
+    pub fn proposer(mut self, proposer: Arc<Proposer>) -> Self {
+        self.resources.proposer = Some(proposer).filter(|it| it.rules().mode != ProposalMode::Off);
         self
     }
 

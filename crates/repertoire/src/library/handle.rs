@@ -7,6 +7,7 @@ use repertoire_model::CatalogOptions;
 use super::options::SessionResources;
 use crate::event::{Event, EventSink};
 use crate::prompt::Agent;
+use crate::proposal::Proposer;
 #[cfg(feature = "fs")]
 use crate::registry::Watcher;
 use crate::registry::{Registry, Snapshot, Subscription};
@@ -90,6 +91,11 @@ impl Library {
     /// Returns the runner of tools and scripts of skills, if there is one.
     pub fn runner(&self) -> Option<&Arc<dyn Runner>> {
         self.resources().runner.as_ref()
+    }
+
+    /// Returns the proposer of changes of skills, if there is one.
+    pub fn proposer(&self) -> Option<&Arc<Proposer>> {
+        self.resources().proposer.as_ref()
     }
 
     /// Returns how catalogs are written: as the host chose, with the names of the tools that sessions offer.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::event::Sinks;
 use crate::handler::HostHandler;
 use crate::prompt::{Agent, Inherit};
+use crate::proposal::Proposer;
 use crate::runner::Runner;
 use crate::searcher::Searcher;
 use crate::session::SessionOptions;
@@ -29,6 +30,8 @@ pub(crate) struct SessionResources {
     pub(crate) searcher: Option<Arc<dyn Searcher>>,
     /// Runs tools and scripts of skills; `None` where nothing may run.
     pub(crate) runner: Option<Arc<dyn Runner>>,
+    /// Submits proposals; `None` where nothing can be proposed.
+    pub(crate) proposer: Option<Arc<Proposer>>,
     /// Handlers of the host for tools that skills declare.
     pub(crate) handlers: Vec<HostHandler>,
 }

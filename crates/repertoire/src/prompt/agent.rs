@@ -39,6 +39,8 @@ pub struct Agent {
     pub inherit: Inherit,
     /// Its tools, where they differ from those of the library.
     pub tools: AgentTools,
+    /// True if it may decide about proposals of others.
+    pub reviews: bool,
 }
 
 impl Agent {

@@ -1,6 +1,7 @@
 //! Submits proposals within the rules.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -38,12 +39,14 @@ pub struct ProposalRules {
     pub limits: ProposalLimits,
     /// Skills that may not be changed.
     pub locked: Vec<Pattern>,
+    /// The directory that new skills are written to.
+    pub new_skills: Option<PathBuf>,
 }
 
 impl Default for ProposalRules {
     fn default() -> Self {
         let limits = ProposalLimits { per_skill: 5, per_session: 10 };
-        Self { mode: ProposalMode::Controlled, limits, locked: Vec::new() }
+        Self { mode: ProposalMode::Controlled, limits, locked: Vec::new(), new_skills: None }
     }
 }
 

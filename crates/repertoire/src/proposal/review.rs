@@ -460,7 +460,8 @@ mod tests {
             setting.propose("name: greet", "name: other"),
             Err(Refusal::Broken(_) | Refusal::Renamed(_))
         ));
-        assert!(matches!(setting.propose("---", "--"), Err(Refusal::Broken(_))));
+        let unclosed = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3,2 +3 @@\n description: Greets people. Use when someone says hello.\n----\n";
+        assert!(matches!(refused(unclosed), Refusal::Broken(_)));
         assert!(matches!(setting.propose("One.", "One."), Err(Refusal::Unchanged)));
         let pattern = repertoire_model::scope::Pattern::new("greet").unwrap();
         let rules = ProposalRules { locked: vec![pattern], ..ProposalRules::default() };

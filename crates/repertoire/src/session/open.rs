@@ -216,6 +216,11 @@ impl Session {
         &self.id
     }
 
+    /// Returns the name under which the session proposes and reviews changes of skills.
+    pub(crate) fn author(&self) -> String {
+        format!("agent:{}", self.agent().map_or("unnamed", |agent| agent.name.as_str()))
+    }
+
     /// Returns the agent that the session is for.
     pub fn agent(&self) -> Option<&Agent> {
         self.agent.as_ref()

@@ -55,6 +55,10 @@ impl Session {
             "call_skill_tool" => self.offers_skill_tools(),
             RUN => self.library().runner().is_some(),
             "search_skills" => self.library().searcher().is_some(),
+            "propose_skill" | "propose_skill_update" => self.library().proposer().is_some(),
+            "review_skill_proposals" => {
+                self.library().proposer().is_some() && self.agent().is_some_and(|agent| agent.reviews)
+            }
             _ => true,
         }
     }

@@ -74,6 +74,11 @@ impl<'a> Arguments<'a> {
 
     /// Returns the name of a skill, which may be of any length: no skill has it then.
     pub(super) fn skill(&self, parameter: &Parameter<'_>) -> Result<&'a str, FaultKind> {
+        self.required_input(parameter)
+    }
+
+    /// Returns the text of `parameter`, of any length, which must be given.
+    pub(super) fn required_input(&self, parameter: &Parameter<'_>) -> Result<&'a str, FaultKind> {
         self.input(parameter)?.ok_or_else(|| FaultKind::MissingArgument { name: parameter.name.to_owned() })
     }
 

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-/// The name of a tool that is planned.
-const PLANNED: &str = "propose_skill_update";
-
-/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these, the usual
-/// ones and [`PLANNED`].
+/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these and the usual
+/// ones.
 pub(crate) fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
     let usual = ToolNames::default();
-    usual.all().into_iter().chain(names.all()).chain([PLANNED]).map(str::to_owned).collect()
+    usual.all().into_iter().chain(names.all()).map(str::to_owned).collect()
 }
 
 /// The names of the tools.
@@ -31,6 +28,12 @@ pub struct ToolNames {
     pub call: String,
     /// Runs a script of a skill.
     pub run_script: String,
+    /// Proposes a change of a skill.
+    pub propose_update: String,
+    /// Proposes a new skill.
+    pub propose: String,
+    /// Reviews proposals.
+    pub review: String,
 }
 
 impl Default for ToolNames {
@@ -44,6 +47,9 @@ impl Default for ToolNames {
             search: "search_skills".to_owned(),
             call: "call_skill_tool".to_owned(),
             run_script: "run_skill_script".to_owned(),
+            propose_update: "propose_skill_update".to_owned(),
+            propose: "propose_skill".to_owned(),
+            review: "review_skill_proposals".to_owned(),
         }
     }
 }
@@ -56,15 +62,39 @@ impl ToolNames {
     }
 
     /// Returns all names, in a fixed order.
-    pub(crate) fn all(&self) -> [&str; 8] {
-        let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;
-        [load, unload, read_file, list_files, list, search, call, run_script]
+    pub(crate) fn all(&self) -> [&str; 11] {
+        let Self {
+            load,
+            unload,
+            read_file,
+            list_files,
+            list,
+            search,
+            call,
+            run_script,
+            propose_update,
+            propose,
+            review,
+        } = self;
+        [load, unload, read_file, list_files, list, search, call, run_script, propose_update, propose, review]
     }
 
     /// Returns all names in the same order, to be changed.
-    pub(super) fn all_mut(&mut self) -> [&mut String; 8] {
-        let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;
-        [load, unload, read_file, list_files, list, search, call, run_script]
+    pub(super) fn all_mut(&mut self) -> [&mut String; 11] {
+        let Self {
+            load,
+            unload,
+            read_file,
+            list_files,
+            list,
+            search,
+            call,
+            run_script,
+            propose_update,
+            propose,
+            review,
+        } = self;
+        [load, unload, read_file, list_files, list, search, call, run_script, propose_update, propose, review]
     }
 }
 

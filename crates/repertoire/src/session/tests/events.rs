@@ -16,7 +16,7 @@ fn skills() -> SkillDirectory {
 }
 
 /// Returns the parts of an event that every row of a table has.
-fn row(event: &Event) -> String {
+pub(super) fn row(event: &Event) -> String {
     let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "-".to_owned());
     let Event { kind, skill, source, file, outcome, via, .. } = event;
     format!("{kind} {} {} {} {outcome} {via}", word(skill), word(source), word(file))
@@ -74,6 +74,10 @@ fn every_built_in_tool_has_an_event() {
     // Without a runner the two that run something are not offered, and their calls are those of unknown tools.
     for tool in ["call_skill_tool", "run_skill_script"] {
         check(tool, json!({"skill": "alpha"}), &["tool_called - - - denied call"]);
+    }
+    // The same without a store for proposals; with one, `proposals.rs` has their rows.
+    for tool in ["propose_skill", "propose_skill_update", "review_skill_proposals"] {
+        check(tool, json!({"name": "alpha"}), &["tool_called - - - not_found call"]);
     }
     let tools: BTreeSet<&str> = BUILTINS.iter().map(|tool| tool.canonical).collect();
     assert_eq!(listed, tools, "every tool of the table has its rows here");

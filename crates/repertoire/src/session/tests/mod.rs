@@ -4,6 +4,7 @@ mod agents;
 mod context;
 mod events;
 mod loading;
+mod proposals;
 mod tools;
 
 use pollster::block_on;

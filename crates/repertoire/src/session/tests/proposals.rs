@@ -1,0 +1,107 @@
+//! The tools with which agents propose and review changes of skills.
+
+use super::events::row;
+use super::*;
+
+use crate::proposal::{ProposalMode, ProposalRules, Proposer};
+use crate::store::{LazyStore, MemoryStore, Proposals, Store};
+
+const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1,2 +1,3 @@\n # alpha\n+\n+Be quick.\n";
+
+fn session(library: &SkillDirectory, mode: ProposalMode, agent: Agent) -> (Session, Arc<MemoryStore>) {
+    let store = Arc::new(MemoryStore::new());
+    let rules = ProposalRules {
+        mode,
+        new_skills: Some(library.directory.path().to_owned()),
+        ..ProposalRules::default()
+    };
+    let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+    let proposer = Arc::new(Proposer::new(lazy, rules));
+    let name = agent.name.clone();
+    let opened = block_on(library.builder().agent(agent).proposer(proposer).open()).unwrap();
+    (block_on(opened.session_for(&name)).unwrap(), store)
+}
+
+fn names(session: &Session) -> Vec<String> {
+    let tools = session.tools();
+    tools.iter().map(|tool| tool.name.clone()).filter(|name| name.contains("propos")).collect()
+}
+
+#[test]
+fn y66_an_agent_proposes_and_another_reviews() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let before = std::fs::read_to_string(library.directory.path().join("alpha/SKILL.md")).unwrap();
+    let first_line = before.lines().last().unwrap();
+    let diff = DIFF.replace("# alpha", first_line);
+    let (session, store) = session(&library, ProposalMode::Controlled, Agent::new("builder"));
+    assert_eq!(names(&session), ["propose_skill", "propose_skill_update"]);
+    let propose = |arguments: Value| block_on(session.call("propose_skill_update", &arguments));
+    let arguments = json!({"skill_id": "alpha", "diff": diff, "justification": "slow", "evidence": "a log"});
+    let reply = propose(arguments.clone());
+    assert!(!reply.is_error() && reply.text().contains("Proposal 1"), "{}", reply.text());
+    assert!(propose(arguments).text().contains("waits for review as proposal 1"));
+    for (bad, expect) in [
+        (json!({"skill_id": "alpha", "diff": diff}), "justification"),
+        (json!({"skill_id": "nope", "diff": diff, "justification": "x"}), "nope"),
+        (json!({"skill_id": "alpha", "diff": "x", "justification": "x"}), "no hunks"),
+    ] {
+        let reply = propose(bad);
+        assert!(reply.is_error() && reply.text().contains(expect), "{}", reply.text());
+    }
+    let rows: Vec<String> = library.sink.take().iter().map(row).collect();
+    assert_eq!(rows[0], "proposal_made alpha test - ok call");
+    assert_eq!(rows[1], "proposal_made alpha test - error call");
+    assert_eq!(std::fs::read_to_string(library.directory.path().join("alpha/SKILL.md")).unwrap(), before);
+    let proposal = store.proposal(1).unwrap().unwrap();
+    assert_eq!(
+        (&*proposal.content.author, proposal.content.evidence.as_deref()),
+        ("agent:builder", Some("a log"))
+    );
+    let refused = block_on(session.call("review_skill_proposals", &json!({"action": "approve", "id": 1})));
+    assert!(refused.is_error());
+}
+
+#[test]
+fn a_reviewer_agent_decides_about_proposals_of_others() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let path = library.directory.path().join("alpha/SKILL.md");
+    let last = std::fs::read_to_string(&path).unwrap().lines().last().unwrap().to_owned();
+    let reviewer = Agent { reviews: true, ..Agent::new("critic") };
+    let (session, store) = session(&library, ProposalMode::Controlled, reviewer);
+    let call = |tool: &str, arguments: Value| block_on(session.call(tool, &arguments)).text().to_owned();
+    let propose =
+        json!({"skill_id": "alpha", "diff": DIFF.replace("# alpha", &last), "justification": "slow"});
+    call("propose_skill_update", propose);
+    let review = |arguments: Value| call("review_skill_proposals", arguments);
+    assert!(review(json!({"action": "approve", "id": 1})).contains("cannot decide"));
+    let mut other = store.proposal(1).unwrap().unwrap().content;
+    other.author = "agent:builder".to_owned();
+    other.justification = "another".to_owned();
+    store.decide(1, crate::store::ProposalState::Pending, crate::store::ProposalState::Stale, None).unwrap();
+    let limits = crate::store::ProposalLimits { per_skill: 9, per_session: 9 };
+    store.submit(&other, limits).unwrap();
+    assert!(review(json!({"action": "list"})).contains("2: update of alpha by agent:builder"));
+    assert!(review(json!({"action": "show", "id": 2})).contains("Be quick."));
+    assert!(review(json!({"action": "approve", "id": 2})).contains("is approved"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("Be quick."));
+    assert!(review(json!({"action": "reject", "id": 2})).contains("reason"));
+    assert!(review(json!({"action": "show"})).contains("id"));
+    assert!(review(json!({"action": "dance"})).contains("approve"));
+}
+
+#[test]
+fn c29_new_skills_are_drafts_unless_agents_are_free() {
+    let text = "---\nname: fresh\ndescription: Does fresh things. Use when things are stale.\n---\n# Fresh\n";
+    let arguments = json!({"name": "fresh", "files": {"SKILL.md": text}, "justification": "it was missing"});
+    for (mode, is_there) in [(ProposalMode::Controlled, false), (ProposalMode::Free, true)] {
+        let library = SkillDirectory::new(&["alpha"]);
+        let (session, _) = session(&library, mode, Agent::new("builder"));
+        let reply = block_on(session.call("propose_skill", &arguments));
+        assert!(!reply.is_error(), "{}", reply.text());
+        let loaded = block_on(session.call("load_skill", &json!({"name": "fresh"})));
+        assert_eq!(!loaded.is_error(), is_there, "{}", loaded.text());
+    }
+    let library = SkillDirectory::new(&["alpha"]);
+    let (session, _) = session(&library, ProposalMode::Off, Agent::new("builder"));
+    assert_eq!(names(&session), [""; 0]);
+}

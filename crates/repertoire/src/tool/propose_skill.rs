@@ -1,0 +1,115 @@
+//! `propose_skill`: a new skill, for a person to review.
+
+use repertoire_model::answer::FaultKind;
+use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::{SkillName, SkillPath};
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
+use super::names::SKILL_ALIASES;
+use super::propose_skill_update::{EVIDENCE, JUSTIFICATION, proposal_text, refused, submitted};
+use super::reply::{CallResult, EventDetails, ToolReply};
+use crate::event::EventKind;
+use crate::future::BoxFuture;
+use crate::proposal::{ProposalMode, Refusal};
+use crate::session::Session;
+
+const NAME: Parameter<'static> = Parameter { name: "name", aliases: SKILL_ALIASES };
+const FILES: Parameter<'static> = Parameter { name: "files", aliases: &[] };
+
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "propose_skill", kind: EventKind::ProposalMade, define, call };
+
+fn define(_: &DefinitionContext<'_>) -> (String, Value) {
+    let description = "Propose a new skill that would have helped. A person reviews it.";
+    let files = json!({
+        "type": "object",
+        "description": "Texts by path; SKILL.md with name and description in its frontmatter is one of them",
+        "additionalProperties": {"type": "string"},
+    });
+    let properties = vec![
+        (NAME.name, text("Name: lower-case words with hyphens")),
+        (FILES.name, files),
+        (JUSTIFICATION.name, text("Why")),
+        (EVIDENCE.name, text("Errors or feedback that show it")),
+    ];
+    (description.to_owned(), object(properties, &[NAME.name, FILES.name, JUSTIFICATION.name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
+    Box::pin(async move {
+        arguments.only(&[NAME, FILES, JUSTIFICATION, EVIDENCE])?;
+        let asked = arguments.skill(&NAME)?;
+        let bad = |name: &str, expected: &str| FaultKind::BadArgument {
+            name: name.to_owned(),
+            expected: expected.to_owned(),
+        };
+        let name = SkillName::new(asked).ok_or_else(|| bad(NAME.name, "lower-case words with hyphens"))?;
+        let files = files(&arguments)?;
+        let proposal = proposal_text(session, &arguments)?;
+        let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
+        let Some(proposer) = session.library().proposer() else { return Ok(refused(&Refusal::Off, details)) };
+        let proposal = match proposer.propose_skill(session.registry(), &name, files, proposal).await {
+            Ok(proposal) => proposal,
+            Err(refusal) => return Ok(refused(&refusal, details)),
+        };
+        if proposer.rules().mode == ProposalMode::Free {
+            return Ok(promoted(session, &proposal, details).await);
+        }
+        Ok(submitted(&proposal, details))
+    })
+}
+
+/// Returns the files of the argument: an object of texts by path.
+fn files(arguments: &Arguments<'_>) -> Result<SkillFiles, FaultKind> {
+    let bad = |expected: &str| FaultKind::BadArgument {
+        name: FILES.name.to_owned(),
+        expected: expected.to_owned(),
+    };
+    if !arguments.is_given(&FILES) {
+        return Err(FaultKind::MissingArgument { name: FILES.name.to_owned() });
+    }
+    let mut files = SkillFiles::new();
+    for (path, text) in arguments.object(&FILES)? {
+        let Value::String(text) = text else { return Err(bad("an object of texts by path")) };
+        let path =
+            SkillPath::new(&path).map_err(|_| bad("an object whose keys are paths of files in the skill"))?;
+        let executable = text.starts_with("#!");
+        files.insert(path, FileData { executable, bytes: text.into_bytes() });
+    }
+    Ok(files)
+}
+
+/// Writes a new skill at once, where agents are free to make skills.
+#[cfg(feature = "fs")]
+async fn promoted(session: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> ToolReply {
+    use crate::clock;
+    use crate::proposal::review::Reviewer;
+
+    let Some(proposer) = session.library().proposer().cloned() else { return submitted(proposal, details) };
+    let (registry, id) = (session.registry().clone(), proposal.id);
+    let approved = blocking::unblock(move || {
+        let store = proposer.store().map_err(crate::proposal::review::ReviewFault::from)?;
+        let new_skills = proposer.rules().new_skills.as_deref();
+        let (store, registry) = (&*store, &registry);
+        Reviewer { store, registry, new_skills, name: "rule:free", time: clock::now() }.approve(id)
+    });
+    match approved.await {
+        Ok(_) => {
+            session.registry().reload().await;
+            let name = &proposal.content.name;
+            ToolReply {
+                details,
+                ..ToolReply::text(format!("The skill `{name}` is there now; load it to use it."))
+            }
+        }
+        Err(fault) => ToolReply { details, ..ToolReply::error(format!("Error: {fault}.")) },
+    }
+}
+
+#[cfg(not(feature = "fs"))]
+async fn promoted(_: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> ToolReply {
+    submitted(proposal, details)
+}

@@ -1,0 +1,82 @@
+//! `propose_skill_update`: a change of a skill, for a person to review.
+
+use serde_json::Value;
+
+use super::arguments::{Arguments, Parameter};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
+use super::names::SKILL_ALIASES;
+use super::reply::{CallResult, EventDetails, ToolReply};
+use crate::clock;
+use crate::event::EventKind;
+use crate::future::BoxFuture;
+use crate::proposal::{ProposalText, Refusal};
+use crate::session::Session;
+use crate::store::Proposal;
+
+const SKILL: Parameter<'static> = Parameter { name: "skill_id", aliases: SKILL_ALIASES };
+const DIFF: Parameter<'static> = Parameter { name: "diff", aliases: &["patch"] };
+pub(super) const JUSTIFICATION: Parameter<'static> =
+    Parameter { name: "justification", aliases: &["reason"] };
+pub(super) const EVIDENCE: Parameter<'static> = Parameter { name: "evidence", aliases: &[] };
+
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "propose_skill_update", kind: EventKind::ProposalMade, define, call };
+
+fn define(_: &DefinitionContext<'_>) -> (String, Value) {
+    let description = "Propose a change of a skill whose text is wrong or incomplete. A person reviews it.";
+    let properties = vec![
+        (SKILL.name, text("Skill name")),
+        (DIFF.name, text("Unified diff of its files, as `--- a/SKILL.md`")),
+        (JUSTIFICATION.name, text("Why")),
+        (EVIDENCE.name, text("Errors or feedback that show it")),
+    ];
+    (description.to_owned(), object(properties, &[SKILL.name, DIFF.name, JUSTIFICATION.name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
+    Box::pin(async move {
+        arguments.only(&[SKILL, DIFF, JUSTIFICATION, EVIDENCE])?;
+        let asked = arguments.skill(&SKILL)?;
+        let diff = arguments.required_input(&DIFF)?;
+        let proposal = proposal_text(session, &arguments)?;
+        let entry = session.find(asked).await?;
+        let details = EventDetails::of(&entry);
+        let Some(proposer) = session.library().proposer() else { return Ok(refused(&Refusal::Off, details)) };
+        let registry = session.registry();
+        Ok(match proposer.propose_update(registry, &entry, diff, proposal).await {
+            Ok(proposal) => submitted(&proposal, details),
+            Err(refusal) => refused(&refusal, details),
+        })
+    })
+}
+
+/// Returns the texts of a proposal that the session makes.
+pub(super) fn proposal_text(
+    session: &Session,
+    arguments: &Arguments<'_>,
+) -> Result<ProposalText, repertoire_model::answer::FaultKind> {
+    Ok(ProposalText {
+        justification: arguments.required_input(&JUSTIFICATION)?.to_owned(),
+        evidence: arguments.input(&EVIDENCE)?.map(str::to_owned),
+        author: session.author(),
+        session: Some(session.id().to_owned()),
+        time: clock::now(),
+        replaces: None,
+    })
+}
+
+/// Returns the reply about a proposal that waits for review.
+pub(super) fn submitted(proposal: &Proposal, details: EventDetails) -> ToolReply {
+    let name = &proposal.content.name;
+    let text = format!(
+        "Proposal {} for the skill `{name}` waits for review. The skill stays as it is until a person approves it.",
+        proposal.id
+    );
+    ToolReply { details, ..ToolReply::text(text) }
+}
+
+/// Returns the reply about a proposal that is refused.
+pub(super) fn refused(refusal: &Refusal, details: EventDetails) -> ToolReply {
+    ToolReply { details, ..ToolReply::error(format!("Error: {refusal}.")) }
+}

@@ -1,0 +1,136 @@
+//! `review_skill_proposals`: proposals read and decided about by an agent that was made a reviewer.
+
+use repertoire_model::answer::FaultKind;
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
+use super::reply::{CallResult, EventDetails, ToolReply};
+use crate::event::EventKind;
+use crate::future::BoxFuture;
+use crate::session::Session;
+
+const ACTION: Parameter<'static> = Parameter { name: "action", aliases: &[] };
+const ID: Parameter<'static> = Parameter { name: "id", aliases: &["proposal_id"] };
+const REASON: Parameter<'static> = Parameter { name: "reason", aliases: &["why"] };
+
+/// The actions.
+const ACTIONS: [&str; 4] = ["list", "show", "approve", "reject"];
+
+pub(super) const TOOL: Builtin =
+    Builtin { canonical: "review_skill_proposals", kind: EventKind::ProposalReviewed, define, call };
+
+fn define(_: &DefinitionContext<'_>) -> (String, Value) {
+    let properties = vec![
+        (ACTION.name, json!({"type": "string", "enum": ACTIONS})),
+        (ID.name, json!({"type": "integer", "description": "Proposal; not for list"})),
+        (REASON.name, text("Why it is rejected")),
+    ];
+    ("Review changes of skills that others propose.".to_owned(), object(properties, &[ACTION.name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
+    Box::pin(async move {
+        arguments.only(&[ACTION, ID, REASON])?;
+        let action = arguments.required_text(&ACTION)?.to_owned();
+        let id = arguments.count(&ID)?.map(|id| id as u64);
+        let reason = arguments.text(&REASON)?.map(str::to_owned);
+        if !ACTIONS.contains(&action.as_str()) {
+            return Err(
+                FaultKind::BadArgument { name: ACTION.name.into(), expected: ACTIONS.join(", ") }.into()
+            );
+        }
+        if action != "list" && id.is_none() {
+            return Err(FaultKind::MissingArgument { name: ID.name.to_owned() }.into());
+        }
+        let (text, skill) = reviewed(session, action, id.unwrap_or_default(), reason).await;
+        let details = EventDetails { skill, ..EventDetails::default() };
+        Ok(match text {
+            Ok(text) => ToolReply { details, ..ToolReply::text(text) },
+            Err(text) => ToolReply { details, ..ToolReply::error(format!("Error: {text}.")) },
+        })
+    })
+}
+
+/// Carries out `action` and returns a text for the model, and the skill that it is about.
+#[cfg(feature = "fs")]
+async fn reviewed(
+    session: &Session,
+    action: String,
+    id: u64,
+    reason: Option<String>,
+) -> (Result<String, String>, Option<String>) {
+    use crate::clock;
+    use crate::proposal::markdown;
+    use crate::proposal::review::Reviewer;
+    use crate::store::ProposalState;
+
+    /// The most proposals of a list.
+    const MAX_LISTED: usize = 50;
+    /// The most characters of a proposal that are shown.
+    const MAX_SHOWN: usize = 40_000;
+
+    let Some(proposer) = session.library().proposer().cloned() else {
+        return (Err("proposals are turned off".to_owned()), None);
+    };
+    let (registry, name) = (session.registry().clone(), session.author());
+    let work = move || -> Result<(String, Option<String>), String> {
+        let store = proposer.store().map_err(|error| error.chain())?;
+        let new_skills = proposer.rules().new_skills.as_deref();
+        let reviewer =
+            Reviewer { store: &*store, registry: &registry, new_skills, name: &name, time: clock::now() };
+        let found = |id| match store.proposal(id) {
+            Ok(Some(proposal)) => Ok(proposal),
+            Ok(None) => Err(format!("there is no proposal {id}")),
+            Err(error) => Err(error.chain()),
+        };
+        match action.as_str() {
+            "list" => {
+                let pending = store.proposals(&[ProposalState::Pending]).map_err(|error| error.chain())?;
+                let line = |it: &crate::store::Proposal| {
+                    format!(
+                        "{}: {} of {} by {}\n",
+                        it.id, it.content.kind, it.content.name, it.content.author
+                    )
+                };
+                let text: String = pending.iter().take(MAX_LISTED).map(line).collect();
+                Ok((if text.is_empty() { "No proposals are pending.".to_owned() } else { text }, None))
+            }
+            "show" => {
+                let proposal = found(id)?;
+                let text = repertoire_model::text::shorten(&markdown(&proposal), MAX_SHOWN);
+                Ok((text, Some(proposal.content.name)))
+            }
+            "approve" => {
+                let (proposal, version) = reviewer.approve(id).map_err(|fault| fault.to_string())?;
+                let name = proposal.content.name;
+                Ok((
+                    format!("Proposal {id} is approved: `{name}` is at version {} now.", version.number),
+                    Some(name),
+                ))
+            }
+            _ => {
+                let reason = reason.ok_or("a reason is missing")?;
+                let proposal = reviewer.reject(id, &reason).map_err(|fault| fault.to_string())?;
+                Ok((format!("Proposal {id} is rejected."), Some(proposal.content.name)))
+            }
+        }
+    };
+    let outcome = blocking::unblock(work).await;
+    session.registry().reload().await;
+    match outcome {
+        Ok((text, skill)) => (Ok(text), skill),
+        Err(text) => (Err(text), None),
+    }
+}
+
+#[cfg(not(feature = "fs"))]
+async fn reviewed(
+    _: &Session,
+    _: String,
+    _: u64,
+    _: Option<String>,
+) -> (Result<String, String>, Option<String>) {
+    (Err("skills of this library cannot be written".to_owned()), None)
+}
