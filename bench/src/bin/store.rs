@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,8 +10,9 @@ use anyhow::Result;
 use bench::figures::quantile;
 use clap::Parser;
 use repertoire::event::{Event, EventKind};
-use repertoire::store::{EventQuery, NewVersion, Origin, Store, put_skill, skill_files};
+use repertoire::store::{Blob, EventQuery, NewVersion, Origin, Store, skill_files};
 use repertoire_model::SkillPath;
+use repertoire_model::bundle::{Bundle, BundleFile};
 use repertoire_store::open;
 
 /// Measures a store of many skills, versions and events
@@ -33,7 +35,7 @@ struct Arguments {
     full: bool,
 }
 
-/// The number of events that are written at once.
+/// The number of events, or of skills, that are written at once.
 const BATCH: u64 = 100;
 
 /// The number of calls of each operation that is quick.
@@ -60,11 +62,14 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     let store = open(location)?;
     let start = Instant::now();
     for version in 0..versions {
-        for skill in 0..skills {
-            add(&*store, skill, version)?;
+        for first in (0..skills).step_by(BATCH as usize) {
+            add(&*store, first..skills.min(first + BATCH), version)?;
         }
     }
-    report("write a version", &mut [start.elapsed() / u32::try_from((skills * versions).max(1))?]);
+    report(
+        "write a version, in batches",
+        &mut [start.elapsed() / u32::try_from((skills * versions).max(1))?],
+    );
     let mut appends = Vec::new();
     for batch in 0..events / BATCH {
         let batch: Vec<Event> = (0..BATCH).map(|event| self::event(batch * BATCH + event, skills)).collect();
@@ -98,18 +103,36 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     Ok(())
 }
 
-/// Adds a version of a skill with two files, one of which is the same in all of its versions.
-fn add(store: &dyn Store, skill: u64, version: u64) -> Result<()> {
-    let body =
-        format!("---\nname: skill-{skill}\ndescription: Version {version}\n---\n{}", "text ".repeat(20));
-    let files = vec![
-        (SkillPath::new("SKILL.md")?, false, body.into_bytes()),
-        (SkillPath::new("scripts/run.sh")?, true, format!("echo {skill}\n").into_bytes()),
-    ];
-    let digest = put_skill(store, files)?;
-    let time = SystemTime::now();
-    let (skill, name) = (format!("/home/ann/library/skills/skill-{skill}"), format!("skill-{skill}"));
-    store.add_version(&NewVersion { skill, name, digest, time, origin: Origin::Edit, author: None })?;
+/// Adds a version of each of `skills` with two files, one of which is the same in all of its versions.
+fn add(store: &dyn Store, skills: Range<u64>, version: u64) -> Result<()> {
+    let mut blobs = Vec::new();
+    let mut new = Vec::new();
+    for skill in skills {
+        let text = "text ".repeat(20);
+        let body = format!("---\nname: skill-{skill}\ndescription: Version {version}\n---\n{text}");
+        let script = format!("echo {skill}\n");
+        let mut files = Vec::new();
+        for (path, executable, content) in [("SKILL.md", false, body), ("scripts/run.sh", true, script)] {
+            let blob = Blob::new(content.into_bytes());
+            let (path, size, digest) = (SkillPath::new(path)?, blob.bytes.len() as u64, blob.digest);
+            files.push(BundleFile { path, size, executable, digest });
+            blobs.push(blob);
+        }
+        let manifest = Blob::new(Bundle::new(files).manifest());
+        new.push(NewVersion {
+            skill: format!("/home/ann/library/skills/skill-{skill}"),
+            name: format!("skill-{skill}"),
+            digest: manifest.digest,
+            time: SystemTime::now(),
+            origin: Origin::Edit,
+            author: None,
+        });
+        blobs.push(manifest);
+    }
+    store.put_blobs(&blobs)?;
+    for version in new {
+        store.add_version(&version)?;
+    }
     Ok(())
 }
 

@@ -16,3 +16,5 @@ mod model;
 mod postgres;
 mod schema;
 mod sqlite;
+#[cfg(unix)]
+mod tls;

@@ -18,6 +18,8 @@ pub(crate) struct Server {
     binaries: PathBuf,
     directory: TempDir,
     databases: AtomicU32,
+    /// Further options of the server.
+    options: String,
 }
 
 /// Returns the server that all tests share, or `None`, loudly, where PostgreSQL is not installed.
@@ -35,6 +37,29 @@ pub(crate) fn shared() -> Option<Arc<Server>> {
 impl Server {
     /// Starts a server, or returns `None`, loudly, where PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::prepare().inspect(Self::resume)
+    }
+
+    /// Starts a server that listens on `port` too, for encrypted connections alone, with the certificate in `directory`.
+    pub(crate) fn start_with_tls(directory: &Path, port: u16) -> Option<Self> {
+        let mut server = Self::prepare()?;
+        for name in ["server.key", "server.crt"] {
+            let copy = server.directory.path().join("data").join(name);
+            std::fs::copy(directory.join(name), &copy).unwrap();
+            if is_root(&copy) {
+                chown(&copy, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let access =
+            "local all all trust\nhostssl all all 127.0.0.1/32 trust\nhostssl all all ::1/128 trust\n";
+        std::fs::write(server.directory.path().join("data").join("pg_hba.conf"), access).unwrap();
+        server.options = format!("-c listen_addresses=localhost -c ssl=on -p {port}");
+        server.resume();
+        Some(server)
+    }
+
+    /// Makes the files of a server, or returns `None`, loudly, where PostgreSQL is not installed.
+    fn prepare() -> Option<Self> {
         let Some(binaries) = binaries() else {
             // Not by a macro, whose output is shown only for tests that fail.
             let _ = std::io::stderr().write_all(
@@ -46,10 +71,10 @@ impl Server {
         if is_root(directory.path()) {
             chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let server = Self { binaries, directory, databases: AtomicU32::new(0) };
+        let options = "-c listen_addresses=''".to_owned();
+        let server = Self { binaries, directory, databases: AtomicU32::new(0), options };
         let data = server.data();
         server.run("initdb", &["-D", &data, "-U", "rep", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]);
-        server.resume();
         Some(server)
     }
 
@@ -73,7 +98,7 @@ impl Server {
     /// Starts the server after [`Server::kill`].
     pub(crate) fn resume(&self) {
         let socket = self.directory.path().display();
-        let options = format!("-c listen_addresses='' -c fsync=off -k {socket}");
+        let options = format!("{} -c fsync=off -k {socket}", self.options);
         let log = self.directory.path().join("log");
         self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
     }
@@ -86,7 +111,8 @@ impl Server {
     /// Returns the address of the database `name`.
     pub(crate) fn url(&self, name: &str) -> String {
         let socket = self.directory.path().to_str().unwrap().replace('/', "%2F");
-        format!("postgres://rep@{socket}/{name}")
+        let port = self.options.split_once("-p ").map_or("5432", |(_, port)| port);
+        format!("postgres://rep@{socket}:{port}/{name}")
     }
 
     /// Returns the address of a new database.

@@ -6,6 +6,9 @@ use std::time::Duration;
 use postgres::config::Host;
 use postgres::{Client, Config, NoTls};
 use repertoire::{Error, ErrorKind};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::tls::{TlsOptions, connector};
 
 /// The longest wait for a connection, unless the address says otherwise.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -20,6 +23,8 @@ const SETTINGS: &str =
 /// The address of a PostgreSQL database.
 pub(super) struct Address {
     config: Config,
+    /// Encrypts connections.
+    tls: Option<MakeRustlsConnect>,
     /// The address without its password.
     shown: String,
 }
@@ -28,7 +33,8 @@ impl Address {
     /// Returns the address that `url` is.
     pub(super) fn parse(url: &str) -> Result<Self, Error> {
         // The cause may cite a part of the password.
-        let mut config: Config = url.parse().map_err(|_| {
+        let options = TlsOptions::parse(url);
+        let mut config: Config = options.url.parse().map_err(|_| {
             Error::new(ErrorKind::Store).because(
                 "the address of the PostgreSQL database cannot be understood; it is like \
                  postgres://user:password@host:5432/database?sslmode=require, and characters like @ / ? # in the password are \
@@ -46,7 +52,9 @@ impl Address {
             config.tcp_user_timeout(KEEPALIVE);
         }
         let shown = shown(&config);
-        Ok(Self { config, shown })
+        let tls = connector(&config, options.root_certificates.as_deref())
+            .map_err(|why| Error::new(ErrorKind::Store).about(&shown).because(why))?;
+        Ok(Self { config, tls, shown })
     }
 
     /// Returns the address without its password, for people.
@@ -57,11 +65,24 @@ impl Address {
     /// Opens a connection.
     pub(super) fn connect(&self) -> Result<Client, Error> {
         let connect = || -> Result<Client, postgres::Error> {
-            let mut client = self.config.connect(NoTls)?;
+            let mut client = match &self.tls {
+                Some(tls) => self.config.connect(tls.clone())?,
+                None => self.config.connect(NoTls)?,
+            };
             client.batch_execute(SETTINGS)?;
             Ok(client)
         };
-        connect().map_err(|error| Error::new(ErrorKind::Store).about(&self.shown).because(error))
+        connect().map_err(|error| {
+            let failure = Error::new(ErrorKind::Store).about(&self.shown).because(error);
+            let chain = failure.chain();
+            if !chain.contains("certificate") {
+                return failure;
+            }
+            let why = chain.strip_prefix(&format!("{failure}: ")).unwrap_or(&chain);
+            Error::new(ErrorKind::Store).about(&self.shown).because(format!(
+                "{why}; name the file of its root certificate with ?sslrootcert=FILE, or do without encryption with ?sslmode=disable"
+            ))
+        })
     }
 }
 

@@ -4,5 +4,6 @@ mod database;
 mod pool;
 mod connection;
 mod address;
+mod tls;
 
 pub use database::PostgresStore;

@@ -175,3 +175,47 @@ fn transaction<T>(
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::SystemTime;
+
+    use repertoire::event::{Event, EventKind};
+    use repertoire::store::{Blob, EventQuery, Journal as _, Versions as _};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_a_clear_error_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("store.db")).unwrap();
+        let small = Blob::new(b"small".to_vec());
+        store.put_blobs(std::slice::from_ref(&small)).unwrap();
+        lock(&store.database.durable).execute_batch("PRAGMA max_page_count = 40").unwrap();
+        let large = Blob::new(vec![7; 1_000_000]);
+        let error = store.put_blobs(&[Blob::new(b"other".to_vec()), large.clone()]).unwrap_err().chain();
+        assert!(error.contains("the disk is full") && error.contains("store.db"), "{error}");
+        assert_eq!(store.missing_blobs(&[small.digest]).unwrap(), []);
+        assert_eq!(store.missing_blobs(&[Blob::new(b"other".to_vec()).digest]).unwrap().len(), 1);
+        lock(&store.database.durable).execute_batch("PRAGMA max_page_count = 1000000").unwrap();
+        store.put_blobs(&[large]).unwrap();
+    }
+
+    #[test]
+    fn a_panic_within_a_transaction_leaves_a_usable_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("store.db")).unwrap();
+        let event = Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now());
+        store.append(std::slice::from_ref(&event)).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            store.database.write(Durability::Relaxed, |connection| -> Result<(), Error> {
+                connection.execute("DELETE FROM events", &[])?;
+                panic!("a panic of a test")
+            })
+        }));
+        assert!(panicked.is_err());
+        store.append(&[event]).unwrap();
+        assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,108 @@
+//! Encrypted connections to PostgreSQL.
+//!
+//! Certificates are always verified, and the name in them: against the file that the option `sslrootcert` of an address names, or against the
+//! roots that browsers trust. With `sslmode=require`, other clients verify nothing.
+
+use std::path::Path;
+
+use postgres::Config;
+use postgres::config::{Host, SslMode};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// The options of an address that are about encryption, and the rest of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TlsOptions {
+    /// The address without the options that the client does not know.
+    pub(super) url: String,
+    /// The file of the certificates to trust.
+    pub(super) root_certificates: Option<String>,
+}
+
+impl TlsOptions {
+    /// Takes the options out of `url`.
+    pub(super) fn parse(url: &str) -> Self {
+        let after_password = url.find('@').unwrap_or(0);
+        let Some(position) = url[after_password..].find('?').map(|found| after_password + found) else {
+            return Self { url: url.to_owned(), root_certificates: None };
+        };
+        let mut root_certificates = None;
+        let mut options = Vec::new();
+        for option in url[position + 1..].split('&') {
+            match option.split_once('=') {
+                Some(("sslrootcert", path)) => {
+                    let path = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+                    root_certificates = Some(path.into_owned());
+                }
+                Some(("sslmode", "verify-ca" | "verify-full")) => options.push("sslmode=require"),
+                _ => options.push(option),
+            }
+        }
+        Self { url: format!("{}?{}", &url[..position], options.join("&")), root_certificates }
+    }
+}
+
+/// Returns the connector for `config`, or `None` if its connections are not encrypted.
+pub(super) fn connector(
+    config: &Config,
+    root_certificates: Option<&str>,
+) -> Result<Option<MakeRustlsConnect>, String> {
+    let is_remote = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
+    if config.get_ssl_mode() == SslMode::Disable || !is_remote {
+        return Ok(None);
+    }
+    let mut roots = RootCertStore::empty();
+    match root_certificates {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(path) => read(path, &mut roots).map_err(|why| format!("sslrootcert {path}: {why}"))?,
+    }
+    let provider = rustls::crypto::ring::default_provider();
+    let builder = ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let client = builder.with_root_certificates(roots).with_no_client_auth();
+    Ok(Some(MakeRustlsConnect::new(client)))
+}
+
+/// Reads the certificates of a PEM file.
+fn read(path: &str, roots: &mut RootCertStore) -> Result<(), String> {
+    let certificates = CertificateDer::pem_file_iter(Path::new(path)).map_err(|error| error.to_string())?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() { Err("the file has no certificate".to_owned()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_that_others_know_are_understood() {
+        let check = |url: &str, expect: &str, root: Option<&str>| {
+            let options = TlsOptions::parse(url);
+            assert_eq!((options.url.as_str(), options.root_certificates.as_deref()), (expect, root));
+        };
+        check("postgres://h/d", "postgres://h/d", None);
+        check(
+            "postgres://u:a?b=c@h/d?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3",
+            "postgres://u:a?b=c@h/d?sslmode=require&connect_timeout=3",
+            Some("/etc/ca.pem"),
+        );
+        check("postgres://h/d?sslmode=prefer", "postgres://h/d?sslmode=prefer", None);
+    }
+
+    #[test]
+    fn sockets_and_sslmode_disable_are_not_encrypted() {
+        let is_encrypted = |url: &str| connector(&url.parse().unwrap(), None).unwrap().is_some();
+        assert!(is_encrypted("postgres://h/d") && is_encrypted("postgres://h/d?sslmode=require"));
+        assert!(!is_encrypted("postgres://h/d?sslmode=disable") && !is_encrypted("postgres://%2Frun/d"));
+        let config = "postgres://h/d".parse().unwrap();
+        assert!(
+            connector(&config, Some("/nowhere/ca.pem")).is_err_and(|why| why.contains("/nowhere/ca.pem"))
+        );
+    }
+}
