@@ -19,6 +19,7 @@ mod test_configuration;
 mod test_doctor_command;
 mod test_documentation;
 mod test_eval_command;
+mod test_events;
 mod test_explain_command;
 mod test_files_command;
 mod test_global;

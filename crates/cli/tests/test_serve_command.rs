@@ -269,6 +269,27 @@ fn a_server_that_many_clients_reach() {
     assert!(!narrow.contains("alpha") && narrow.contains("beta"), "{narrow}");
 }
 
+#[test]
+fn the_metrics_are_where_the_guide_says() {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/serving-mcp.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let path = guide.lines().find_map(|line| line.strip_prefix("$ curl http://127.0.0.1:7437")).unwrap();
+    let sandbox = Sandbox::with_skills();
+    let serving = Serving::start(&sandbox, &[]);
+    let answer = serving.get(path, "");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("\n# TYPE skill_load_total counter\n"),
+        "{answer}"
+    );
+    for line in guide.lines().filter_map(|line| line.strip_prefix("| `skill_")) {
+        let name = format!("skill_{}", line.split('`').next().unwrap());
+        assert!(
+            answer.contains(&format!("# TYPE {name} ")) || name == "skill_events_dropped_total",
+            "{name}"
+        );
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_server_that_is_terminated_ends_well() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{Event, EventSink};
 use crate::store::{Journal, Retention};
-use crate::{Error, ErrorKind, clock};
+use crate::{Error, clock};
 
 /// The most events that are appended at once.
 const MAX_BATCH: usize = 500;
@@ -260,8 +260,7 @@ impl Writer {
             Err(error) => error,
         };
         for pause in &self.options.retries {
-            // What is no fault of the store does not pass.
-            let is_last = failed.kind() != ErrorKind::Store || self.shared.pause(*pause);
+            let is_last = self.shared.pause(*pause);
             match journal.append(events) {
                 Ok(()) => return Ok(()),
                 Err(error) => failed = error,
@@ -289,6 +288,7 @@ mod tests {
 
     use super::super::{EventKind, conformance};
     use super::*;
+    use crate::ErrorKind;
     use crate::store::{DailyLoads, EventQuery, JournalLine, MemoryStore, Usage};
 
     const TIMEOUT: Duration = Duration::from_secs(20);
