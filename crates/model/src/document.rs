@@ -208,15 +208,15 @@ pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
     Some(yaml::entries_to_json(&entries))
 }
 
-/// Returns the first HTML entity, such as `&nbsp;`, in the line of `text` around `offset`.
-fn html_entity(text: &str, offset: usize) -> Option<&str> {
-    let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
-    let line = text[start..].lines().next()?;
+/// Returns the range of the first HTML entity, such as `&nbsp;`, in the line of `text` around `offset`.
+fn html_entity(text: &str, offset: usize) -> Option<Range> {
+    let line_start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[line_start..].lines().next()?;
     line.match_indices('&').find_map(|(start, _)| {
         let (name, _) = line[start + 1..].split_once(';')?;
         let is_name =
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#');
-        is_name.then(|| &line[start..start + name.len() + 2])
+        is_name.then(|| line_start + start..line_start + start + name.len() + 2)
     })
 }
 
@@ -326,8 +326,9 @@ impl Parser<'_, '_> {
     fn recover(&mut self, fault: &Fault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<Entry>> {
         let span = self.span(fenced.offset, &(fault.offset..fault.offset));
         if fault.over_budget
-            && let Some(entity) = html_entity(fenced.yaml, fault.offset)
+            && let Some(range) = html_entity(fenced.yaml, fault.offset)
         {
+            let (entity, span) = (&fenced.yaml[range.clone()], self.span(fenced.offset, &range));
             self.reporter
                 .report(
                     RuleId::FrontmatterBudget,
@@ -552,6 +553,9 @@ mod tests {
         let source = Source { bytes: text.as_bytes(), directory: Some("pantun"), file_name: MANIFEST_FILE };
         let found = Document::parse(source, &Policy::default()).diagnostics;
         assert_eq!(found[0].message, "`&nbsp;` is an HTML entity, which YAML takes for an anchor");
+        let span = found[0].span.unwrap();
+        let start = span.start as usize;
+        assert_eq!(&text[start..start + span.length as usize], "&nbsp;");
         assert_eq!((found[0].rule, found[0].line()), (RuleId::FrontmatterBudget, Some(4)));
     }
 

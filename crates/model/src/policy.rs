@@ -173,6 +173,8 @@ pub struct Policy {
     /// Severities that replace those of the table; `None` turns a rule off. Rules that [set a skill
     /// aside](RuleId::is_fixed) always speak.
     pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
+    /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set aside.
+    pub tolerated_sources: Vec<String>,
 }
 
 impl Policy {
@@ -195,6 +197,7 @@ impl Policy {
             max_listed: 200,
             quarantine_errors: false,
             rule_severities: BTreeMap::new(),
+            tolerated_sources: Vec::new(),
         };
         match profile {
             Profile::Standard => standard,
@@ -249,6 +252,19 @@ impl Policy {
     pub fn for_publishing(self) -> Self {
         let description_max = self.description_max.min(DESCRIPTION_MAX);
         Self { publish: true, name_grammar: Grammar::AgentSkills, description_max, ..self }
+    }
+
+    /// Returns whether a skill can be the reason for the registry to refuse to open.
+    pub fn can_refuse(&self) -> bool {
+        self.duplicates == Duplicates::Abort
+            || self.on_invalid == OnInvalid::Abort
+            || self.name_mismatch == NameMismatch::Abort
+    }
+
+    /// Returns whether skills of `source` are no reason for the registry to refuse to open.
+    pub(crate) fn tolerates(&self, source: &str) -> bool {
+        let tier = source.split(':').next();
+        self.tolerated_sources.iter().any(|tolerated| tolerated == source || Some(&**tolerated) == tier)
     }
 
     /// Returns the severity of `rule`, or `None` where it is off.

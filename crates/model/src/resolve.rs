@@ -114,6 +114,7 @@ pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
             }
         }
     }
+    refusals.retain(|index: &usize| !policy.tolerates(candidates[*index].source));
     refusals.sort_unstable();
     Resolution { verdicts, refusals }
 }
@@ -206,6 +207,25 @@ mod tests {
             })
             .collect();
         (states, resolution.refusals)
+    }
+
+    #[test]
+    fn skills_of_tolerated_sources_are_no_reason_to_refuse() {
+        let mut policy = Policy::of(Profile::Strict);
+        let refused = |policy: &Policy| {
+            let cases = ["project:a", "user:b", "config:c"].map(|source| case("a", source, source));
+            let candidates = cases.each_ref().map(|c| Candidate {
+                name: &c.name,
+                source: c.source,
+                path: c.path,
+                identity: None,
+                standing: Standing::Abort,
+            });
+            resolve(&candidates, policy).refusals
+        };
+        assert_eq!(refused(&policy), [0, 1, 2]);
+        policy.tolerated_sources = ["user", "config:c"].map(str::to_owned).to_vec();
+        assert_eq!(refused(&policy), [0]);
     }
 
     #[test]

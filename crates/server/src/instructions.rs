@@ -48,7 +48,8 @@ impl InstructionsLimit {
     }
 }
 
-/// Returns the instructions with the catalog that `write` returns and `notices` behind it; empty if there is none or the limit is 0.
+/// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which there is room; empty
+/// if there is none or the limit is 0.
 pub(crate) fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,
@@ -70,14 +71,7 @@ pub(crate) fn render(
             ..options.clone()
         })?;
         let preamble = if catalog.text.is_empty() { "" } else { PREAMBLE };
-        let mut text = format!("{preamble}{}", catalog.text);
-        for notice in notices {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(&format!("Note: {}.\n", escape_xml(notice)));
-        }
-        Some((text, catalog.report.over_budget))
+        Some((format!("{preamble}{}", catalog.text), catalog.report.over_budget))
     };
     // About four characters are a token.
     let mut budget = limit.tokens.min(limit.characters / 4);
@@ -85,7 +79,7 @@ pub(crate) fn render(
         let Some((text, is_over)) = write(OverBudget::Tiers, budget) else { break };
         let share = limit.share(&text);
         if share <= 1000 {
-            return text;
+            return with_notices(text, notices, limit);
         }
         // Nothing is left to leave out.
         if is_over {
@@ -93,5 +87,33 @@ pub(crate) fn render(
         }
         budget = (budget * 1000 / share).min(budget - budget.div_ceil(STEPS));
     }
-    write(OverBudget::SearchOnly, limit.tokens).map(|(text, _)| text).unwrap_or_default()
+    let (text, _) = write(OverBudget::SearchOnly, limit.tokens).unwrap_or_default();
+    with_notices(text, notices, limit)
+}
+
+/// Returns `text` with those of `notices` behind it that do not exceed the limit.
+fn with_notices(mut text: String, notices: &[String], limit: InstructionsLimit) -> String {
+    for notice in notices {
+        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let longer = format!("{text}{separator}Note: {}.\n", escape_xml(notice));
+        if limit.share(&longer) <= 1000 {
+            text = longer;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_take_the_room_that_the_catalog_leaves() {
+        let limit = InstructionsLimit { tokens: 1_000, characters: 60 };
+        let notices = ["x".repeat(60), "1 skill is broken: <a>".to_owned()];
+        let text = with_notices("the catalog".to_owned(), &notices, limit);
+        assert_eq!(text, "the catalog\nNote: 1 skill is broken: &lt;a&gt;.\n");
+        let full = "c".repeat(60);
+        assert_eq!(with_notices(full.clone(), &notices, limit), full);
+    }
 }

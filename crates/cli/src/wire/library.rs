@@ -9,7 +9,8 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
-use repertoire_model::{Diagnostic, Policy, Severity, State};
+use repertoire_model::toolbox::Toolbox;
+use repertoire_model::{Diagnostic, Policy, Severity, State, validate};
 use repertoire_search::SkillSearch;
 
 use super::context::Context;
@@ -173,7 +174,10 @@ impl Library {
 
     /// Returns everything the rules find in each of `entries`, on all cores, in order.
     pub(crate) fn check(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
-        let shared = pollster::block_on(self.registry.shared_tools());
+        let active: Vec<&Entry> = self.snapshot.active().collect();
+        let toolbox = |entry: &&Entry| pollster::block_on(self.registry.toolbox(entry));
+        let toolboxes: Vec<Toolbox> = active.par_iter().map(toolbox).collect();
+        let shared = validate::shared_tools(active.iter().map(|entry| entry.name()).zip(&toolboxes));
         let check = |entry: &&Entry| {
             let mut found = pollster::block_on(self.registry.check(entry));
             if entry.state == State::Active {

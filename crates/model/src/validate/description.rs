@@ -125,6 +125,9 @@ const PERSON_STARTS: &[&str] = &[
     "you'll ", "you've ", "your ",
 ];
 
+/// The first words of these, and the object of the verbs.
+const PERSONS: &[&[u8]] = &[b"i", b"we", b"let", b"my", b"our", b"you", b"your"];
+
 /// Verbs that make the reader of a description its object.
 const PERSON_VERBS: &[&str] =
     &["help", "helps", "lets", "allows", "enables", "guides", "gives", "teaches", "shows", "walks"];
@@ -133,6 +136,11 @@ const PERSON_VERBS: &[&str] =
 ///
 /// Text in quotes and parentheses is not counted, for it is what users say; nor is `Use when you need ...`.
 fn speaks_of_itself(folded: &str) -> Option<String> {
+    // Few descriptions have such a word at all, and a look at the words is cheaper than the rest.
+    let mut words = folded.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+    if !words.any(|word| PERSONS.contains(&word)) {
+        return None;
+    }
     let plain = without_quotes(&folded.replace('’', "'"));
     let sentences = [". ", "! ", "? "].iter().fold(vec![plain.as_str()], |parts, end| {
         parts.into_iter().flat_map(|part| part.split(end)).collect()

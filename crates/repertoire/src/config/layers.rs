@@ -13,6 +13,7 @@ use super::error::{ConfigError, FaultyFile};
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
+use super::places::root_label;
 use super::settings::Settings;
 use super::trust::FileTrust;
 use crate::{SessionOptions, regular_file};
@@ -36,13 +37,29 @@ impl Settings {
         let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
         // Behind these comes the user's word.
         let of_project = assignments.len();
+        let mut users_sources = vec!["user".to_owned()];
+        users_sources.extend(user.iter().flat_map(labels));
         assignments.extend(user);
         assignments.extend(lists);
         for overridden in &input.overrides {
             assignments.extend(assignment(input, overridden)?);
         }
-        let settings = settle(&assignments, of_project);
+        let mut settings = settle(&assignments, of_project);
+        // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
+        if settings.policy.can_refuse() && !settle(&assignments[of_project..], 0).policy.can_refuse() {
+            settings.policy.tolerated_sources = users_sources;
+        }
         clash(&settings).or_else(|| clash_of_agents(&settings)).map_or(Ok(settings), Err)
+    }
+}
+
+/// Returns the labels of the roots that `assignment` configures.
+fn labels(assignment: &Assignment) -> Vec<String> {
+    match &assignment.value {
+        Value::Paths(paths) if assignment.key.name == "roots" => {
+            paths.iter().map(|root| root_label(&root.given)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -130,12 +147,27 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         (key.set)(&mut settings, value);
     }
     settings.policy.profile = chosen.unwrap_or(Profile::Standard);
+    if assignments.iter().any(|assignment| assignment.key.name == "scan.max_depth") {
+        settings.given_depth = settings.scan.max_depth;
+    }
     settings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_explicit_depth_counts_for_given_directories_too() {
+        let depth = |text: &str| {
+            let (assignments, faults) = parse(text, Path::new(""), &FileTrust::Whole);
+            assert_eq!(faults, []);
+            let settings = settle(&assignments, 0);
+            (settings.scan.max_depth, settings.given_depth)
+        };
+        assert_eq!(depth(""), (3, 5));
+        assert_eq!(depth("scan.max_depth = 3"), (3, 3));
+    }
 
     #[test]
     fn a_profile_that_only_the_project_chose_does_not_weaken_a_session() {

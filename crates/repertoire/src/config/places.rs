@@ -1,12 +1,13 @@
 //! The directories that are searched for skills, as configured.
 
+use std::path::Path;
+
 use repertoire_model::{Policy, Profile};
 
 use super::input::ConfigInput;
 use super::settings::{LinkTargets, Settings};
 use crate::discovery::{self, DiscoveryInput, Place, Presence, Root, Tier};
 use crate::provider::Problem;
-use crate::provider::fs::limits::{DEFAULT_DEPTH, GIVEN_DEPTH};
 use crate::provider::fs::{FsOptions, LinkScope};
 
 impl Settings {
@@ -18,7 +19,7 @@ impl Settings {
         discovery.role_packs = policy.profile == Profile::Bernstein;
         let mut places = discovery::discover(&discovery).places;
         places.extend(self.roots.iter().map(|root| {
-            let label = format!("config:{}", root.given.display());
+            let label = root_label(&root.given);
             Place::of(Root { label, path: root.path.clone(), tier: Tier::Configured })
         }));
         let mut problems = Vec::new();
@@ -49,12 +50,17 @@ impl Settings {
             .map(|place| {
                 let mut options = place.root.options();
                 options.limits = self.scan;
-                if place.root.tier == Tier::Given && self.scan.max_depth == DEFAULT_DEPTH {
-                    options.limits.max_depth = GIVEN_DEPTH;
+                if place.root.tier == Tier::Given {
+                    options.limits.max_depth = self.given_depth;
                 }
                 options.links = links.clone();
                 options
             })
             .collect()
     }
+}
+
+/// Returns the label of a configured root.
+pub(super) fn root_label(given: &Path) -> String {
+    format!("config:{}", given.display())
 }

@@ -12,6 +12,7 @@ use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::input::ConfiguredPath;
 use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use crate::provider::fs::ScanLimits;
+use crate::provider::fs::limits::GIVEN_DEPTH;
 use crate::session::ToolExposure;
 use crate::tool::OfferedTools;
 use crate::words::words;
@@ -115,6 +116,8 @@ pub struct Settings {
     pub session: SessionOptions,
     /// The limits of a scan.
     pub scan: ScanLimits,
+    /// The number of levels below a directory given on the command line that are searched for skills.
+    pub given_depth: usize,
     /// The directories that links to skills may lead to.
     pub scan_links: LinkTargets,
     /// True if the project's directories are searched for skills.
@@ -167,6 +170,7 @@ impl Settings {
             roots: Vec::new(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
+            given_depth: GIVEN_DEPTH,
             scan_links: LinkTargets::Anywhere,
             discover_project: true,
             discover_user: true,

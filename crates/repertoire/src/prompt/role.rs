@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::prompt::{self, Fragment, compose};
-use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State};
+use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State, text};
 
 use super::agent::Agent;
 use super::binding::{BindingOptions, BoundSkill, bindable, element};
@@ -21,6 +21,9 @@ use crate::{Error, ErrorKind};
 
 /// The most prompts in the cache.
 const MAX_CACHED: usize = 256;
+
+/// The most characters of a name that no role can have in the error about it.
+const MAX_SHOWN_CHARS: usize = 100;
 
 words! {
     /// The form of a role's skill in the prompt.
@@ -161,7 +164,7 @@ impl RoleResolver {
     }
 
     async fn find(&self, role: &str, agent: Option<&Agent>) -> Result<RolePrompt, Error> {
-        let invalid = || Error::new(ErrorKind::InvalidRole).about(role);
+        let invalid = || Error::new(ErrorKind::InvalidRole).about(text::shorten(role, MAX_SHOWN_CHARS));
         let role = SkillName::new(role).ok_or_else(invalid)?;
         if let Some((snapshot, skill)) = self.pack(&role, agent).await? {
             return self.pack_prompt(&role, agent, &snapshot, skill);

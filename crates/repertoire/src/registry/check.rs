@@ -1,11 +1,11 @@
 //! Everything the rules find in a skill.
 
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
-use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, SharedTool, ToolFacts};
+use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, ToolFacts};
 use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, SkillPath};
 
 use super::{Entry, Registry, requires};
-use crate::provider::{FileListing, Skill};
+use crate::provider::{FileListing, OpenedSkill, Skill};
 use crate::{Error, ErrorKind};
 
 /// The most reference files that are read when a skill's links are checked.
@@ -22,16 +22,11 @@ impl Registry {
     /// size.
     pub async fn check(&self, entry: &Entry) -> Vec<Diagnostic> {
         let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
-        match self.files(entry).await {
-            Ok(listing) => {
-                diagnostics.extend(listing.problems.iter().cloned());
-                match self.get(entry).await {
-                    Ok(skill) => {
-                        diagnostics.extend(self.check_bundle(entry, &skill, &listing).await);
-                        diagnostics = merged(skill.document.diagnostics, diagnostics);
-                    }
-                    Err(error) => self.report_unreadable(&mut diagnostics, &error),
-                }
+        match self.open_skill(entry).await {
+            Ok(OpenedSkill { skill, files }) => {
+                diagnostics.extend(files.problems.iter().cloned());
+                diagnostics.extend(self.check_bundle(entry, &skill, &files).await);
+                diagnostics = merged(skill.document.diagnostics, diagnostics);
             }
             Err(error) => self.report_unreadable(&mut diagnostics, &error),
         }
@@ -95,16 +90,6 @@ impl Registry {
             Ok(content) => Toolbox::read(&content.bytes).0,
             Err(_) => Toolbox::default(),
         }
-    }
-
-    /// Returns the names that tools of several active skills share, sorted.
-    pub async fn shared_tools(&self) -> Vec<SharedTool> {
-        let snapshot = self.snapshot();
-        let mut toolboxes = Vec::new();
-        for entry in snapshot.active() {
-            toolboxes.push((entry.name(), self.toolbox(entry).await));
-        }
-        validate::shared_tools(toolboxes.iter().map(|(name, toolbox)| (*name, toolbox)))
     }
 
     /// Reports that the skill cannot be read, unless that was reported already.

@@ -124,6 +124,8 @@ fn only_names_are_roles() {
         let error = block_on(resolver.resolve(role)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidRole, "{role:?}");
     }
+    let error = block_on(resolver.resolve(&"x/".repeat(100_000))).unwrap_err();
+    assert!(error.to_string().len() < 200, "{error}");
 }
 
 #[test]

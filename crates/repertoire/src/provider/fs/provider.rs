@@ -39,11 +39,15 @@ impl FsProvider {
         self.source.options()
     }
 
-    /// Runs `work` on a thread that may block.
+    /// Runs `work` on a thread that may block: the thread itself, if it is one of rayon's, where hops would cost more than
+    /// the work.
     fn unblock<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Source) -> T + Send + 'static,
     ) -> BoxFuture<'_, T> {
+        if rayon::current_thread_index().is_some() {
+            return Box::pin(std::future::ready(work(&self.source)));
+        }
         let source = Arc::clone(&self.source);
         Box::pin(blocking::unblock(move || work(&source)))
     }
