@@ -9,8 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    approvals, approve, call, catalog, check, completions, connect, doctor, eval, explain, files, init, link,
-    list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
+    approvals, approve, call, catalog, check, completions, connect, diff, doctor, eval, events, explain,
+    files, history, init, link, list, migrate, new, prompt, proposals, propose, revoke, rollback, run,
+    search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -60,14 +61,21 @@ pub(crate) enum Command {
     Approve(approve::ApproveArgs),
     Revoke(revoke::RevokeArgs),
     Approvals(approvals::ApprovalsArgs),
+    Events(events::EventsArgs),
+    History(history::HistoryArgs),
+    Diff(diff::DiffArgs),
+    Rollback(rollback::RollbackArgs),
+    Propose(propose::ProposeArgs),
+    Proposals(proposals::ProposalsArgs),
 }
 
 /// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].
-const GROUPS: [(&str, &str); 4] = [
+const GROUPS: [(&str, &str); 5] = [
     ("Find and read", "list"),
     ("Write and check", "new"),
     ("Connect and serve", "connect"),
     ("Run and approve", "run"),
+    ("Look back and review", "events"),
 ];
 
 /// The option that may stand before the command, behind it, and below it.

@@ -37,6 +37,8 @@ pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// The directories of programs.
 pub(crate) const PATH: &str = "PATH";
+/// The name of the user, on Unix and on Windows.
+pub(crate) const USER: &str = if cfg!(windows) { "USERNAME" } else { "USER" };
 /// The directory of application data on Windows.
 pub(crate) const APPDATA: &str = "APPDATA";
 /// The user's directory of Claude Code.
@@ -62,7 +64,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (CACHE_DIR, "Where the cache lives. Default: `repertoire` in the user's cache directory."),
     (NO_CACHE, "Turns the cache off when set to anything but `0` or nothing. Like `--no-cache`."),
-    (STATE_DIR, "Where events are written. Default: `repertoire` in the user's state directory."),
+    (
+        STATE_DIR,
+        "Where the store of events, versions and proposals is, unless `store.url` says otherwise. Default: `repertoire` in the user's state directory.",
+    ),
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (
@@ -74,6 +79,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (XDG_CONFIG_HOME, "The directory of user configuration. Default: `~/.config`."),
     (XDG_CACHE_HOME, "The directory of user caches. Default: `~/.cache`."),
     (XDG_STATE_HOME, "The directory of what programs keep about a user. Default: `~/.local/state`."),
+    (USER, "The name under which `rep propose` and `rep proposals` record what a person did."),
     (PATH, "Where `rep connect` looks whether `rep` is this program."),
     (APPDATA, "The directory of what programs keep for a user on Windows. Default: `~/AppData/Roaming`."),
     (CLAUDE_CONFIG_DIR, "Where Claude Code keeps what is the user's. Default: `~/.claude`."),
@@ -185,7 +191,13 @@ impl Env {
         self.own_directory(CACHE_DIR, XDG_CACHE_HOME, ".cache")
     }
 
-    /// Returns the directory that events are written to.
+    /// Returns the name of the user.
+    pub(crate) fn user_name(&self) -> Option<String> {
+        self.get(USER)
+            .map(|name| name.to_string_lossy().chars().filter(|c| !c.is_control()).take(64).collect())
+    }
+
+    /// Returns the directory of the store.
     pub(crate) fn state_directory(&self) -> Option<PathBuf> {
         self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
     }

@@ -30,8 +30,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    approvals, approve, call, catalog, check, completions, connect, doctor, eval, explain, files, init, link,
-    list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
+    approvals, approve, call, catalog, check, completions, connect, diff, doctor, eval, events, explain,
+    files, history, init, link, list, migrate, new, prompt, proposals, propose, revoke, rollback, run,
+    search, serve, session, show, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -87,5 +88,11 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Approve(args) => approve::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Revoke(args) => revoke::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Approvals(args) => approvals::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Events(args) => events::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::History(args) => history::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Diff(args) => diff::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Rollback(args) => rollback::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Propose(args) => propose::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Proposals(args) => proposals::run(ui, &Context::load(ui, env, globals)?, &args),
     }
 }

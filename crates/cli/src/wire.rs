@@ -9,6 +9,7 @@ mod places;
 mod python_tools;
 mod search;
 mod sessions;
+mod store;
 mod user;
 
 pub(crate) use context::Context;

@@ -2,7 +2,7 @@
 
 mod checks;
 mod clients;
-mod events;
+mod store;
 mod following;
 mod sandboxes;
 

@@ -203,8 +203,15 @@ impl Library {
     /// Returns the skill called `name`, or an error that names similar ones.
     pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
-            Lookup::Found(entry) => Ok(entry),
             Lookup::Quarantined(entry) => Err(quarantined(name, entry)),
+            _ => self.find_any(name),
+        }
+    }
+
+    /// Returns the skill called `name`, valid or not.
+    pub(crate) fn find_any(&self, name: &str) -> Result<&Entry, CliError> {
+        match self.snapshot.find(name) {
+            Lookup::Found(entry) | Lookup::Quarantined(entry) => Ok(entry),
             Lookup::Unknown(nearest) => Err(self.unknown(name, &nearest)),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pollster::block_on;
-use repertoire::event::{JsonlOptions, JsonlSink, Sinks, Surface};
+use repertoire::event::{Sinks, Surface};
 use repertoire::{Library, Session, SessionOptions, Snapshot};
 use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
@@ -68,6 +68,9 @@ impl Context {
             .session_options(options)
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
+        if self.store_location().is_some() {
+            builder = builder.proposer(self.proposer(self.lazy_store())?);
+        }
         if let Some(executor) = executor {
             builder = builder.runner(executor);
         }
@@ -83,19 +86,10 @@ impl Context {
         Ok(block_on(builder.open())?)
     }
 
-    /// Returns the options of the event log, unless it is turned off or there is no state directory.
-    pub(crate) fn events(&self) -> Option<JsonlOptions> {
-        let directory = self.settings.events_jsonl.then(|| self.env.state_directory())??;
-        let mut options = JsonlOptions::new(directory);
-        options.max_bytes = self.settings.events_max_bytes as u64;
-        options.keep = self.settings.events_keep;
-        Some(options)
-    }
-
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
-        let jsonl = self.events().map(JsonlSink::new);
-        jsonl.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
+        let journal = self.journal(self.lazy_store());
+        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
     }
 }
 

@@ -77,6 +77,12 @@ pub const AGENT_KEYS: &[AgentKey] = &[
         example: "\"none\"",
     },
     AgentKey {
+        name: "reviews",
+        takes: "`true` or `false`",
+        summary: "Whether the agent has a tool to decide about proposals of others.",
+        example: "true",
+    },
+    AgentKey {
         name: "tools.offer",
         takes: "as the key `tools.offer`",
         summary: "The built-in tools that the agent is offered, of those that `tools.offer` offers.",
@@ -208,6 +214,10 @@ impl AgentParser<'_> {
             ("inherit", DeValue::String(word)) => Inherit::parse(word).map(|inherit| {
                 self.configured.inherit = Some(inherit);
             }),
+            ("reviews", DeValue::Boolean(reviews)) => {
+                self.configured.agent.reviews = *reviews;
+                Some(())
+            }
             _ => self.tools(key, value),
         };
         if is_known.is_some() {

@@ -15,6 +15,7 @@ use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
 use super::tools::tool_words;
+use crate::proposal::ProposalMode;
 use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
 use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
@@ -121,11 +122,8 @@ pub(super) const SEVERITIES: Words<Option<Severity>> = &[
     ("error", Some(Severity::Error)),
 ];
 
-/// The least bytes of a file of events, so that it is not moved aside all the time.
-const MIN_EVENT_BYTES: usize = 64 * 1_024;
-
-/// The most files of events, all of which are renamed whenever one is full.
-const MAX_EVENT_FILES: usize = 100;
+/// The most days of any age: a hundred years.
+const MAX_DAYS: usize = 36_500;
 
 /// The least milliseconds between polls.
 const MIN_POLL_MS: usize = 100;
@@ -314,9 +312,16 @@ pub const KEYS: &[Key] = &[
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
-    key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
-    key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
-    key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
+    key!("store.url" Kind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory."),
+    key!("events.journal" Kind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
+    key!("events.keep_days" Kind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
+    key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first."),
+    key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
+    key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
+    key!("proposals.locked" Kind::Words, Words proposals.locked, strings, None, "Skills that nobody may propose to change: names, patterns or `source:name`."),
+    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory."),
+    key!("proposals.per_skill" Kind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
+    key!("proposals.per_session" Kind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
     key!("reload.mode" words of ReloadMode by as_str, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md."),
     key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),

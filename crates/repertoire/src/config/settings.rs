@@ -10,7 +10,7 @@ use repertoire_model::{CatalogOptions, Policy, Profile};
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::input::ConfiguredPath;
-use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
+use crate::proposal::{ProposalMode, ProposalRules};
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
 use crate::session::ToolExposure;
@@ -105,6 +105,40 @@ pub struct SearchSettings {
     pub key_env: String,
 }
 
+/// The settings of proposals.
+#[derive(Debug, Clone)]
+pub struct ProposalSettings {
+    /// What agents may propose.
+    pub mode: ProposalMode,
+    /// Patterns of skills that may not be changed.
+    pub locked: Vec<String>,
+    /// The directory of new skills; empty for the default.
+    pub directory: String,
+    /// The most pending proposals for one skill.
+    pub per_skill: usize,
+    /// The most pending proposals of one session.
+    pub per_session: usize,
+}
+
+impl Default for ProposalSettings {
+    fn default() -> Self {
+        let rules = ProposalRules::default();
+        Self {
+            mode: rules.mode,
+            locked: Vec::new(),
+            directory: String::new(),
+            per_skill: rules.limits.per_skill as usize,
+            per_session: rules.limits.per_session as usize,
+        }
+    }
+}
+
+/// The days for which events are kept by default.
+const EVENTS_DAYS: usize = 400;
+
+/// The most events that are kept by default.
+const EVENTS_MAX: usize = 2_000_000;
+
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -126,12 +160,18 @@ pub struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredPath>,
-    /// True if events are written to a file.
-    pub events_jsonl: bool,
-    /// The size in bytes at which that file is rotated.
-    pub events_max_bytes: usize,
-    /// The number of rotated files that are kept.
-    pub events_keep: usize,
+    /// The location of the store; empty for the default.
+    pub store_url: String,
+    /// True if events are recorded in the store.
+    pub events_journal: bool,
+    /// The days for which events are kept.
+    pub events_days: usize,
+    /// The most events that are kept.
+    pub events_max: usize,
+    /// True if changes of skills are recorded as versions.
+    pub versions_record: bool,
+    /// The settings of proposals.
+    pub proposals: ProposalSettings,
     /// The way in which sessions and servers follow the library.
     pub reload: ReloadOptions,
     /// The binding of the skill that is an agent's role.
@@ -175,9 +215,12 @@ impl Settings {
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
-            events_jsonl: true,
-            events_max_bytes: DEFAULT_MAX_BYTES as usize,
-            events_keep: DEFAULT_KEEP,
+            store_url: String::new(),
+            events_journal: true,
+            events_days: EVENTS_DAYS,
+            events_max: EVENTS_MAX,
+            versions_record: true,
+            proposals: ProposalSettings::default(),
             reload: ReloadOptions::default(),
             role_binding: RoleBinding::default(),
             role_directories: ROLE_DIRECTORIES

@@ -21,13 +21,24 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// The prefixes of keys that only the user may set: the record of events, the limits of agents, the names and
+/// The prefixes of keys that only the user may set: the record of events, versions and proposals, the limits of agents, the names and
 /// descriptions of tools, the access to the HTTP server, and the execution of tools and scripts.
-const USERS_TABLES: [&str; 7] =
-    ["events.", "scope.", "tools.names.", "tools.args.", "tools.descriptions.", "http.", "exec."];
+const USERS_TABLES: [&str; 10] = [
+    "store.",
+    "versions.",
+    "proposals.",
+    "events.",
+    "scope.",
+    "tools.names.",
+    "tools.args.",
+    "tools.descriptions.",
+    "http.",
+    "exec.",
+];
 
 /// The ends of the keys of an agent that only the user may set: its token, and the names and descriptions of its tools.
-const USERS_AGENT_KEYS: [&str; 4] = [".token_file", ".tools.names", ".tools.args", ".tools.descriptions"];
+const USERS_AGENT_KEYS: [&str; 5] =
+    [".token_file", ".reviews", ".tools.names", ".tools.args", ".tools.descriptions"];
 
 /// The single keys that only the user may set: the acknowledgement of instructions that may be lost, the form
 /// of answers, some of which have no wrapper around untrusted text, and the server that gets the texts of the
@@ -135,8 +146,9 @@ mod tests {
     fn a_project_may_not_weaken_a_session() {
         let project = FileTrust::Within(PathBuf::from("/project"));
         for (name, expect) in [
-            ("events.jsonl", true),
-            ("events.keep", true),
+            ("events.journal", true),
+            ("store.url", true),
+            ("proposals.mode", true),
             ("scope.enforce", true),
             ("scope.deny_style", true),
             ("tools.names.load", true),

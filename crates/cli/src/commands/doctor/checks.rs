@@ -62,7 +62,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     }
     checks.cache(&context);
     checks.index(&context, library);
-    checks.events(&context);
+    checks.store(&context);
     checks.ok("reading", READING);
     checks.sandboxes(&context);
     checks.following(&context);

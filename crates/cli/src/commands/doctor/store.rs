@@ -1,0 +1,30 @@
+//! Checks that the store can be opened.
+
+use std::path::Path;
+
+use super::checks::{Checks, Status, bytes};
+use crate::wire::Context;
+
+impl Checks {
+    pub(super) fn store(&mut self, context: &Context) {
+        let Some(location) = context.store_location() else {
+            return self.ok("store", "nowhere: there is no state directory");
+        };
+        let path = Path::new(&location);
+        if !location.contains("://") && !path.exists() {
+            return self.ok("store", format!("{location}, none yet"));
+        }
+        match context.lazy_store().get() {
+            Ok(store) => {
+                let size = path.metadata().map(|metadata| format!(", {}", bytes(metadata.len())));
+                self.ok("store", format!("{}{}", store.location(), size.unwrap_or_default()));
+            }
+            Err(error) => self.add(
+                Status::Warn,
+                "store",
+                error.chain(),
+                Some("events, versions and proposals are not kept; set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! `rep proposals`.
+
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use repertoire::event::jsonl::rfc3339;
+use repertoire::proposal::review::{ReviewFault, Reviewer};
+use repertoire::store::{Proposal, ProposalState, Store, skill_files};
+use repertoire_model::patch::SkillFiles;
+use repertoire_model::tokens::approximate;
+use serde_json::{Value, json};
+
+use super::history;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
+use crate::wire::{Context, Library};
+
+/// Lists and decides about proposed changes of skills
+///
+/// Without a command it lists the proposals that wait for a decision.
+#[derive(Debug, Args)]
+pub(crate) struct ProposalsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// List decided ones, too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Shows a proposal: its diff, its reasons, what the check finds, and tokens before and after
+    Show(OneArgs),
+    /// Approves a proposal: its files are written, all at once
+    Approve(ApproveArgs),
+    /// Rejects a proposal; the same change is not accepted again
+    Reject(RejectArgs),
+    /// Repeats the change of a stale proposal on the skill as it is now
+    Rebase(OneArgs),
+}
+
+#[derive(Debug, Args)]
+struct OneArgs {
+    /// The number of the proposal
+    id: u64,
+}
+
+#[derive(Debug, Args)]
+struct ApproveArgs {
+    /// The number of the proposal
+    id: u64,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Debug, Args)]
+struct RejectArgs {
+    /// The number of the proposal
+    id: u64,
+    /// Why it is rejected
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let library = context.inspect(context.settings.policy.clone());
+    let (author, rules) = (context.person(), context.proposal_rules()?);
+    let reviewer = Reviewer {
+        store: &*store,
+        registry: &library.registry,
+        new_skills: rules.new_skills.as_deref(),
+        name: &author,
+        time: SystemTime::now(),
+    };
+    for id in reviewer.recover().map_err(review_error)? {
+        ui.warn(&format!("the interrupted approval of proposal {id} was completed"))?;
+    }
+    match &args.action {
+        None => list(ui, &*store, args.all),
+        Some(Action::Show(OneArgs { id })) => {
+            let proposal = find(&*store, *id)?;
+            show(ui, &*store, &library, &proposal)
+        }
+        Some(Action::Approve(args)) => approve(ui, &reviewer, args),
+        Some(Action::Reject(RejectArgs { id, why })) => {
+            let proposal = reviewer.reject(*id, why).map_err(review_error)?;
+            decided(ui, &proposal, &format!("proposal {id} is rejected"))
+        }
+        Some(Action::Rebase(OneArgs { id })) => rebase(ui, &reviewer, *id),
+    }
+}
+
+fn find(store: &dyn Store, id: u64) -> Result<Proposal, CliError> {
+    store.proposal(id)?.ok_or_else(|| review_error(ReviewFault::NotFound(id)))
+}
+
+fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
+    let open = [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved];
+    let proposals = store.proposals(if all { &[] } else { &open })?;
+    if ui.is_json() {
+        let proposals: Vec<Value> = proposals.iter().map(json).collect();
+        ui.write_json(&json!({"proposals": proposals}))?;
+        return Ok(Exit::Success);
+    }
+    if proposals.is_empty() {
+        writeln!(ui.err(), "no proposals wait for a decision")?;
+        return Ok(Exit::Success);
+    }
+    let column = |heading, align| Column { heading, align, style: None };
+    let mut table = Table::new(vec![
+        column("ID", Align::Right),
+        column("SKILL", Align::Left),
+        column("KIND", Align::Left),
+        column("STATE", Align::Left),
+        column("AUTHOR", Align::Left),
+        column("TIME", Align::Left),
+        column("JUSTIFICATION", Align::Elastic),
+    ]);
+    for proposal in &proposals {
+        table.cell(proposal.id.to_string());
+        table.cell(proposal.content.name.as_str());
+        table.cell(proposal.content.kind.as_str());
+        table.cell(proposal.state.as_str());
+        table.cell(proposal.content.author.as_str());
+        table.cell(rfc3339(proposal.content.time));
+        table.cell(proposal.content.justification.as_str());
+    }
+    table.write(ui)?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn json(proposal: &Proposal) -> Value {
+    let content = &proposal.content;
+    let decision = proposal.decision.as_ref().map(|decision| {
+        json!({"reviewer": decision.reviewer, "reason": decision.reason, "time": rfc3339(decision.time)})
+    });
+    json!({
+        "id": proposal.id,
+        "skill": content.name,
+        "kind": content.kind.as_str(),
+        "state": proposal.state.as_str(),
+        "author": content.author,
+        "time": rfc3339(content.time),
+        "base": content.base.map(|digest| digest.to_string()),
+        "result": content.result.to_string(),
+        "justification": content.justification,
+        "evidence": content.evidence,
+        "replaces": content.replaces,
+        "decision": decision,
+    })
+}
+
+fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) -> Result<Exit, CliError> {
+    let content = &proposal.content;
+    let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
+    let after = skill_files(store, &content.result)?;
+    let (was, is) = (tokens(&before), tokens(&after));
+    let current =
+        library.snapshot.entries().iter().find(|entry| repertoire::history::identity(entry) == content.skill);
+    let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
+    let is_stale = content.base.is_some() && current.is_some() && current != content.base;
+    if ui.is_json() {
+        let mut value = json(proposal);
+        value["diff"] = content.diff.as_str().into();
+        value["check"] = content.check.lines().collect::<Vec<_>>().into();
+        value["tokens"] = json!({"before": was, "after": is});
+        value["changed_since"] = is_stale.into();
+        ui.write_json(&value)?;
+        return Ok(Exit::Success);
+    }
+    let head = format!("proposal {}: {} of {}, {}", proposal.id, content.kind, content.name, proposal.state);
+    let head = ui.paint(Style::Heading, &escape(&head));
+    writeln!(ui.out(), "{head}")?;
+    let line = format!("by {} at {}", content.author, rfc3339(content.time));
+    writeln!(ui.out(), "{}\n", escape(&line))?;
+    for (title, text) in [("why", Some(&content.justification)), ("evidence", content.evidence.as_ref())] {
+        for line in text.into_iter().flat_map(|text| text.lines()) {
+            writeln!(ui.out(), "{title}: {}", escape(line))?;
+        }
+    }
+    writeln!(ui.out())?;
+    for line in content.diff.lines() {
+        ui.write_planned(Style::of_diff_line(line), line)?;
+    }
+    writeln!(ui.out(), "\ninstructions: {was} tokens before, {is} after")?;
+    match content.check.is_empty() {
+        true => writeln!(ui.out(), "check: nothing to report")?,
+        false => {
+            for line in content.check.lines() {
+                writeln!(ui.out(), "check: {}", escape(line))?;
+            }
+        }
+    }
+    if is_stale && proposal.state == ProposalState::Pending {
+        ui.warn("the skill changed since; rebase the proposal before it can be approved")?;
+    }
+    if let Some(decision) = &proposal.decision {
+        let reason = decision.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let line = format!("decided by {} at {}{reason}", decision.reviewer, rfc3339(decision.time));
+        writeln!(ui.out(), "{}", escape(&line))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the tokens of the `SKILL.md` among `files`.
+fn tokens(files: &SkillFiles) -> usize {
+    let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
+    manifest.map_or(0, |(_, file)| approximate(&String::from_utf8_lossy(&file.bytes)))
+}
+
+fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<Exit, CliError> {
+    let proposal = find(reviewer.store, args.id)?;
+    if !ui.is_json() && !args.yes {
+        for line in proposal.content.diff.lines() {
+            ui.write_planned(Style::of_diff_line(line), line)?;
+        }
+    }
+    match ui.consent(&format!("Apply proposal {} to {}?", args.id, proposal.content.name), args.yes)? {
+        Consent::Given => {}
+        Consent::Refused => return Ok(Exit::No),
+        Consent::Unasked => {
+            return Err(CliError::usage("there is no terminal to ask on").hint("give --yes to approve it"));
+        }
+    }
+    let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;
+    if ui.is_json() {
+        let mut value = json(&proposal);
+        value["version"] = history::json(&version);
+        ui.write_json(&value)?;
+    } else {
+        writeln!(ui.out(), "{} is at version {} now", escape(&proposal.content.name), version.number)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn rebase(ui: &mut Ui, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliError> {
+    let rebased = match reviewer.rebase(id) {
+        Err(ReviewFault::Conflicts(conflicts)) => {
+            for conflict in &conflicts {
+                let line = format!("conflict in {}", conflict.path);
+                writeln!(ui.err(), "{}", escape(&line))?;
+                for line in conflict.marked.iter().flat_map(|text| text.lines()) {
+                    writeln!(ui.err(), "  {}", escape(line))?;
+                }
+            }
+            return Err(review_error(ReviewFault::Conflicts(conflicts)));
+        }
+        outcome => outcome.map_err(review_error)?,
+    };
+    let proposal = find(reviewer.store, rebased)?;
+    decided(ui, &proposal, &format!("proposal {id} is replaced by proposal {rebased}"))
+}
+
+fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliError> {
+    if ui.is_json() {
+        ui.write_json(&json(proposal))?;
+    } else {
+        writeln!(ui.out(), "{line}")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the error of a decision that was not carried out, with a hint.
+pub(super) fn review_error(fault: ReviewFault) -> CliError {
+    let hint = match &fault {
+        ReviewFault::NotFound(_) => Some("`rep proposals --all` lists all of them".to_owned()),
+        ReviewFault::Stale(_) => {
+            Some("`rep proposals rebase ID` repeats the change on the skill as it is now".to_owned())
+        }
+        ReviewFault::NoVersion(name, _) => Some(format!("`rep history {name}` lists its versions")),
+        ReviewFault::UnrecordedEdits(name) => {
+            Some(format!("`rep history {name}` records them as a version, and --force replaces them"))
+        }
+        ReviewFault::Conflicts(_) => Some("reject it, or propose the change anew".to_owned()),
+        ReviewFault::SkillGone(_) => Some("it is not among the skills that `rep list` shows here".to_owned()),
+        _ => None,
+    };
+    let error = match fault {
+        ReviewFault::Failed(error) => CliError::from(error),
+        fault => CliError::no(fault.to_string()),
+    };
+    hint.into_iter().fold(error, CliError::hint)
+}

@@ -1,0 +1,120 @@
+//! The store: events, versions and proposals.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use repertoire::event::{JournalOptions, JournalSink};
+use repertoire::history::Recorder;
+use repertoire::proposal::{self, ProposalRules, Proposer};
+use repertoire::store::{LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::{Error, ErrorKind, Registry};
+use repertoire_model::Pattern;
+
+use super::context::Context;
+use crate::error::CliError;
+
+/// The name of the SQLite file in the state directory.
+const FILE_NAME: &str = "repertoire.db";
+
+impl Context {
+    /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
+    pub(crate) fn store_location(&self) -> Option<String> {
+        let configured = &self.settings.store_url;
+        if !configured.is_empty() {
+            let is_address = configured.contains("://");
+            return Some(if is_address {
+                configured.clone()
+            } else {
+                self.absolute(configured).display().to_string()
+            });
+        }
+        Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
+    }
+
+    /// Returns the name under which the person at the terminal proposes and decides.
+    pub(crate) fn person(&self) -> String {
+        format!("user:{}", self.env.user_name().unwrap_or_else(|| "unknown".to_owned()))
+    }
+
+    fn absolute(&self, path: &str) -> PathBuf {
+        self.env.working_directory().join(path)
+    }
+
+    /// Returns the store, which is opened when it is needed first.
+    pub(crate) fn lazy_store(&self) -> LazyStore {
+        let location = self.store_location();
+        LazyStore::new(move || match &location {
+            Some(location) => repertoire_store::open(location),
+            None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
+        })
+    }
+
+    /// Opens the store for a command that needs it.
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, CliError> {
+        self.lazy_store().get().map_err(|error| {
+            CliError::from(error)
+                .hint("set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration, to another place")
+        })
+    }
+
+    /// Returns the sink that appends events to the store, unless it is turned off.
+    pub(crate) fn journal(&self, store: LazyStore) -> Option<JournalSink> {
+        if !self.settings.events_journal || self.store_location().is_none() {
+            return None;
+        }
+        let mut options = JournalOptions::default();
+        options.retention = Retention {
+            age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
+            events: self.settings.events_max as u64,
+        };
+        Some(JournalSink::new(move || Ok(store.get()? as Arc<_>), options))
+    }
+
+    /// Starts to record changes of skills as versions, unless that is turned off.
+    pub(crate) fn recorder(&self, registry: &Registry, store: LazyStore) -> Option<Recorder> {
+        let is_on = self.settings.versions_record && self.store_location().is_some();
+        is_on.then(|| Recorder::start(registry, move || store.get()))
+    }
+
+    /// Returns the rules for proposals.
+    pub(crate) fn proposal_rules(&self) -> Result<ProposalRules, CliError> {
+        let settings = &self.settings.proposals;
+        let locked = settings.locked.iter().map(|text| {
+            Pattern::new(text).map_err(|fault| {
+                CliError::usage(format!("proposals.locked: `{text}` is no name of a skill: {fault}"))
+            })
+        });
+        let limits =
+            ProposalLimits { per_skill: settings.per_skill as u64, per_session: settings.per_session as u64 };
+        let (mode, locked) = (settings.mode, locked.collect::<Result<_, _>>()?);
+        Ok(ProposalRules { mode, limits, locked, new_skills: self.new_skills() })
+    }
+
+    /// Returns the directory that approved new skills are written to.
+    fn new_skills(&self) -> Option<PathBuf> {
+        let configured = &self.settings.proposals.directory;
+        if !configured.is_empty() {
+            return Some(self.absolute(configured));
+        }
+        let project = self.env.working_directory().join(".agents/skills");
+        let user = self.env.home().map(|home| home.join(".agents/skills"));
+        if project.is_dir() { Some(project) } else { user.or(Some(project)) }
+    }
+
+    /// Returns what submits proposals to the store.
+    pub(crate) fn proposer(&self, store: LazyStore) -> Result<Arc<Proposer>, CliError> {
+        let mut proposer = Proposer::new(store, self.proposal_rules()?);
+        if let Some(state) = self.env.state_directory() {
+            let directory = state.join("proposals");
+            proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
+        }
+        Ok(Arc::new(proposer))
+    }
+}
+
+/// Writes the proposal as a file that people can read. The store has it in any case, so a failure is not reported.
+fn write_markdown(directory: &std::path::Path, proposal: &Proposal) {
+    let name = proposal::file_name(proposal);
+    let _ = repertoire::stored::replace(directory, &name, proposal::markdown(proposal).as_bytes());
+}
