@@ -92,7 +92,8 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     report(ui, &snapshot, snapshot.problems())?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {
-        conversation.take(role)?;
+        let origin = conversation.take(role.clone())?;
+        role.warn_if_unknown(ui, context, &snapshot, &origin)?;
     }
     Ok(conversation)
 }
