@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::discovery::{Place, Presence, Tier};
+use repertoire::provider::Problem;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
-use repertoire_model::{Severity, State};
+use repertoire_model::{RuleId, Severity, State};
 use serde::Serialize;
 
 use repertoire::config::Settings;
@@ -247,7 +248,9 @@ impl Checks {
     }
 
     fn library(&mut self, context: &Context, library: &Library) {
-        for problem in &library.problems {
+        // A missing directory is reported as a place.
+        let is_new = |problem: &&Problem| problem.diagnostic.rule != RuleId::SourceMissing;
+        for problem in library.problems.iter().filter(is_new) {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
             let message = format!("{} ({})", found.message, context.shown(&problem.path));
