@@ -19,7 +19,7 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
         let root: Vec<PathBuf> = root.map(|(_, root)| PathBuf::from(root)).collect();
         let globals = Globals { root, ..Globals::default() };
         let Ok(settings) = config::load(&env, &globals, false) else { return Vec::new() };
-        let context = Context { env, globals, settings };
+        let context = Context::new(env, globals, settings);
         let library = context.inspect(context.settings.policy.clone());
         let candidate = |entry: &repertoire::Entry| {
             let description = entry.document.description.to_string();

@@ -31,7 +31,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     beta    active       project:.agents/skills  Does beta things well. Use when beta is asked for.
     broken  quarantined  project:.claude/skills
     --- stderr
-    2 active, 1 shadowed, 1 quarantined, 2 with warnings
+    2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
     hint: run `rep check` to see what is wrong
     hint: run `rep explain alpha` to see why
     "#);
@@ -42,7 +42,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
     beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
     --- stderr
-    2 active, 1 shadowed, 1 quarantined, 2 with warnings
+    2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
     hint: run `rep check` to see what is wrong
     hint: run `rep list --all` to see all
     "#);
@@ -281,7 +281,7 @@ fn list_and_check_find_the_same() {
     let checked = of(&["check", "--json"]);
     assert!(checked.len() > 1, "{checked:?}");
     assert_eq!(of(&["list", "--json"]), checked);
-    assert!(sandbox.run(&["list"]).stderr.contains("1 with warnings"));
+    assert!(sandbox.run(&["list"]).stderr.contains("1 with errors"));
 }
 
 #[test]

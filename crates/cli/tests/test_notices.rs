@@ -67,6 +67,42 @@ fn x42_c4_broken_and_hiding_skills_are_reported_where_agents_run() {
 }
 
 #[test]
+fn a_session_for_an_unknown_role_warns_and_suggests_a_name() {
+    let run = run_with(&Sandbox::with_skills(), &["session", "--role", "alpa"], &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expect = "warning: nothing is known of the role `alpa` but its name\nhint: did you mean `alpha`?\n";
+    assert_eq!(run.stderr, expect);
+    assert_eq!(run_with(&Sandbox::with_skills(), &["session", "--role", "alpha"], &[]).stderr, "");
+}
+
+#[test]
+fn a_configured_directory_that_is_missing_is_reported_and_no_error() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "roots = [\"team-skills\"]\n");
+    let expect = "the configured directory does not exist (";
+    for arguments in [
+        &["list"][..],
+        &["catalog"],
+        &["check"],
+        &["session"],
+        &["serve", "--stdio"],
+        &["prompt", "--role", "beta"],
+    ] {
+        let run = run_with(&sandbox, arguments, &[]);
+        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
+        let text = [run.stdout, run.stderr].concat();
+        let said = text.matches("the configured directory does not exist").count();
+        assert_eq!(said, 1, "{arguments:?} {text}");
+        assert!(text.contains(expect) || arguments == ["check"], "{arguments:?} {text}");
+    }
+    let doctor = sandbox.run(&["doctor"]).stdout;
+    assert_eq!(doctor.matches("team-skills is not there").count(), 1, "{doctor}");
+    assert!(!doctor.contains("does not exist"), "{doctor}");
+    sandbox.write("team-skills/gamma/SKILL.md", skill("gamma", "Do.\n"));
+    assert!(!sandbox.run(&["list"]).stderr.contains("does not exist"));
+}
+
+#[test]
 fn models_are_told_of_broken_and_hiding_skills() {
     let sandbox = flawed();
     let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
@@ -127,6 +163,22 @@ fn b11_c6_strict_refuses_a_library_on_every_surface() {
         assert!(run.stderr.contains("also two (") && run.stderr.contains("rep check"), "{}", run.stderr);
     }
     assert_eq!(sandbox.run(&["catalog"]).code, 0);
+}
+
+#[test]
+fn a_strict_project_does_not_refuse_the_skills_of_the_user() {
+    let sandbox = Sandbox::with_skills();
+    let text = skill("mine", "Do.\n").replace("---\nDo", "tag: [x]\n---\nDo");
+    sandbox.write("../home/.claude/skills/mine/SKILL.md", &text);
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "The user's own.\n"));
+    sandbox.write("repertoire.toml", "profile = \"strict\"\n");
+    let run = sandbox.run(&["catalog"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("alpha") && !run.stdout.contains("mine"), "{}", run.stdout);
+    assert!(run.stderr.contains("1 skill is not offered because it is broken: mine"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["catalog", "--profile", "strict"]).code, 1, "the user asks for it");
+    sandbox.write(".agents/skills/mine/SKILL.md", &text);
+    assert_eq!(sandbox.run(&["catalog"]).code, 1, "the project answers for its own skills");
 }
 
 #[test]

@@ -147,6 +147,7 @@ rules! {
     ToolDuplicate "tool-duplicate" [W W W W W] "tools of two skills have the same name";
     // All skills together.
     SourceBroken "source-broken" [E E E E E] "a source cannot be read";
+    SourceMissing "source-missing" [W W W W W] "a configured directory of skills does not exist";
     SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";
     WatchLimited "watch-limited" [W W W W -] "a source is polled because there is no room to watch it";
     RequiresUnknown "requires-unknown" [E E W W W] "a required skill does not exist";

@@ -33,7 +33,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let ours = OwnEntries::new(&env).or_asked(&server);
     // Errors of the configuration are reported by the commands that need it.
     let settings = config::load(&env, &globals, false);
-    let context = settings.ok().map(|settings| Context { env, globals, settings });
+    let context = settings.ok().map(|settings| Context::new(env, globals, settings));
     if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
         context.expect_agent(agent)?;
     }

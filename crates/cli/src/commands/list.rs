@@ -227,10 +227,16 @@ fn summary(
     let entries = library.snapshot.entries();
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
     let (shadowed, quarantined) = (count(State::Shadowed), count(State::Quarantined));
-    let flawed =
-        findings.iter().filter(|found| diagnostic::worst(found.iter()) >= Some(Severity::Warning)).count();
+    let with = |worst| findings.iter().filter(|found| diagnostic::worst(found.iter()) == Some(worst)).count();
+    let (faulty, flawed) = (with(Severity::Error), with(Severity::Warning));
     let mut parts = vec![format!("{} active", count(State::Active))];
-    for (number, word) in [(shadowed, "shadowed"), (quarantined, "quarantined"), (flawed, "with warnings")] {
+    let others = [
+        (shadowed, "shadowed"),
+        (quarantined, "quarantined"),
+        (faulty, "with errors"),
+        (flawed, "with warnings"),
+    ];
+    for (number, word) in others {
         if number > 0 {
             parts.push(format!("{number} {word}"));
         }
@@ -240,7 +246,7 @@ fn summary(
         hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
         hints.push(context.hint_without_skills());
     }
-    if flawed > 0 || !library.problems.is_empty() {
+    if faulty + flawed > 0 || !library.problems.is_empty() {
         hints.push("run `rep check` to see what is wrong".to_owned());
     }
     if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {

@@ -9,7 +9,7 @@ use repertoire::migrate::read_roles;
 use repertoire::prompt::BoundSkill;
 use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
-    SessionOptions,
+    SessionOptions, Snapshot,
 };
 use repertoire_model::prompt::{self, compose, ordered};
 use repertoire_model::text::nearest;
@@ -21,7 +21,7 @@ use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::{Context, Library, report};
+use crate::wire::{Context, report};
 
 /// Prints the system prompt of an agent or of a role
 ///
@@ -126,12 +126,7 @@ fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) ->
     }
     let role = Role { name: role.to_owned(), agent, variables };
     let resolved = pollster::block_on(role.resolve(context, &library.registry, &session))?;
-    if resolved.origin == RoleOrigin::Stub {
-        ui.warn(&format!("nothing is known of the role `{}` but its name", role.name))?;
-        if let Some(near) = role.nearest(context, &library) {
-            ui.hint(&format!("did you mean `{near}`?"))?;
-        }
-    }
+    role.warn_if_unknown(ui, context, &library.snapshot, &resolved.origin)?;
     let origin = resolved.origin.as_str();
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),
@@ -153,9 +148,27 @@ pub(crate) struct Role {
 }
 
 impl Role {
+    /// Warns that nothing but a stub was found for the role, if `origin` says so.
+    pub(crate) fn warn_if_unknown(
+        &self,
+        ui: &mut Ui,
+        context: &Context,
+        snapshot: &Snapshot,
+        origin: &RoleOrigin,
+    ) -> Result<(), CliError> {
+        if *origin != RoleOrigin::Stub {
+            return Ok(());
+        }
+        ui.warn(&format!("nothing is known of the role `{}` but its name", self.name))?;
+        if let Some(near) = self.nearest(context, snapshot) {
+            ui.hint(&format!("did you mean `{near}`?"))?;
+        }
+        Ok(())
+    }
+
     /// Returns the name nearest to that of the role, of the skills and of the directories of role prompts.
-    fn nearest(&self, context: &Context, library: &Library) -> Option<String> {
-        let skills = library.snapshot.active().map(|entry| entry.name().to_string());
+    fn nearest(&self, context: &Context, snapshot: &Snapshot) -> Option<String> {
+        let skills = snapshot.active().map(|entry| entry.name().to_string());
         let directories = context.role_directories();
         let read = directories.iter().filter_map(|directory| read_roles(directory).ok());
         let roles = read.flat_map(|found| found.roles).map(|role| role.name);

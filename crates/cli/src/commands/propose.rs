@@ -44,7 +44,7 @@ pub(crate) struct ProposeArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
-    let proposer = context.proposer(context.lazy_store())?;
+    let proposer = context.proposer()?;
     let text = ProposalText {
         justification: args.why.clone(),
         evidence: args.evidence.clone(),

@@ -19,7 +19,7 @@ use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
-use crate::ui::Ui;
+use crate::ui::{Ui, count};
 use crate::wire::Context;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
@@ -71,6 +71,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     notices::tell_of_skills(library.registry());
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, library.registry());
+    let _recorder = context.recorder(library.registry());
     let server = Server::new(library, options);
     let stop = Stop::new();
     let interrupted = stop.clone();
@@ -99,7 +100,7 @@ fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> R
     open_files::make_room(http.limits.connections);
     let bound = server.bind_http(http)?;
     let skills = server.library().snapshot().active().count();
-    writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
+    writeln!(ui.err(), "rep: serving {} at http://{}/mcp", count(skills, "skill"), bound.address())?;
     ui.flush()?;
     Ok(bound.serve_blocking(stop)?)
 }

@@ -51,6 +51,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
     let mut conversation = open(ui, context, args)?;
     // Changes in the meantime are known by the next request.
     let _watcher = context.follow(conversation.library().registry());
+    let _recorder = context.recorder(conversation.library().registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
@@ -94,7 +95,8 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     report(ui, &snapshot, snapshot.problems())?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {
-        conversation.take(role)?;
+        let origin = conversation.take(role.clone())?;
+        role.warn_if_unknown(ui, context, &snapshot, &origin)?;
     }
     Ok(conversation)
 }

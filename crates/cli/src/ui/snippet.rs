@@ -12,8 +12,11 @@ use super::escape::escape;
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
 
-/// The most bytes of a longer line that are shown before the range.
-const MAX_BYTES_BEFORE: usize = 80;
+/// The fewest bytes of a line that are shown, however narrow the screen is.
+const MIN_LINE_BYTES: usize = 20;
+
+/// The columns before a line of source with a line number of up to four digits, and for the sign that the line goes on.
+const LINE_INDENT: usize = "1234 | ".len() + "…".len();
 
 /// The columns before the text of a help, with line numbers of up to four digits.
 const HELP_INDENT: usize = "     = help: ".len();
@@ -51,7 +54,8 @@ pub(crate) fn render(note: &Note<'_>, width: usize, is_coloured: bool) -> String
         title = title.id(rule);
     }
     let path = escape(note.path);
-    let mut group = match note.place.as_ref().and_then(|(text, range)| Excerpt::of(text, range)) {
+    let room = width.saturating_sub(LINE_INDENT).clamp(MIN_LINE_BYTES, MAX_LINE_BYTES);
+    let mut group = match note.place.as_ref().and_then(|(text, range)| Excerpt::of(text, range, room)) {
         Some(excerpt) => {
             let snippet = Snippet::source(excerpt.line)
                 .line_start(excerpt.number)
@@ -111,13 +115,14 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns `None` where the range does not lie in the text: the file has changed since it was judged.
-    fn of(text: &str, range: &Range<usize>) -> Option<Self> {
+    /// Returns the excerpt with about `room` bytes of the line, or `None` where the range does not lie in the text: the file has
+    /// changed since it was judged.
+    fn of(text: &str, range: &Range<usize>, room: usize) -> Option<Self> {
         let before = text.get(..range.start)?;
         let start = before.rfind('\n').map_or(0, |index| index + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         let marked = range.start - start..range.end.max(range.start).saturating_sub(start).min(line.len());
-        let first = first_shown(line, marked.start);
+        let first = first_shown(line, marked.start, room);
         let mut shown = String::from(if first > 0 { "…" } else { "" });
         let (mut from, mut to) = (None, None);
         for (index, c) in line.char_indices().skip_while(|(index, _)| *index < first) {
@@ -127,7 +132,7 @@ impl Excerpt {
             if index >= marked.end && to.is_none() {
                 to = Some(shown.len());
             }
-            if shown.len() >= MAX_LINE_BYTES {
+            if shown.len() >= room {
                 to = to.or(Some(shown.len()));
                 shown.push('…');
                 break;
@@ -142,11 +147,11 @@ impl Excerpt {
 }
 
 /// Returns the first byte of `line` to show, so that the byte at `mark` is among those shown.
-fn first_shown(line: &str, mark: usize) -> usize {
-    if line.len() <= MAX_LINE_BYTES {
+fn first_shown(line: &str, mark: usize, room: usize) -> usize {
+    if line.len() <= room {
         return 0;
     }
-    let wanted = mark.saturating_sub(MAX_BYTES_BEFORE);
+    let wanted = mark.saturating_sub(room / 3);
     (0..=wanted).rev().find(|index| line.is_char_boundary(*index)).unwrap_or(0)
 }
 
@@ -165,7 +170,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, range: Range<usize>, expect: Option<(&str, usize, &str)>) {
-        let excerpt = Excerpt::of(text, &range);
+        let excerpt = Excerpt::of(text, &range, MAX_LINE_BYTES);
         let seen = excerpt.as_ref().map(|e| (e.line.as_str(), e.number, &e.line[e.range.clone()]));
         assert_eq!(seen, expect);
     }
@@ -190,15 +195,33 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_source_fit_the_screen() {
+        let text = format!("{} [a](b.md) {}\n", "x ".repeat(60), "y ".repeat(60));
+        for start in [0, 60, 121, 200] {
+            let note = Note {
+                severity: Severity::Error,
+                rule: None,
+                message: "it is marked",
+                help: None,
+                path: "file",
+                place: Some((&text, start..text.len())),
+                line: None,
+            };
+            let rendered = render(&note, 80, false);
+            assert!(rendered.lines().all(|line| line.chars().count() <= 80), "{rendered}");
+        }
+    }
+
+    #[test]
     fn long_lines_are_shown_around_the_mark() {
         let text = format!("x\n{}MARK{}\n", "ä\t".repeat(100_000), "\u{1b}".repeat(100_000));
         let start = text.find("MARK").unwrap();
-        let excerpt = Excerpt::of(&text, &(start..start + 4)).unwrap();
+        let excerpt = Excerpt::of(&text, &(start..start + 4), MAX_LINE_BYTES).unwrap();
         assert_eq!(&excerpt.line[excerpt.range.clone()], "MARK");
         assert!(excerpt.line.len() < 2 * MAX_LINE_BYTES, "{}", excerpt.line.len());
         assert!(excerpt.line.starts_with('…') && excerpt.line.ends_with('…'), "{}", excerpt.line);
         assert_eq!((excerpt.number, excerpt.column), (2, Some(200_001)));
-        let whole = Excerpt::of(&text, &(2..text.len())).unwrap();
+        let whole = Excerpt::of(&text, &(2..text.len()), MAX_LINE_BYTES).unwrap();
         assert!(whole.line.len() < 2 * MAX_LINE_BYTES && whole.column.is_none());
         let note = Note {
             severity: Severity::Error,

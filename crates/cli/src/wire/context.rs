@@ -1,8 +1,10 @@
 //! The context of a command: environment, global options and settings.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use repertoire::config::{ConfigInput, Settings};
+use repertoire::store::LazyStore;
 
 use crate::config;
 use crate::env::{self, Env};
@@ -18,13 +20,20 @@ pub(crate) struct Context {
     pub globals: Globals,
     /// The settings in force.
     pub settings: Settings,
+    /// The store, once it is asked for.
+    pub(super) store: OnceLock<LazyStore>,
 }
 
 impl Context {
     /// Reads the configuration.
     pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, ui.is_err_coloured())?;
-        Ok(Self { env, globals, settings })
+        Ok(Self::new(env, globals, settings))
+    }
+
+    /// Returns the context of a command whose configuration was read.
+    pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
+        Self { env, globals, settings, store: OnceLock::new() }
     }
 
     /// Returns the input that the configuration was loaded from.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use repertoire::discovery::{Place, Presence};
+use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
@@ -96,10 +96,12 @@ impl Context {
         }
     }
 
-    /// Returns the providers of those of `places` that are there.
+    /// Returns the providers of those of `places` that are there, or are missing because they are configured.
     fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
-        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links)
+        let is_read =
+            |place: &&Place| place.presence != Presence::Missing || place.root.tier == Tier::Configured;
+        self.providers(places.iter().filter(is_read), &links)
     }
 
     /// Reads all skills of all places, also of those that are not there yet, to follow changes.

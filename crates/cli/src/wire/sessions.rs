@@ -69,7 +69,7 @@ impl Context {
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
         if self.store_location().is_some() {
-            builder = builder.proposer(self.proposer(self.lazy_store())?);
+            builder = builder.proposer(self.proposer()?);
         }
         if let Some(executor) = executor {
             builder = builder.runner(executor);
@@ -88,7 +88,7 @@ impl Context {
 
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
-        let journal = self.journal(self.lazy_store());
+        let journal = self.journal();
         journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
     }
 }

@@ -41,13 +41,16 @@ impl Context {
         self.env.working_directory().join(path)
     }
 
-    /// Returns the store, which is opened when it is needed first.
+    /// Returns the store, which is opened when it is needed first, once for the whole command.
     pub(crate) fn lazy_store(&self) -> LazyStore {
-        let location = self.store_location();
-        LazyStore::new(move || match &location {
-            Some(location) => repertoire_store::open(location),
-            None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
-        })
+        let open = || {
+            let location = self.store_location();
+            LazyStore::new(move || match &location {
+                Some(location) => repertoire_store::open(location),
+                None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
+            })
+        };
+        self.store.get_or_init(open).clone()
     }
 
     /// Opens the store for a command that needs it.
@@ -59,10 +62,11 @@ impl Context {
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
-    pub(crate) fn journal(&self, store: LazyStore) -> Option<JournalSink> {
+    pub(crate) fn journal(&self) -> Option<JournalSink> {
         if !self.settings.events_journal || self.store_location().is_none() {
             return None;
         }
+        let store = self.lazy_store();
         let mut options = JournalOptions::default();
         options.retention = Retention {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
@@ -72,7 +76,8 @@ impl Context {
     }
 
     /// Starts to record changes of skills as versions, unless that is turned off.
-    pub(crate) fn recorder(&self, registry: &Registry, store: LazyStore) -> Option<Recorder> {
+    pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
+        let store = self.lazy_store();
         let is_on = self.settings.versions_record && self.store_location().is_some();
         is_on.then(|| Recorder::start(registry, move || store.get()))
     }
@@ -103,8 +108,8 @@ impl Context {
     }
 
     /// Returns what submits proposals to the store.
-    pub(crate) fn proposer(&self, store: LazyStore) -> Result<Arc<Proposer>, CliError> {
-        let mut proposer = Proposer::new(store, self.proposal_rules()?);
+    pub(crate) fn proposer(&self) -> Result<Arc<Proposer>, CliError> {
+        let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
         if let Some(state) = self.env.state_directory() {
             let directory = state.join("proposals");
             proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));

@@ -104,9 +104,12 @@ pub struct Root {
 impl Root {
     /// Returns the options of a provider of its skills, for the caller to complete.
     ///
-    /// The directory need not exist: a provider finds what is put there later when it lists again.
+    /// The directory need not exist: a provider finds what is put there later when it lists again, and until then reports a
+    /// configured one.
     pub fn options(&self) -> FsOptions {
-        FsOptions::new(&*self.label, &*self.path)
+        let mut options = FsOptions::new(&*self.label, &*self.path);
+        options.is_expected = self.tier == Tier::Configured;
+        options
     }
 }
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::discovery::{Place, Presence, Tier};
+use repertoire::provider::Problem;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
-use repertoire_model::{Severity, State};
+use repertoire_model::{RuleId, Severity, State};
 use serde::Serialize;
 
 use repertoire::config::Settings;
@@ -45,7 +46,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
     let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
-    let context = Context { env, globals, settings };
+    let context = Context::new(env, globals, settings);
     checks.ok("profile", context.settings.policy.profile.as_str());
     let library = &context.inspect(context.settings.policy.clone());
     for place in &library.places {
@@ -247,7 +248,9 @@ impl Checks {
     }
 
     fn library(&mut self, context: &Context, library: &Library) {
-        for problem in &library.problems {
+        // A missing directory is reported as a place.
+        let is_new = |problem: &&Problem| problem.diagnostic.rule != RuleId::SourceMissing;
+        for problem in library.problems.iter().filter(is_new) {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
             let message = format!("{} ({})", found.message, context.shown(&problem.path));

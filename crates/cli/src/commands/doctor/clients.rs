@@ -48,7 +48,7 @@ impl Checks {
             } else {
                 let globals = Globals { root: roots, ..context.globals.clone() };
                 let settings = context.settings.clone();
-                let confined = Context { env: context.env.clone(), globals, settings };
+                let confined = Context::new(context.env.clone(), globals, settings);
                 offered_names(&confined.inspect(context.settings.policy.clone()))
             };
             match Files::default().offered_twice(&places, connection.client, Some(&connection), &names) {

@@ -4,7 +4,7 @@ use pollster::block_on;
 use std::collections::BTreeMap;
 
 use repertoire::session::{KeptContext, PinnedCatalog, SubagentOptions};
-use repertoire::{Error, ErrorKind, Inherit, Session, Snapshot, Task};
+use repertoire::{Error, ErrorKind, Inherit, RoleOrigin, Session, Snapshot, Task};
 use repertoire_model::ledger::Presence;
 use repertoire_model::reattach::Level;
 use repertoire_model::scope::{Pattern, Scope};
@@ -72,14 +72,15 @@ impl<'a> Conversation<'a> {
         Self { context, main, role: None, subagents: BTreeMap::new() }
     }
 
-    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
-    pub(super) fn take(&mut self, role: Role) -> Result<(), Error> {
+    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context. Returns the origin of
+    /// the prompt.
+    pub(super) fn take(&mut self, role: Role) -> Result<RoleOrigin, Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
         session.prompt_shown(&prompt.bound);
         let snapshot = session.catalog().snapshot;
         self.role = Some(TakenRole { role, text: prompt.text, snapshot });
-        Ok(())
+        Ok(prompt.origin)
     }
 
     /// Returns the prompt of the session, or of its role if it has one; the same bytes until the catalog is

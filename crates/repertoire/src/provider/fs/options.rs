@@ -13,6 +13,8 @@ pub struct FsOptions {
     pub label: String,
     /// The directory that holds the skills. It need not exist (yet).
     pub root: PathBuf,
+    /// True if it is reported that the directory does not exist.
+    pub is_expected: bool,
     /// Limits of the scan for skills.
     pub limits: ScanLimits,
     /// The directories that links to skills may lead to.
@@ -27,6 +29,7 @@ impl FsOptions {
         Self {
             label: label.into(),
             root: root.into(),
+            is_expected: false,
             limits: ScanLimits::default(),
             links: LinkScope::default(),
             caps: FileCaps::default(),

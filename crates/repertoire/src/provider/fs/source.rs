@@ -110,13 +110,14 @@ impl Source {
         Listing { skills, problems }
     }
 
-    /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.
+    /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty, unless it is expected.
     fn broken(&self, fault: &Fault, policy: &Policy) -> Listing {
-        if let Fault::Missing = fault {
-            return Listing::default();
-        }
-        let message = format!("the directory cannot be read: {}", fault.message());
-        let problem = Problem::new(policy, RuleId::SourceBroken, self.shown(ROOT_LOCATOR), message);
+        let (rule, message) = match fault {
+            Fault::Missing if !self.options.is_expected => return Listing::default(),
+            Fault::Missing => (RuleId::SourceMissing, "the configured directory does not exist".to_owned()),
+            fault => (RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message())),
+        };
+        let problem = Problem::new(policy, rule, self.shown(ROOT_LOCATOR), message);
         Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
