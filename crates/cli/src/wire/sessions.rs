@@ -60,7 +60,7 @@ impl Context {
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links);
+        let providers = self.providers(places.iter(), &links, self.past_versions());
         let mut builder = Library::builder()
             .providers(providers)
             .searcher(self.searcher(&places, &policy))

@@ -1,13 +1,14 @@
 //! The store: events, versions and proposals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
 use repertoire::proposal::{self, ProposalRules, Proposer};
-use repertoire::store::{LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::provider::fs::{PastManifest, PastVersions};
+use repertoire::store::{self, LazyStore, Proposal, ProposalLimits, Retention, Store};
 use repertoire::{Error, ErrorKind, Registry};
 use repertoire_model::Pattern;
 
@@ -16,6 +17,9 @@ use crate::error::CliError;
 
 /// The name of the SQLite file in the state directory.
 const FILE_NAME: &str = "repertoire.db";
+
+/// The most versions that are looked at to find a valid one.
+const MAX_PAST: usize = 3;
 
 impl Context {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
@@ -82,6 +86,18 @@ impl Context {
         is_on.then(|| Recorder::start(registry, move || store.get()))
     }
 
+    /// Returns the recorded versions, which stay in force for skills that are broken on disk.
+    pub(crate) fn past_versions(&self) -> Option<PastVersions> {
+        let location = self.store_location()?;
+        let store = self.lazy_store();
+        Some(PastVersions::new(move |directory| {
+            // Nothing is recorded in a store that does not exist, and a look makes none.
+            let is_there = location.contains("://") || Path::new(&location).exists();
+            let found = is_there.then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
+            found.unwrap_or_default()
+        }))
+    }
+
     /// Returns the rules for proposals.
     pub(crate) fn proposal_rules(&self) -> Result<ProposalRules, CliError> {
         let settings = &self.settings.proposals;
@@ -116,6 +132,19 @@ impl Context {
         }
         Ok(Arc::new(proposer))
     }
+}
+
+/// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.
+fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest>, Error> {
+    let mut manifests = Vec::new();
+    for version in store.versions(directory)?.into_iter().take(MAX_PAST) {
+        let bundle = store::bundle(store, &version.digest)?;
+        let file = bundle.files().iter().find(|file| file.path.as_str().eq_ignore_ascii_case("SKILL.md"));
+        let Some(file) = file else { continue };
+        let text = String::from_utf8_lossy(&store::blob(store, &file.digest)?).into_owned();
+        manifests.push(PastManifest { file_name: file.path.to_string(), text });
+    }
+    Ok(manifests)
 }
 
 /// Writes the proposal as a file that people can read. The store has it in any case, so a failure is not reported.
