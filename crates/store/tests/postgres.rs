@@ -14,6 +14,7 @@ use repertoire_model::bundle::Digest;
 use repertoire_store::PostgresStore;
 
 use crate::server::{Server, connect, shared};
+use crate::sqlite::check_provider;
 
 fn event() -> Event {
     Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now())
@@ -23,6 +24,12 @@ fn event() -> Event {
 fn the_postgres_store_passes_the_conformance_suite() {
     let Some(server) = shared() else { return };
     store::check(&|| Arc::new(PostgresStore::open(&server.database()).unwrap()));
+}
+
+#[test]
+fn skills_in_postgres_pass_the_suite_of_providers() {
+    let Some(server) = shared() else { return };
+    check_provider(Arc::new(PostgresStore::open(&server.database()).unwrap()));
 }
 
 #[test]

@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use repertoire::ErrorKind;
 use repertoire::event::{Event, EventKind};
+use repertoire::provider::store::StoreProvider;
 use repertoire::store::{
-    Blob, EventQuery, Journal as _, NewVersion, Origin, ReleaseChange, Releases as _, Store as _,
+    Blob, EventQuery, Journal as _, LazyStore, NewVersion, Origin, ReleaseChange, Releases as _, Store,
     Versions as _, blob,
 };
-use repertoire::testing::store;
+use repertoire::testing::{self, store};
 use repertoire_model::bundle::Digest;
 use repertoire_store::{SqliteStore, open};
 
@@ -20,6 +21,20 @@ fn event() -> Event {
     let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now());
     event.skill = Some("a".to_owned());
     event
+}
+
+/// Holds the provider of the skills in `store`, which is empty, to the conformance suite.
+pub(crate) fn check_provider(store: Arc<dyn Store>) {
+    testing::release_library(&*store, "stable").unwrap();
+    let provider = StoreProvider::new(LazyStore::from(store), "stable");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(testing::provider_suite(&provider));
+}
+
+#[test]
+fn skills_in_sqlite_pass_the_suite_of_providers() {
+    let directory = tempfile::tempdir().unwrap();
+    check_provider(Arc::new(SqliteStore::open(directory.path().join("store.db")).unwrap()));
 }
 
 /// Returns the error of opening the file at `path`.
