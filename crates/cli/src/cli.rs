@@ -9,9 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    approvals, approve, call, catalog, check, completions, connect, diff, doctor, eval, events, explain,
-    files, history, init, link, list, migrate, new, prompt, proposals, propose, revoke, rollback, run,
-    search, serve, session, show, watch,
+    approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
+    explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
+    rollback, run, search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
     Serve(serve::ServeArgs),
+    Publish(publish::PublishArgs),
+    Channel(channel::ChannelArgs),
     Session(session::SessionArgs),
     Call(call::CallArgs),
     Doctor(doctor::DoctorArgs),

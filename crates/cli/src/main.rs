@@ -19,6 +19,7 @@ mod globals;
 mod interrupt;
 mod json;
 mod replace_file;
+mod served;
 mod standard_input;
 mod ui;
 mod wire;
@@ -30,9 +31,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    approvals, approve, call, catalog, check, completions, connect, diff, doctor, eval, events, explain,
-    files, history, init, link, list, migrate, new, prompt, proposals, propose, revoke, rollback, run,
-    search, serve, session, show, watch,
+    approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
+    explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
+    rollback, run, search, serve, session, show, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -79,9 +80,15 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Serve(args) => serve::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Session(args) => session::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Serve(args) => {
+            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+        }
+        Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Session(args) => {
+            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+        }
+        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
         Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -8,10 +8,15 @@
     reason = "the program under test is started, and its files are looked at"
 )]
 
+#[cfg(unix)]
+#[path = "../../store/tests/server.rs"]
+#[allow(dead_code, reason = "the tests of the store use all of it")]
+mod postgres_server;
 mod sandbox;
 mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
+mod test_channel_command;
 mod test_check_command;
 mod test_completions_command;
 mod test_connect_command;
@@ -32,6 +37,7 @@ mod test_migrate_command;
 mod test_new_command;
 mod test_notices;
 mod test_prompt_command;
+mod test_publish_command;
 mod test_run_command;
 mod test_search_command;
 mod test_serve_command;

@@ -11,6 +11,7 @@ use super::run::answered;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::served::ServedArgs;
 use crate::ui::Ui;
 use crate::wire::{Context, report};
 
@@ -29,6 +30,8 @@ pub(crate) struct CallArgs {
     /// Its arguments as a JSON object, or - to read them from standard input
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
     /// Call as this agent of the configuration
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,

@@ -19,6 +19,7 @@ use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
+use crate::served::ServedArgs;
 use crate::ui::{Ui, count};
 use crate::wire::Context;
 
@@ -35,6 +36,8 @@ pub(crate) struct ServeArgs {
     /// Serve HTTP at this address, MCP at /mcp; 127.0.0.1:7437 by default, port 0 for any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT, group = "transport")]
     http: Option<String>,
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
     /// Serve only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
@@ -71,6 +74,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     notices::tell_of_skills(library.registry());
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, library.registry());
+    let _releases = context.follow_releases(library.registry());
     let _recorder = context.recorder(library.registry());
     let server = Server::new(library, options);
     let stop = Stop::new();

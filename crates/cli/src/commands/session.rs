@@ -17,6 +17,7 @@ use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
+use crate::served::ServedArgs;
 use crate::ui::Ui;
 use crate::wire::{Context, report};
 
@@ -26,6 +27,8 @@ use crate::wire::{Context, report};
 /// answered with one line. The session ends with the input. https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/session.md describes every operation.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
     /// Open the session for this agent of the configuration
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
@@ -51,6 +54,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
     let mut conversation = open(ui, context, args)?;
     // Changes in the meantime are known by the next request.
     let _watcher = context.follow(conversation.library().registry());
+    let _releases = context.follow_releases(conversation.library().registry());
     let _recorder = context.recorder(conversation.library().registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {

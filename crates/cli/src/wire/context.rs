@@ -10,6 +10,7 @@ use crate::config;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::globals::Globals;
+use crate::served::ServedArgs;
 use crate::ui::Ui;
 
 /// The context of every command that reads skills.
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     pub settings: Settings,
     /// The store, once it is asked for.
     pub(super) store: OnceLock<LazyStore>,
+    /// The channels of the store whose skills are served, those that win first.
+    pub(super) served: Vec<String>,
 }
 
 impl Context {
@@ -33,7 +36,16 @@ impl Context {
 
     /// Returns the context of a command whose configuration was read.
     pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
-        Self { env, globals, settings, store: OnceLock::new() }
+        Self { env, globals, settings, store: OnceLock::new(), served: Vec::new() }
+    }
+
+    /// Returns the context of a command that may serve the skills of a store.
+    pub(crate) fn serving(mut self, args: &ServedArgs) -> Self {
+        if let Some(location) = &args.store {
+            self.settings.store_url.clone_from(location);
+        }
+        self.served = args.channels();
+        self
     }
 
     /// Returns the input that the configuration was loaded from.

@@ -1,6 +1,7 @@
 //! Search as configured: the embedder and the file of the index.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use repertoire::config::Embeddings;
@@ -24,6 +25,9 @@ impl Context {
     /// Without an embedder where the configured one does not work; see [`Context::expect_search`].
     pub(crate) fn searcher(&self, places: &[Place], policy: &Policy) -> SkillSearch {
         let sources = places.iter().map(|place| (place.root.label.as_str(), place.root.path.as_path()));
+        let location = self.store_location().unwrap_or_default();
+        let channels = self.served.iter().map(|channel| (channel.as_str(), Path::new(&location)));
+        let sources = sources.chain(channels);
         let mut options = SearchOptions::default();
         options.file =
             self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));

@@ -57,10 +57,13 @@ impl Context {
         }
         self.expect_search()?;
         let policy = self.settings.policy.clone();
-        let (places, _) = self.places(&policy);
+        // Skills of a store are served instead of those on disk, unless a directory is named.
+        let is_on_disk = self.served.is_empty() || !self.globals.root.is_empty();
+        let places = if is_on_disk { self.places(&policy).0 } else { Vec::new() };
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links, self.past_versions());
+        let mut providers = self.providers(places.iter(), &links, self.past_versions());
+        providers.extend(self.channel_providers());
         let mut builder = Library::builder()
             .providers(providers)
             .searcher(self.searcher(&places, &policy))

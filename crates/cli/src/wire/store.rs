@@ -8,8 +8,10 @@ use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
 use repertoire::proposal::{self, ProposalRules, Proposer};
 use repertoire::provider::fs::{PastManifest, PastVersions};
+use repertoire::provider::store::StoreProvider;
+use repertoire::registry::ReleaseFollower;
 use repertoire::store::{self, LazyStore, Proposal, ProposalLimits, Retention, Store};
-use repertoire::{Error, ErrorKind, Registry};
+use repertoire::{Error, ErrorKind, Provider, Registry};
 use repertoire_model::Pattern;
 
 use super::context::Context;
@@ -63,6 +65,29 @@ impl Context {
             CliError::from(error)
                 .hint("set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration, to another place")
         })
+    }
+
+    /// Opens the store at `location`, or that of the configuration.
+    pub(crate) fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
+        let Some(location) = location else { return self.store() };
+        let location = if location.contains("://") {
+            location.into()
+        } else {
+            self.absolute(location).display().to_string()
+        };
+        Ok(repertoire_store::open(&location)?)
+    }
+
+    /// Returns the providers of the channels that are served.
+    pub(super) fn channel_providers(&self) -> impl Iterator<Item = Arc<dyn Provider>> {
+        let provider = |channel: &String| Arc::new(StoreProvider::new(self.lazy_store(), channel)) as Arc<_>;
+        self.served.iter().map(provider)
+    }
+
+    /// Follows the releases of the store, if its skills are served.
+    pub(crate) fn follow_releases(&self, registry: &Registry) -> Option<ReleaseFollower> {
+        let is_served = !self.served.is_empty();
+        is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.

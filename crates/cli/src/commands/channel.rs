@@ -1,0 +1,203 @@
+//! `rep channel`.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use repertoire::store::{ReleaseChange, Store};
+use repertoire_model::Digest;
+use serde_json::{Value, json};
+
+use super::publish::Outcome;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::served::{STABLE, channel_name};
+use crate::ui::{Align, Column, Table, Ui};
+use crate::wire::Context;
+
+/// Shows, promotes and rolls back what is published in a store
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct ChannelArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Args)]
+struct StoreArg {
+    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Lists the channels
+    List {
+        #[command(flatten)]
+        at: StoreArg,
+    },
+    /// Lists the skills of a channel
+    Show {
+        /// The channel
+        #[arg(default_value = STABLE, value_parser = channel_name)]
+        channel: String,
+        #[command(flatten)]
+        at: StoreArg,
+    },
+    /// Gives a channel the versions that another one has
+    Promote {
+        /// The skills
+        #[arg(value_name = "NAME", required_unless_present = "all")]
+        names: Vec<String>,
+        /// All skills of the other channel
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+        /// The channel that has the versions
+        #[arg(long, value_name = "CHANNEL", default_value = "next", value_parser = channel_name)]
+        from: String,
+        /// The channel that gets them
+        #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
+        to: String,
+        #[command(flatten)]
+        at: StoreArg,
+    },
+    /// Gives skills of a channel the versions they had before their last change
+    ///
+    /// A skill that was added goes away, and one that was removed comes back. A second rollback undoes the first.
+    Rollback {
+        /// The skills
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<String>,
+        /// The channel
+        #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
+        channel: String,
+        #[command(flatten)]
+        at: StoreArg,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<Exit, CliError> {
+    let (Action::List { at }
+    | Action::Show { at, .. }
+    | Action::Promote { at, .. }
+    | Action::Rollback { at, .. }) = &args.action;
+    let store = &*context.store_at(at.store.as_deref())?;
+    match &args.action {
+        Action::List { .. } => list(ui, store)?,
+        Action::Show { channel, .. } => show(ui, store, channel)?,
+        Action::Promote { names, all, from, to, .. } => {
+            let source = skills(store, from)?;
+            let names: Vec<&String> = if *all { source.keys().collect() } else { names.iter().collect() };
+            let change = |name: &String| match source.get(name) {
+                Some(digest) => Ok(Some(*digest)),
+                None => Err(unknown(name, from)),
+            };
+            release(ui, context, store, to, &names, change)?;
+        }
+        Action::Rollback { names, channel, .. } => {
+            let change = |name: &String| match store.releases(channel, name)?.as_slice() {
+                [] => Err(unknown(name, channel)),
+                [_, before, ..] => Ok(before.change.digest),
+                [_] => Ok(None),
+            };
+            release(ui, context, store, channel, &names.iter().collect::<Vec<_>>(), change)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn unknown(name: &str, channel: &str) -> CliError {
+    CliError::no(format!("there is no skill `{name}` in the channel {channel}"))
+        .hint(format!("run `rep channel show {channel}` to see the skills"))
+}
+
+/// Returns the skills of `channel`, by name.
+fn skills(store: &dyn Store, channel: &str) -> Result<BTreeMap<String, Digest>, CliError> {
+    Ok(store.released(channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect())
+}
+
+/// Releases for each of `names` the version that `version` returns.
+fn release(
+    ui: &mut Ui,
+    context: &Context,
+    store: &dyn Store,
+    channel: &str,
+    names: &[&String],
+    version: impl Fn(&String) -> Result<Option<Digest>, CliError>,
+) -> Result<(), CliError> {
+    let before = skills(store, channel)?;
+    let mut changes = BTreeMap::new();
+    for name in names {
+        let digest = version(name)?;
+        if before.get(*name) != digest.as_ref() {
+            changes.insert((*name).clone(), digest);
+        }
+    }
+    let changes: Vec<ReleaseChange> =
+        changes.into_iter().map(|(name, digest)| ReleaseChange { name, digest }).collect();
+    let release = if changes.is_empty() {
+        None
+    } else {
+        Some(store.release(channel, &changes, Some(&context.person()), SystemTime::now())?)
+    };
+    Outcome { channel, changes: &changes, before: &before, release }.write(ui, store, false)
+}
+
+fn list(ui: &mut Ui, store: &dyn Store) -> Result<(), CliError> {
+    let mut rows = Vec::new();
+    for channel in store.channels()? {
+        let skills = store.released(&channel)?;
+        let newest = skills.iter().map(|skill| skill.release).max();
+        rows.push((channel, skills.len(), newest.unwrap_or_default()));
+    }
+    if ui.is_json() {
+        let row = |(channel, skills, release): &(String, usize, u64)| json!({"name": channel, "skills": skills, "release": release});
+        let channels: Vec<Value> = rows.iter().map(row).collect();
+        return Ok(ui.write_json(&json!({"store": store.location(), "channels": channels}))?);
+    }
+    if rows.is_empty() {
+        writeln!(ui.err(), "nothing is published")?;
+        return Ok(());
+    }
+    let mut table = Table::new(vec![
+        column("CHANNEL", Align::Left),
+        column("SKILLS", Align::Right),
+        column("RELEASE", Align::Right),
+    ]);
+    for (channel, skills, release) in rows {
+        table.cell(channel);
+        table.cell(skills.to_string());
+        table.cell(release.to_string());
+    }
+    Ok(table.write(ui)?)
+}
+
+fn show(ui: &mut Ui, store: &dyn Store, channel: &str) -> Result<(), CliError> {
+    let skills = store.released(channel)?;
+    if ui.is_json() {
+        let skill = |skill: &repertoire::store::ReleasedSkill| json!({"name": skill.name, "digest": skill.digest.to_string(), "release": skill.release});
+        let skills: Vec<Value> = skills.iter().map(skill).collect();
+        return Ok(ui.write_json(&json!({"store": store.location(), "channel": channel, "skills": skills}))?);
+    }
+    if skills.is_empty() {
+        writeln!(ui.err(), "the channel {channel} has no skills")?;
+        return Ok(());
+    }
+    let mut table = Table::new(vec![
+        column("NAME", Align::Left),
+        column("RELEASE", Align::Right),
+        column("DIGEST", Align::Elastic),
+    ]);
+    for skill in &skills {
+        table.cell(skill.name.as_str());
+        table.cell(skill.release.to_string());
+        table.cell(skill.digest.to_stamp());
+    }
+    Ok(table.write(ui)?)
+}
+
+fn column(heading: &'static str, align: Align) -> Column {
+    Column { heading, align, style: None }
+}

@@ -1,0 +1,207 @@
+//! `rep publish`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use pollster::block_on;
+use repertoire::history::{capture, record};
+use repertoire::store::{Origin, ReleaseChange, Store};
+use repertoire::{Entry, Severity, State};
+use repertoire_model::Digest;
+use repertoire_model::patch::SkillFiles;
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::served::{STABLE, channel_name};
+use crate::ui::{Progress, Style, Ui, count, escape};
+use crate::wire::{Context, Library, skill_directory};
+
+/// The most errors that are shown.
+const MAX_ERRORS: usize = 20;
+
+/// Publishes skills to a store, which servers serve them from
+///
+/// All skills in the directories are checked, and nothing is published if one has an error. One release makes all changes at once: servers
+/// that `rep serve --store` started see them within a second. `rep channel` shows what is published, promotes it and rolls it back.
+#[derive(Debug, Args)]
+pub(crate) struct PublishArgs {
+    /// The skills: directories of skills, or of a single one
+    #[arg(value_name = "DIR", required_unless_present = "remove", value_hint = clap::ValueHint::DirPath)]
+    directories: Vec<PathBuf>,
+    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// The channel
+    #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
+    channel: String,
+    /// Remove this skill from the channel
+    #[arg(long, value_name = "NAME")]
+    remove: Vec<String>,
+    /// Remove all skills from the channel that are not in the directories
+    #[arg(long, requires = "directories")]
+    prune: bool,
+    /// Only say what would change
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A skill to publish.
+struct Published {
+    files: SkillFiles,
+    digest: Digest,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
+    let skills = read(context, &args.directories)?;
+    let store = context.store_at(args.to.as_deref())?;
+    let released: BTreeMap<String, Digest> =
+        store.released(&args.channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
+    let mut removed: BTreeSet<&String> = args.remove.iter().collect();
+    if let Some(name) = removed.iter().find(|name| !released.contains_key(**name)) {
+        return Err(CliError::no(format!("there is no skill `{name}` in the channel {}", args.channel))
+            .hint(format!("run `rep channel show {}` to see the skills", args.channel)));
+    }
+    if let Some(name) = removed.iter().find(|name| skills.contains_key(**name)) {
+        return Err(CliError::usage(format!("`{name}` is both to be published and to be removed")));
+    }
+    if args.prune {
+        removed.extend(released.keys().filter(|name| !skills.contains_key(*name)));
+    }
+    let is_new = |(name, skill): &(&String, &Published)| released.get(*name) != Some(&skill.digest);
+    let mut changes: Vec<ReleaseChange> = skills
+        .iter()
+        .filter(is_new)
+        .map(|(name, skill)| ReleaseChange { name: name.clone(), digest: Some(skill.digest) })
+        .collect();
+    changes.extend(removed.into_iter().map(|name| ReleaseChange { name: name.clone(), digest: None }));
+    changes.sort_by(|a, b| a.name.cmp(&b.name));
+    let release = if args.dry_run || changes.is_empty() {
+        None
+    } else {
+        let (author, time) = (context.person(), SystemTime::now());
+        for change in changes.iter().filter(|change| change.digest.is_some()) {
+            let Some(skill) = skills.get(&change.name) else { continue };
+            let identity = format!("store:{}", change.name);
+            let names = (identity.as_str(), change.name.as_str());
+            record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
+        }
+        Some(store.release(&args.channel, &changes, Some(&author), time)?)
+    };
+    let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
+    outcome.write(ui, &*store, args.dry_run)?;
+    Ok(Exit::Success)
+}
+
+/// Reads and checks the skills of the directories, by name.
+fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, Published>, CliError> {
+    let mut skills = BTreeMap::new();
+    let mut faults = Vec::new();
+    for given in directories {
+        let library = open(context, given)?;
+        let _progress = Progress::start(&context.env, "checking skills");
+        let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
+        for (entry, found) in entries.iter().zip(library.check(&entries)) {
+            let errors = || found.iter().filter(|found| found.severity == Severity::Error);
+            faults
+                .extend(errors().map(|found| format!("{}: {} [{}]", entry.path, found.message, found.rule)));
+            let is_taken = entry.state == State::Shadowed || skills.contains_key(entry.name().as_str());
+            if is_taken {
+                faults.push(format!("{}: another skill is called `{}`, too", entry.path, entry.name()));
+            } else if entry.state == State::Quarantined && errors().next().is_none() {
+                faults.push(format!("{}: the skill is quarantined", entry.path));
+            }
+            if faults.is_empty() {
+                let (files, digest) = block_on(capture(&library.registry, entry))?;
+                skills.insert(entry.name().to_string(), Published { files, digest });
+            }
+        }
+    }
+    if faults.is_empty() {
+        return Ok(skills);
+    }
+    let number = faults.len();
+    let mut error = CliError::no("nothing was published, because of errors in the skills");
+    for fault in faults.into_iter().take(MAX_ERRORS) {
+        error = error.because(anyhow::anyhow!("{fault}"));
+    }
+    if number > MAX_ERRORS {
+        error = error.because(anyhow::anyhow!("and {} more", number - MAX_ERRORS));
+    }
+    Err(error.hint("run `rep check` with the same directories to see the places"))
+}
+
+/// Reads the skills in the directory `given`.
+fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
+    let shown = given.display();
+    if !context.env.working_directory().join(given).is_dir() {
+        return Err(CliError::usage(format!("there is no directory {shown}")));
+    }
+    let places = context.given_places("path", skill_directory(given));
+    let library = context.inspect_places(places, Vec::new(), context.settings.policy.clone());
+    if let Some(problem) = library.problems.first() {
+        return Err(CliError::no(format!("{}: {}", problem.path, problem.diagnostic.message)));
+    }
+    if library.snapshot.entries().is_empty() {
+        return Err(CliError::no(format!("there is no skill at {shown}"))
+            .hint("a skill is a directory with a SKILL.md"));
+    }
+    Ok(library)
+}
+
+/// The changes of a channel, for people and programs.
+pub(super) struct Outcome<'a> {
+    /// The channel.
+    pub(super) channel: &'a str,
+    /// What is changed.
+    pub(super) changes: &'a [ReleaseChange],
+    /// The skills that the channel had before.
+    pub(super) before: &'a BTreeMap<String, Digest>,
+    /// The number of the release, if one was made.
+    pub(super) release: Option<u64>,
+}
+
+impl Outcome<'_> {
+    fn kind(&self, change: &ReleaseChange) -> (&'static str, char, Style) {
+        match (self.before.contains_key(&change.name), change.digest) {
+            (_, None) => ("removed", '-', Style::Error),
+            (true, Some(_)) => ("changed", '~', Style::Warning),
+            (false, Some(_)) => ("added", '+', Style::Good),
+        }
+    }
+
+    /// Writes the outcome.
+    pub(super) fn write(&self, ui: &mut Ui, store: &dyn Store, is_dry: bool) -> Result<(), CliError> {
+        let (channel, location) = (self.channel, store.location());
+        if ui.is_json() {
+            let change = |change: &ReleaseChange| {
+                let digest = change.digest.map(|digest| digest.to_string());
+                json!({"name": change.name, "change": self.kind(change).0, "digest": digest})
+            };
+            let changes: Vec<Value> = self.changes.iter().map(change).collect();
+            return Ok(ui.write_json(&json!({
+                "store": location,
+                "channel": channel,
+                "release": self.release,
+                "changes": changes,
+            }))?);
+        }
+        for change in self.changes {
+            let (_, sign, style) = self.kind(change);
+            let line = ui.paint(style, &format!("{sign} {}", escape(&change.name)));
+            writeln!(ui.out(), "{line}")?;
+        }
+        let number = count(self.changes.len(), "change");
+        let location = escape(&location).into_owned();
+        match self.release {
+            _ if self.changes.is_empty() => writeln!(ui.out(), "{channel} in {location} is up to date")?,
+            Some(release) => writeln!(ui.out(), "release {release}: {number} of {channel} in {location}")?,
+            None if is_dry => writeln!(ui.out(), "{number} of {channel} in {location}, not made")?,
+            None => {}
+        }
+        Ok(())
+    }
+}

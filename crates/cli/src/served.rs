@@ -1,0 +1,41 @@
+//! The options of commands that serve the skills of a store. Every doc comment here is help text.
+
+use clap::Args;
+use repertoire_model::SkillName;
+
+/// The channel that is meant where none is named.
+pub(crate) const STABLE: &str = "stable";
+
+/// The options of commands that serve the skills of a store.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ServedArgs {
+    /// Serve the skills that `rep publish` put into this store, instead of those on disk
+    ///
+    /// It is postgres://user@host/database or the path of a SQLite file, and `store.url` where --channel is given alone. Events are
+    /// recorded in it. Skills of --root come before it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// Serve this channel of the store; stable by default
+    ///
+    /// Given several times, earlier channels win over later ones.
+    #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]
+    pub(crate) channel: Vec<String>,
+}
+
+impl ServedArgs {
+    /// Returns the channels to serve; none if the skills on disk are served.
+    pub(crate) fn channels(&self) -> Vec<String> {
+        match (self.channel.as_slice(), &self.store) {
+            ([], Some(_)) => vec![STABLE.to_owned()],
+            (channels, _) => channels.to_vec(),
+        }
+    }
+}
+
+/// Returns `text` if it can be the name of a channel.
+pub(crate) fn channel_name(text: &str) -> Result<String, String> {
+    match SkillName::new(text) {
+        Some(name) if name.as_str() == text => Ok(text.to_owned()),
+        _ => Err("a channel is named like a skill: lower-case letters, digits and single hyphens".to_owned()),
+    }
+}

@@ -1,0 +1,158 @@
+//! `rep publish`, and servers of what it published.
+
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+#[cfg(unix)]
+use crate::test_serve_command::Serving;
+
+const SKILLS: &str = ".agents/skills";
+
+/// Returns the names and changes that `rep publish` reports.
+fn changes(report: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let changes = report["changes"].as_array().unwrap().iter();
+    changes.map(|change| (text(&change["name"]), text(&change["change"]))).collect()
+}
+
+#[test]
+fn a_release_has_only_what_changed() {
+    let sandbox = Sandbox::with_skills();
+    let publish = ["publish", SKILLS, "--to", "fleet.db"];
+    let would = sandbox.json(&[&publish[..], &["--dry-run", "--json"]].concat());
+    assert_eq!((would["release"].clone(), would["changes"].as_array().unwrap().len()), (Value::Null, 2));
+    assert_run!(sandbox.run(&publish), @"
+    exit 0
+    --- stdout
+    + alpha
+    + beta
+    release 1: 2 changes of stable in [DIR]/project/fleet.db
+    --- stderr
+    ");
+    assert_run!(sandbox.run(&publish), @"
+    exit 0
+    --- stdout
+    stable in [DIR]/project/fleet.db is up to date
+    --- stderr
+    ");
+    sandbox.write(".agents/skills/alpha/references/guide.md", "other\n");
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
+    let report = sandbox.json(&[&publish[..], &["--json"]].concat());
+    let pair = |name: &str, change: &str| (name.to_owned(), change.to_owned());
+    assert_eq!(changes(&report), [pair("alpha", "changed"), pair("gamma", "added")]);
+    let report = sandbox.json(&[&publish[..], &["--prune", "--json"]].concat());
+    assert_eq!(changes(&report), [pair("beta", "removed")]);
+    let report = sandbox.json(&["publish", "--to", "fleet.db", "--remove", "gamma", "--json"]);
+    assert_eq!((changes(&report), &report["release"]), (vec![pair("gamma", "removed")], &json!(4)));
+    assert_run!(sandbox.run(&["publish", "--to", "fleet.db", "--remove", "gamma"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no skill `gamma` in the channel stable
+    hint: run `rep channel show stable` to see the skills
+    ");
+}
+
+#[test]
+fn skills_with_errors_are_not_published() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n---\n");
+    let run = sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("nothing was published") && run.stderr.contains("broken"), "{}", run.stderr);
+    assert!(!sandbox.project().join("fleet.db").exists());
+    let run = sandbox.run(&["publish", "nowhere", "--to", "fleet.db"]);
+    assert!(run.code == 2 && run.stderr.contains("there is no directory nowhere"), "{}", run.stderr);
+    let run = sandbox.run(&["publish", SKILLS, "--to", "mysql://u:secret@h/d"]);
+    assert!(run.code != 0 && !run.stderr.contains("secret"), "{}", run.stderr);
+}
+
+#[test]
+fn published_skills_are_called_from_the_store_alone() {
+    let mut sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills/alpha", "--to", "fleet.db"]).code, 0);
+    let call = |extra: &[&str]| {
+        let name = r#"{"name": "alpha"}"#;
+        sandbox.run(&[&["call", "load_skill", name], extra].concat())
+    };
+    let served = call(&["--store", "fleet.db"]);
+    assert!(served.code == 0 && served.stdout.contains("Do alpha."), "{}", served.stderr);
+    let list = sandbox.run(&["call", "list_skills", "--store", "fleet.db"]);
+    assert!(list.stdout.contains("alpha") && !list.stdout.contains("beta"), "{}", list.stdout);
+    let both = sandbox.run(&["--root", SKILLS, "call", "list_skills", "--store", "fleet.db"]);
+    assert!(both.stdout.contains("alpha") && both.stdout.contains("beta"), "{}", both.stdout);
+    assert_ne!(call(&["--store", "fleet.db", "--channel", "next"]).code, 0, "the channel is empty");
+    assert_eq!(call(&["--store", "fleet.db", "--channel", "Next!"]).code, 2);
+    // The address may come from the environment, where nobody sees its password.
+    sandbox.set("REPERTOIRE_STORE_URL", "fleet.db");
+    let list = sandbox.run(&["call", "list_skills", "--channel", "stable"]);
+    assert!(list.stdout.contains("alpha") && !list.stdout.contains("beta"), "{}", list.stdout);
+}
+
+#[test]
+fn some_agents_follow_another_channel() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[agents.careful]\nskills.deny = [\"store:next:*\"]\n[agents.early]\n");
+    assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]).code, 0);
+    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo it anew.\n"));
+    let next = ["publish", ".agents/skills/alpha", "--to", "fleet.db", "--channel", "next"];
+    assert_eq!(sandbox.run(&next).code, 0);
+    let served = ["--store", "fleet.db", "--channel", "next", "--channel", "stable"];
+    for (agent, text) in [("careful", "Do alpha."), ("early", "Do it anew.")] {
+        let load = ["call", "load_skill", r#"{"name": "alpha"}"#, "--agent", agent];
+        let run = sandbox.run(&[&load[..], &served].concat());
+        assert!(run.stdout.contains(text), "{agent}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+/// Waits until `found` is true, for as long as a busy machine may need.
+#[cfg(unix)]
+fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !found() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn replicas_show_what_is_published_and_survive_a_crash_of_the_database() {
+    let Some(server) = crate::postgres_server::Server::start() else { return };
+    let url = server.database();
+    let sandbox = Sandbox::with_skills();
+    let publish = |extra: &[&str]| {
+        let run = sandbox.run(&[&["publish", SKILLS, "--to", &url], extra].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    publish(&[]);
+    let replicas = [0, 1].map(|_| Serving::start(&sandbox, &["--store", &url]));
+    let shows = |replica: &Serving, text: &str| {
+        replica.get("/.well-known/agent-skills/index.json", "").contains(text)
+    };
+    for replica in &replicas {
+        assert!(shows(replica, "alpha") && shows(replica, "beta"));
+    }
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    publish(&[]);
+    for replica in &replicas {
+        wait_until("gamma is added", || shows(replica, "gamma"));
+    }
+    server.kill();
+    for replica in &replicas {
+        assert!(shows(replica, "gamma"));
+        let text = replica.get("/.well-known/agent-skills/gamma/SKILL.md", "");
+        assert!(text.contains("# Gamma"), "{text}");
+    }
+    server.resume();
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
+    publish(&["--prune"]);
+    for replica in &replicas {
+        wait_until("beta is removed", || !shows(replica, "beta"));
+        assert!(shows(replica, "alpha"));
+    }
+}
