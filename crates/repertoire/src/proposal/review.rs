@@ -134,6 +134,11 @@ impl Reviewer<'_> {
         after: &SkillFiles,
     ) -> Result<Version, ReviewFault> {
         let (id, approved) = (proposal.id, ProposalState::Approved);
+        if target.digest.is_some() {
+            // The state before is a version, too, so that it can be restored.
+            let names = (proposal.content.skill.as_str(), proposal.content.name.as_str());
+            record(self.store, names, &target.files, Origin::Edit, None, self.time)?;
+        }
         if let Err(error) = write_skill(&target.directory, &target.files, after) {
             let is_stale = error.kind() == ErrorKind::SkillChanged;
             let state = if is_stale { ProposalState::Stale } else { ProposalState::Pending };
@@ -407,6 +412,7 @@ mod tests {
         assert_eq!((applied.state, version.origin), (ProposalState::Applied, Origin::Proposal));
         assert_eq!(version.author.as_deref(), Some("agent:helper"));
         assert_eq!(applied.decision.unwrap().reviewer, "user:ann");
+        assert_eq!(version.number, 2, "the state before can be restored");
         assert_eq!(setting.body(), "# Greet\n\nOne.\n2.\nThree.\n");
         let again = setting.reviewer("user:bob").approve(proposal.id).unwrap_err();
         assert!(matches!(again, ReviewFault::State(_, ProposalState::Applied)));
