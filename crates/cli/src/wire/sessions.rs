@@ -89,7 +89,7 @@ impl Context {
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
         let journal = self.journal();
-        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
+        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(sink))
     }
 }
 

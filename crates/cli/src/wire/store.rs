@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use repertoire::event::{JournalOptions, JournalSink};
@@ -14,6 +15,7 @@ use repertoire_model::Pattern;
 
 use super::context::Context;
 use crate::error::CliError;
+use crate::ui::say;
 
 /// The name of the SQLite file in the state directory.
 const FILE_NAME: &str = "repertoire.db";
@@ -66,17 +68,34 @@ impl Context {
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
-    pub(crate) fn journal(&self) -> Option<JournalSink> {
+    pub(crate) fn journal(&self) -> Option<Arc<JournalSink>> {
         if !self.settings.events_journal || self.store_location().is_none() {
             return None;
         }
+        Some(Arc::clone(self.journal.get_or_init(|| Arc::new(self.new_journal()))))
+    }
+
+    fn new_journal(&self) -> JournalSink {
         let store = self.lazy_store();
         let mut options = JournalOptions::default();
         options.retention = Retention {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
             events: self.settings.events_max as u64,
         };
-        Some(JournalSink::new(move || Ok(store.get()? as Arc<_>), options))
+        options.on_failure = Some(Arc::new(|error: &Error| {
+            let why = error.chain();
+            say(&format!("events are not recorded, skills are served all the same: {why}"));
+        }));
+        JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
+    }
+
+    /// Returns `true` if the store answers.
+    pub(crate) fn is_store_ready(store: &LazyStore) -> bool {
+        // A client of PostgreSQL must not be used on a thread of an asynchronous runtime.
+        let asked = thread::scope(|scope| {
+            scope.spawn(|| store.get().and_then(|store| store.schema_version()).is_ok()).join()
+        });
+        asked.unwrap_or(false)
     }
 
     /// Starts to record changes of skills as versions, unless that is turned off.
