@@ -348,6 +348,7 @@ fn remove_leftovers(parent: &Path) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use super::*;
 

@@ -327,6 +327,7 @@ fn directory_digest(directory: &Path) -> Option<repertoire_model::Digest> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use std::fs;
     use std::sync::Arc;
