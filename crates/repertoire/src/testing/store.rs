@@ -357,6 +357,6 @@ fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {
         let change = ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(b"1")) };
         let number = store.release("stable", &[change], None, at(1)).unwrap();
         assert_eq!(waiting.join().unwrap(), number);
-        assert_eq!(store.wait_for_release(0, Duration::from_secs(60)).unwrap(), number);
+        assert_eq!(store.wait_for_release(0, Duration::MAX).unwrap(), number);
     });
 }
