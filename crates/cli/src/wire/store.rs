@@ -14,6 +14,7 @@ use repertoire::{Error, ErrorKind, Registry};
 use repertoire_model::Pattern;
 
 use super::context::Context;
+use super::notify::Notifier;
 use crate::error::CliError;
 use crate::ui::say;
 
@@ -145,11 +146,25 @@ impl Context {
     /// Returns what submits proposals to the store.
     pub(crate) fn proposer(&self) -> Result<Arc<Proposer>, CliError> {
         let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
-        if let Some(state) = self.env.state_directory() {
-            let directory = state.join("proposals");
+        if let Some(directory) = self.proposal_files() {
             proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
         }
+        if let Some(notifier) = Notifier::of(self) {
+            proposer = proposer.on_submit(move |proposal| notifier.tell(proposal));
+        }
         Ok(Arc::new(proposer))
+    }
+
+    /// Returns the directory of the proposals as Markdown files.
+    fn proposal_files(&self) -> Option<PathBuf> {
+        Some(self.env.state_directory()?.join("proposals"))
+    }
+
+    /// Writes the Markdown file of a proposal that was rebased.
+    pub(crate) fn write_proposal(&self, proposal: &Proposal) {
+        if let Some(directory) = self.proposal_files() {
+            write_markdown(&directory, proposal);
+        }
     }
 }
 

@@ -79,6 +79,15 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     Ok(WrittenSkill { changed })
 }
 
+/// Waits until no other process writes a skill beside `directory`, and keeps them waiting until the result is dropped or the process ends.
+///
+/// Returns `None` where directories cannot be locked; a write still replaces only what it expects.
+pub fn lock_skill(directory: &Path) -> Option<File> {
+    let parent = File::open(directory.parent()?).ok()?;
+    parent.lock().ok()?;
+    Some(parent)
+}
+
 /// The reason that a skill was not written.
 enum WriteFault {
     /// It is not as the caller believes.
@@ -174,6 +183,7 @@ impl Staged<'_> {
         Ok(())
     }
 
+    #[allow(clippy::disallowed_methods, reason = "the file is compared as it is just before it is replaced")]
     fn copy_file(&mut self, path: &Path) -> Result<(), WriteFault> {
         let (from, to) = (self.target.join(path), self.staging.join(path));
         let metadata = from.symlink_metadata()?;
