@@ -138,7 +138,7 @@ fn add(store: &dyn Store, skills: Range<u64>, version: u64) -> Result<()> {
 /// Returns the event with this number: of 90 days, 20 agents and skills of which a few are used most.
 fn event(number: u64, skills: u64) -> Event {
     let time = UNIX_EPOCH + Duration::from_secs(number % 90 * 24 * 60 * 60 + number % 86_400);
-    let is_load = number % 3 > 0;
+    let is_load = !number.is_multiple_of(3);
     let (kind, tool) = if is_load {
         (EventKind::SkillLoaded, "load_skill")
     } else {

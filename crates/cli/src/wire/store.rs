@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use repertoire::event::{JournalOptions, JournalSink};
@@ -15,7 +16,9 @@ use repertoire::{Error, ErrorKind, Provider, Registry};
 use repertoire_model::Pattern;
 
 use super::context::Context;
+use super::notify::Notifier;
 use crate::error::CliError;
+use crate::ui::say;
 
 /// The name of the SQLite file in the state directory.
 const FILE_NAME: &str = "repertoire.db";
@@ -91,17 +94,34 @@ impl Context {
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
-    pub(crate) fn journal(&self) -> Option<JournalSink> {
+    pub(crate) fn journal(&self) -> Option<Arc<JournalSink>> {
         if !self.settings.events_journal || self.store_location().is_none() {
             return None;
         }
+        Some(Arc::clone(self.journal.get_or_init(|| Arc::new(self.new_journal()))))
+    }
+
+    fn new_journal(&self) -> JournalSink {
         let store = self.lazy_store();
         let mut options = JournalOptions::default();
         options.retention = Retention {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
             events: self.settings.events_max as u64,
         };
-        Some(JournalSink::new(move || Ok(store.get()? as Arc<_>), options))
+        options.on_failure = Some(Arc::new(|error: &Error| {
+            let why = error.chain();
+            say(&format!("events are not recorded, skills are served all the same: {why}"));
+        }));
+        JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
+    }
+
+    /// Returns `true` if the store answers.
+    pub(crate) fn is_store_ready(store: &LazyStore) -> bool {
+        // A client of PostgreSQL must not be used on a thread of an asynchronous runtime.
+        let asked = thread::scope(|scope| {
+            scope.spawn(|| store.get().and_then(|store| store.schema_version()).is_ok()).join()
+        });
+        asked.unwrap_or(false)
     }
 
     /// Starts to record changes of skills as versions, unless that is turned off.
@@ -151,11 +171,25 @@ impl Context {
     /// Returns what submits proposals to the store.
     pub(crate) fn proposer(&self) -> Result<Arc<Proposer>, CliError> {
         let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
-        if let Some(state) = self.env.state_directory() {
-            let directory = state.join("proposals");
+        if let Some(directory) = self.proposal_files() {
             proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
         }
+        if let Some(notifier) = Notifier::of(self) {
+            proposer = proposer.on_submit(move |proposal| notifier.tell(proposal));
+        }
         Ok(Arc::new(proposer))
+    }
+
+    /// Returns the directory of the proposals as Markdown files.
+    fn proposal_files(&self) -> Option<PathBuf> {
+        Some(self.env.state_directory()?.join("proposals"))
+    }
+
+    /// Writes the Markdown file of a proposal that was rebased.
+    pub(crate) fn write_proposal(&self, proposal: &Proposal) {
+        if let Some(directory) = self.proposal_files() {
+            write_markdown(&directory, proposal);
+        }
     }
 }
 

@@ -16,7 +16,10 @@ pub struct PastManifest {
 ///
 /// It is asked only for skills that are broken on disk and were not read by this process before.
 #[derive(Clone)]
-pub struct PastVersions(Arc<dyn Fn(&str) -> Vec<PastManifest> + Send + Sync>);
+pub struct PastVersions(Arc<Find>);
+
+/// Returns the recorded texts of the skill in a directory.
+type Find = dyn Fn(&str) -> Vec<PastManifest> + Send + Sync;
 
 impl PastVersions {
     /// Returns the recorded versions that `find` finds.

@@ -193,11 +193,10 @@ impl Source {
         let length = last_good::length_without_blanks(skill.text.as_bytes());
         if last_good::may_be_broken(&skill.document, length)
             && let Some((good, text)) = self.good(&texts, locator, place, policy)
+            && last_good::is_broken(&skill.document, length, &good)
         {
-            if last_good::is_broken(&skill.document, length, &good) {
-                let document = last_good::in_force(&good, &skill.document, policy);
-                return Ok(Some(Skill { document, text: text.to_string() }));
-            }
+            let document = last_good::in_force(&good, &skill.document, policy);
+            return Ok(Some(Skill { document, text: text.to_string() }));
         }
         if skill.document.standing == Standing::Sound {
             texts.keep(locator, GoodText { text: skill.text.as_str().into(), file_name, stamp });
