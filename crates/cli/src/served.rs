@@ -9,13 +9,13 @@ pub(crate) const STABLE: &str = "stable";
 /// The options of commands that serve the skills of a store.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServedArgs {
-    /// Serve the skills that `rep publish` put into this store, instead of those on disk
+    /// Offer the skills that `rep publish` put into this store, instead of those on disk
     ///
     /// It is postgres://user@host/database or the path of a SQLite file, and `store.url` where --channel is given alone. Events are
     /// recorded in it. Skills of --root come before it.
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// Serve this channel of the store; stable by default
+    /// Offer the skills of this channel of the store; stable by default
     ///
     /// Given several times, earlier channels win over later ones.
     #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]

@@ -166,6 +166,8 @@ fn errors_have_one_json_shape_in_every_command() {
         ("connect", &["cursor"]),
         ("link", &["claude-code"]),
         ("serve", &["--http", "nowhere"]),
+        ("publish", &["nowhere"]),
+        ("channel", &["promote", "nothing"]),
         ("session", &["--agent", "nobody"]),
         ("call", &["load_skill", "{"]),
         ("call", &["load_skill", "{\"name\": \"nothing\"}"]),

@@ -109,6 +109,27 @@ fn some_agents_follow_another_channel() {
     }
 }
 
+#[test]
+#[cfg(unix)]
+fn damaged_content_is_stored_again() {
+    let Some(server) = crate::postgres_server::shared() else { return };
+    let url = server.database();
+    let sandbox = Sandbox::with_skills();
+    let publish = || assert_eq!(sandbox.run(&["publish", SKILLS, "--to", &url]).code, 0);
+    let read = |name: &str| {
+        let name = json!({"name": name}).to_string();
+        sandbox.run(&["call", "load_skill", &name, "--store", &url])
+    };
+    publish();
+    let damage = "UPDATE repertoire.blobs SET bytes = 'x' WHERE position('Do alpha.'::bytea IN bytes) > 0";
+    crate::postgres_server::connect(&url).batch_execute(damage).unwrap();
+    let run = read("alpha");
+    assert!(run.code == 1 && run.stdout.contains("damaged"), "{}{}", run.stdout, run.stderr);
+    assert_eq!(read("beta").code, 0, "others are not touched");
+    publish();
+    assert_eq!(read("alpha").code, 0);
+}
+
 /// Waits until `found` is true, for as long as a busy machine may need.
 #[cfg(unix)]
 fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
@@ -148,10 +169,13 @@ fn replicas_show_what_is_published_and_survive_a_crash_of_the_database() {
         let text = replica.get("/.well-known/agent-skills/gamma/SKILL.md", "");
         assert!(text.contains("# Gamma"), "{text}");
     }
+    // One that is started meanwhile has skills as soon as the database is back.
+    let late = Serving::start(&sandbox, &["--store", &url]);
     server.resume();
+    wait_until("the skills are there", || shows(&late, "gamma"));
     std::fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
     publish(&["--prune"]);
-    for replica in &replicas {
+    for replica in replicas.iter().chain([&late]) {
         wait_until("beta is removed", || !shows(replica, "beta"));
         assert!(shows(replica, "alpha"));
     }

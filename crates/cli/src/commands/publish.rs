@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use clap::Args;
 use pollster::block_on;
 use repertoire::history::{capture, record};
-use repertoire::store::{Origin, ReleaseChange, Store};
-use repertoire::{Entry, Severity, State};
+use repertoire::store::{Blob, Origin, ReleaseChange, Store, skill_files};
+use repertoire::{Entry, ErrorKind, Severity, State};
 use repertoire_model::Digest;
-use repertoire_model::patch::SkillFiles;
+use repertoire_model::patch::{SkillFiles, bundle};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -25,7 +25,7 @@ const MAX_ERRORS: usize = 20;
 /// Publishes skills to a store, which servers serve them from
 ///
 /// All skills in the directories are checked, and nothing is published if one has an error. One release makes all changes at once: servers
-/// that `rep serve --store` started see them within a second. `rep channel` shows what is published, promotes it and rolls it back.
+/// that `rep serve --store` started see them within a second. Content that is damaged in the store is stored again. `rep channel` shows what is published, promotes it and rolls it back.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
     /// The skills: directories of skills, or of a single one
@@ -91,9 +91,27 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
         }
         Some(store.release(&args.channel, &changes, Some(&author), time)?)
     };
+    if !args.dry_run {
+        repair(&*store, skills.values())?;
+    }
     let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
+}
+
+/// Stores the content again that is damaged in the store.
+fn repair<'s>(store: &dyn Store, skills: impl Iterator<Item = &'s Published>) -> Result<(), CliError> {
+    for Published { files, digest } in skills {
+        match skill_files(store, digest) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let content = files.values().map(|file| file.bytes.clone());
+                let blobs: Vec<Blob> = content.chain([bundle(files).manifest()]).map(Blob::new).collect();
+                store.put_blobs(&blobs)?;
+            }
+            found => drop(found?),
+        }
+    }
+    Ok(())
 }
 
 /// Reads and checks the skills of the directories, by name.

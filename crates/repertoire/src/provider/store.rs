@@ -42,6 +42,8 @@ pub struct StoreProvider {
 struct Channel {
     name: String,
     store: LazyStore,
+    /// Held while the skills are listed, so that the last listing is the newest.
+    listing: Mutex<()>,
     listed: Mutex<Listed>,
     blobs: Mutex<BlobCache>,
 }
@@ -95,8 +97,13 @@ impl BlobCache {
 impl StoreProvider {
     /// Returns the provider of the skills in `channel`; nothing is read yet.
     pub fn new(store: LazyStore, channel: &str) -> Self {
-        let (listed, blobs) = (Mutex::default(), Mutex::default());
-        let shared = Channel { name: channel.to_owned(), store, listed, blobs };
+        let shared = Channel {
+            name: channel.to_owned(),
+            store,
+            listing: Mutex::default(),
+            listed: Mutex::default(),
+            blobs: Mutex::default(),
+        };
         Self { label: format!("{LABEL}{channel}").into(), channel: Arc::new(shared) }
     }
 
@@ -116,6 +123,7 @@ impl Channel {
     }
 
     fn list(&self, policy: &Policy) -> Result<Listing, Error> {
+        let _listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = match self.refresh(policy) {
             Ok(()) => None,
             // What was listed before stays, unless there is nothing yet.
@@ -174,7 +182,7 @@ impl Channel {
             Err(error) => match error.kind() {
                 ErrorKind::Corrupt => {
                     let message = format!("its content in the store is damaged: {}", error.chain());
-                    set_aside(RuleId::FileUnreadable, &message, "publish another version of it")
+                    set_aside(RuleId::FileUnreadable, &message, "publish it again")
                 }
                 ErrorKind::TooLarge => {
                     let message = "it has more or larger files than a skill may have";
@@ -182,7 +190,7 @@ impl Channel {
                 }
                 ErrorKind::FileNotFound => {
                     let message = "its content in the store has no SKILL.md";
-                    set_aside(RuleId::ManifestMissing, message, "publish another version of it")
+                    set_aside(RuleId::ManifestMissing, message, "publish it again")
                 }
                 _ => return Err(error),
             },
