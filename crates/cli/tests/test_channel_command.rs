@@ -50,6 +50,20 @@ fn a_version_is_promoted_and_rolled_back() {
     --- stderr
     ");
     assert_eq!(digests("stable"), old);
+    // Without names the whole newest release is undone, removed skills included.
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let gamma = [".agents/skills/gamma", "--to", "fleet.db", "--prune"];
+    assert_eq!(sandbox.run(&[&["publish"], &gamma[..]].concat()).code, 0);
+    assert_run!(channel(&["rollback"]), @"
+    exit 0
+    --- stdout
+    + alpha
+    + beta
+    - gamma
+    release 6: 3 changes of stable in [DIR]/project/fleet.db
+    --- stderr
+    ");
+    assert_eq!(digests("stable"), old);
     // A skill that was added goes away, and comes back.
     for _ in 0..2 {
         assert_eq!(channel(&["rollback", "beta", "--channel", "next"]).code, 0);

@@ -72,6 +72,13 @@ impl<D: Database> Releases for SqlStore<D> {
         rows.into_iter().map(release).collect()
     }
 
+    fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error> {
+        let sql = "SELECT DISTINCT name FROM changes WHERE channel = $1 AND number = \
+                   (SELECT max(number) FROM changes WHERE channel = $1) ORDER BY name";
+        let rows = self.database.read(|connection| connection.query(sql, &[channel.into()]))?;
+        rows.into_iter().map(|mut row| row.text()).collect()
+    }
+
     fn channels(&self) -> Result<Vec<String>, Error> {
         let sql = "SELECT DISTINCT channel FROM served ORDER BY channel";
         let rows = self.database.read(|connection| connection.query(sql, &[]))?;

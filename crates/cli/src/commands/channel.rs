@@ -62,12 +62,13 @@ enum Action {
         #[command(flatten)]
         at: StoreArg,
     },
-    /// Gives skills of a channel the versions they had before their last change
+    /// Undoes the newest release of a channel, or the last change of the named skills
     ///
-    /// A skill that was added goes away, and one that was removed comes back. A second rollback undoes the first.
+    /// Skills get the versions that they had before; one that was added goes away, and one that was removed comes back. A second rollback
+    /// undoes the first.
     Rollback {
-        /// The skills
-        #[arg(value_name = "NAME", required = true)]
+        /// The skills; without any, all that the newest release changed
+        #[arg(value_name = "NAME")]
         names: Vec<String>,
         /// The channel
         #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
@@ -97,12 +98,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
             release(ui, context, store, to, &names, change)?;
         }
         Action::Rollback { names, channel, .. } => {
+            let newest = if names.is_empty() { store.newest_names(channel)? } else { names.clone() };
             let change = |name: &String| match store.releases(channel, name)?.as_slice() {
                 [] => Err(unknown(name, channel)),
                 [_, before, ..] => Ok(before.change.digest),
                 [_] => Ok(None),
             };
-            release(ui, context, store, channel, &names.iter().collect::<Vec<_>>(), change)?;
+            release(ui, context, store, channel, &newest.iter().collect::<Vec<_>>(), change)?;
         }
     }
     Ok(Exit::Success)

@@ -324,6 +324,17 @@ impl Releases for MemoryStore {
         Ok(of_skill.rev().cloned().collect())
     }
 
+    fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error> {
+        let state = self.lock();
+        let of_channel = || state.releases.iter().filter(|release| release.channel == channel);
+        let newest = of_channel().map(|release| release.number).max();
+        let names: BTreeSet<&String> = of_channel()
+            .filter(|release| Some(release.number) == newest)
+            .map(|release| &release.change.name)
+            .collect();
+        Ok(names.into_iter().cloned().collect())
+    }
+
     fn channels(&self) -> Result<Vec<String>, Error> {
         let channels: BTreeSet<String> =
             self.lock().releases.iter().map(|release| release.channel.clone()).collect();

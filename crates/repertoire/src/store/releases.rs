@@ -63,6 +63,9 @@ pub trait Releases: Send + Sync {
     /// Returns the changes of the skill `name` in `channel`, the newest first.
     fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error>;
 
+    /// Returns the names of the skills that the newest release of `channel` changed, sorted.
+    fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error>;
+
     /// Returns the channels with skills, sorted.
     fn channels(&self) -> Result<Vec<String>, Error>;
 

@@ -340,6 +340,8 @@ fn releases_replace_and_remove(store: &dyn Store) {
     assert_eq!(released("next"), [("a".to_owned(), two, second)]);
     assert_eq!(released("none"), []);
     assert_eq!(store.channels().unwrap(), ["next", "stable"]);
+    assert_eq!(store.newest_names("stable").unwrap(), ["b", "c"]);
+    assert_eq!(store.newest_names("none").unwrap(), Vec::<String>::new());
     let history = store.releases("stable", "b").unwrap();
     assert_eq!(history.len(), 2);
     assert_eq!(
