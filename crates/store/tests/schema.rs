@@ -12,14 +12,16 @@ use repertoire::store::{
     ReleaseChange, Store, put_skill, skill_files,
 };
 use repertoire_model::SkillPath;
+use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_store::SqliteStore;
 
 const TIME: SystemTime = UNIX_EPOCH;
 
 /// Puts one of everything into an empty store.
 fn fill(store: &dyn Store) {
-    let files = vec![(SkillPath::new("SKILL.md").unwrap(), false, b"# A\n".to_vec())];
-    let digest = put_skill(store, files).unwrap();
+    let file = FileData { executable: false, bytes: b"# A\n".to_vec() };
+    let files = SkillFiles::from([(SkillPath::new("SKILL.md").unwrap(), file)]);
+    let digest = put_skill(store, &files).unwrap();
     let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", TIME + Duration::from_secs(60));
     (event.skill, event.agent, event.tokens) = (Some("a".to_owned()), Some("reviewer".to_owned()), 7);
     store.append(&[event.clone(), event]).unwrap();
@@ -51,7 +53,8 @@ fn fill(store: &dyn Store) {
 fn check(store: &dyn Store) {
     let version = store.latest_version("/a").unwrap().unwrap();
     assert_eq!((version.number, version.origin, version.author.as_deref()), (1, Origin::Add, Some("ann")));
-    assert_eq!(skill_files(store, &version.digest).unwrap()[0].1, b"# A\n");
+    let files = skill_files(store, &version.digest).unwrap();
+    assert_eq!(files.values().next().unwrap().bytes, b"# A\n");
     let usage = store.usage(None).unwrap();
     assert_eq!(
         (usage.len(), usage[0].calls, usage[0].tokens, usage[0].agent.as_deref()),
