@@ -137,7 +137,7 @@ impl Context {
         let store = self.lazy_store();
         Some(PastVersions::new(move |directory| {
             // Nothing is recorded in a store that does not exist, and a look makes none.
-            let is_there = location.contains("://") || Path::new(&location).exists();
+            let is_there = location.contains("://") || Path::new(&location).symlink_metadata().is_ok();
             let found = is_there.then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
             found.unwrap_or_default()
         }))
