@@ -113,6 +113,11 @@ impl Reviewer<'_> {
             return Err(ReviewFault::State(id, proposal.state));
         }
         let _lock = lock_skill(&self.directory(&proposal)?);
+        // Another reviewer may have decided in the meantime.
+        let state = self.proposal(id)?.state;
+        if state != ProposalState::Pending {
+            return Err(ReviewFault::State(id, state));
+        }
         let target = self.target(&proposal)?;
         if target.digest != proposal.content.base {
             self.store.decide(id, ProposalState::Pending, ProposalState::Stale, None)?;
