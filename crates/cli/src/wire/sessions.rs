@@ -61,7 +61,7 @@ impl Context {
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links);
+        let providers = self.providers(places.iter(), &links, self.past_versions());
         let mut builder = Library::builder()
             .providers(providers)
             .searcher(self.searcher(&places, &policy))
@@ -91,7 +91,7 @@ impl Context {
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
         let journal = self.journal();
-        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
+        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(sink))
     }
 }
 

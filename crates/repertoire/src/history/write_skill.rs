@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Digest, SkillPath};
 
+use super::capture::MAX_RECORDED_BYTES;
+use crate::regular_file;
 use crate::{Error, ErrorKind};
 
 /// The start of the names of directories in which new states are built.
@@ -24,6 +26,9 @@ const STALE: Duration = Duration::from_secs(10 * 60);
 
 /// The most files and directories of a skill's directory, hidden ones included.
 const MAX_ENTRIES: usize = 50_000;
+
+/// The largest file that is compared with what is expected.
+const MAX_FILE_BYTES: u64 = MAX_RECORDED_BYTES;
 
 /// Distinguishes the directories that one process makes.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -186,7 +191,10 @@ impl Staged<'_> {
         let skill_path = path.to_str().and_then(|path| SkillPath::new(&path.replace('\\', "/")).ok());
         let known = skill_path.as_ref().and_then(|path| Some((path, self.before.get(path)?)));
         if let Some((path, expected)) = known {
-            if metadata.is_file() && Digest::of(&fs::read(&from)?) != Digest::of(&expected.bytes) {
+            if metadata.is_file()
+                && Digest::of(&regular_file::read_no_follow(&from, MAX_FILE_BYTES)?)
+                    != Digest::of(&expected.bytes)
+            {
                 return Err(WriteFault::Changed);
             }
             match self.after.get(path) {
@@ -350,6 +358,7 @@ fn remove_leftovers(parent: &Path) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use super::*;
 

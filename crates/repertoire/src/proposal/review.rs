@@ -349,6 +349,7 @@ fn directory_digest(directory: &Path) -> Option<repertoire_model::Digest> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use std::fs;
     use std::sync::Arc;
@@ -434,6 +435,7 @@ mod tests {
         assert_eq!((applied.state, version.origin), (ProposalState::Applied, Origin::Proposal));
         assert_eq!(version.author.as_deref(), Some("agent:helper"));
         assert_eq!(applied.decision.unwrap().reviewer, "user:ann");
+        assert_eq!(version.number, 2, "the state before can be restored");
         assert_eq!(setting.body(), "# Greet\n\nOne.\n2.\nThree.\n");
         let again = setting.reviewer("user:bob").approve(proposal.id).unwrap_err();
         assert!(matches!(again, ReviewFault::State(_, ProposalState::Applied)));
