@@ -467,7 +467,7 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
         })
     });
     let run = propose(&sandbox, DIFF);
-    assert_eq!((run.code, run.stderr.contains("warning")), (0, false), "{}", run.stderr);
+    assert_eq!((run.code, run.stderr.contains("not told")), (0, false), "{}", run.stderr);
     let [(_, first), (head, body)] = server.join().unwrap();
     assert_eq!(first, body);
     let proposal: Value = serde_json::from_slice(&body).unwrap();

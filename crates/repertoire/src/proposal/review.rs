@@ -8,7 +8,7 @@ use pollster::block_on;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::proposer::Refusal;
+use super::refusal::Refusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
