@@ -3,7 +3,7 @@
 use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::Problem;
-use repertoire::store::Proposal;
+use repertoire::store::{Proposal, Version};
 use repertoire_model::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,4 +75,15 @@ pub(crate) fn proposal_with_diff(it: &Proposal) -> Value {
     value["diff"] = it.content.diff.as_str().into();
     value["check"] = it.content.check.lines().collect::<Vec<_>>().into();
     value
+}
+
+/// Returns a version, as `history` lists it.
+pub(crate) fn version(version: &Version) -> Value {
+    json!({
+        "id": version.number,
+        "digest": version.digest.to_string(),
+        "time": rfc3339(version.time),
+        "origin": version.origin.as_str(),
+        "author": version.author,
+    })
 }

@@ -178,6 +178,12 @@ fn errors_have_one_json_shape_in_every_command() {
         ("approve", &["nothing"]),
         ("revoke", &["nothing"]),
         ("approvals", &[]),
+        ("events", &["--since", "never"]),
+        ("history", &["nothing"]),
+        ("diff", &["alpha", "9"]),
+        ("rollback", &["alpha", "9", "--yes"]),
+        ("propose", &["alpha", "--why", "reason"]),
+        ("proposals", &["show", "9"]),
     ];
     for (command, arguments) in cases {
         let run = sandbox.run(&[&["--json", command], *arguments].concat());

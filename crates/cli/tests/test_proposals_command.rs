@@ -282,6 +282,27 @@ fn approve_writes_the_files_and_records_a_version() {
 }
 
 #[test]
+fn of_several_approvals_at_once_one_wins() {
+    let sandbox = sandbox();
+    propose(&sandbox, DIFF);
+    let approve = || {
+        let mut command = sandbox.command(&["proposals", "approve", "1", "--yes"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..6).map(|_| approve()).collect();
+    let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    for output in outputs.iter().filter(|output| !output.status.success()) {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("error: proposal 1 is applied"), "{stderr}");
+    }
+    assert_eq!(outputs.iter().filter(|output| output.status.success()).count(), 1);
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
+    let versions = sandbox.json(&["history", "alpha", "--json"]);
+    assert_eq!(versions["versions"].as_array().unwrap().len(), 2);
+    assert_eq!(state(&sandbox, 1), "applied");
+}
+
+#[test]
 fn an_approved_change_can_be_rolled_back() {
     let sandbox = sandbox();
     propose(&sandbox, DIFF);
@@ -446,7 +467,7 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
         })
     });
     let run = propose(&sandbox, DIFF);
-    assert_eq!((run.code, run.stderr.contains("warning")), (0, false), "{}", run.stderr);
+    assert_eq!((run.code, run.stderr.contains("not told")), (0, false), "{}", run.stderr);
     let [(_, first), (head, body)] = server.join().unwrap();
     assert_eq!(first, body);
     let proposal: Value = serde_json::from_slice(&body).unwrap();

@@ -7,13 +7,14 @@ use pollster::block_on;
 use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::{capture, identity, record};
-use repertoire::store::{Origin, Store, Version};
+use repertoire::store::{Origin, Store};
 use serde_json::{Value, json};
 
 use super::proposals::recovered_library;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::json;
 use crate::ui::{Align, Column, Table, Ui};
 use crate::wire::{Context, Library};
 
@@ -38,7 +39,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
     }
     let versions = store.versions(&identity(entry))?;
     if ui.is_json() {
-        let versions: Vec<Value> = versions.iter().map(json).collect();
+        let versions: Vec<Value> = versions.iter().map(json::version).collect();
         ui.write_json(&json!({"name": entry.name().as_str(), "versions": versions}))?;
         return Ok(Exit::Success);
     }
@@ -74,14 +75,4 @@ pub(super) fn record_current(
     let skill = identity(entry);
     record(store, (&skill, entry.name().as_str()), &files, Origin::Edit, None, SystemTime::now())?;
     Ok(())
-}
-
-pub(super) fn json(version: &Version) -> Value {
-    json!({
-        "id": version.number,
-        "digest": version.digest.to_string(),
-        "time": rfc3339(version.time),
-        "origin": version.origin.as_str(),
-        "author": version.author,
-    })
 }

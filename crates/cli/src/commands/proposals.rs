@@ -10,7 +10,6 @@ use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use serde_json::{Value, json};
 
-use super::history;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json;
@@ -238,7 +237,7 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
     let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;
     if ui.is_json() {
         let mut value = json::proposal(&proposal);
-        value["version"] = history::json(&version);
+        value["version"] = json::version(&version);
         ui.write_json(&value)?;
     } else {
         writeln!(ui.out(), "{} is at version {} now", escape(&proposal.content.name), version.number)?;

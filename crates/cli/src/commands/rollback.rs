@@ -10,11 +10,11 @@ use repertoire::store::skill_files;
 use repertoire_model::patch;
 use serde_json::json;
 
-use super::history;
 use super::proposals::{recovered_library, review_error};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::json;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
     let reviewer = Reviewer { store: &*store, registry, new_skills, name: &author, time: SystemTime::now() };
     let version = reviewer.rollback(entry, args.number, args.force).map_err(review_error)?;
     if ui.is_json() {
-        ui.write_json(&json!({"name": name, "restored": args.number, "version": history::json(&version)}))?;
+        ui.write_json(&json!({"name": name, "restored": args.number, "version": json::version(&version)}))?;
     } else {
         writeln!(
             ui.out(),

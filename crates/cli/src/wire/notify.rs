@@ -1,6 +1,5 @@
 //! Tells a command and a web server of new proposals.
 
-use std::io::{self, Write as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -13,7 +12,7 @@ use repertoire_model::Digest;
 use super::context::Context;
 use crate::env::Env;
 use crate::json;
-use crate::ui::escape;
+use crate::ui::say;
 
 /// The delays before the second, third and fourth attempt.
 const DELAYS: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(4)];
@@ -83,7 +82,7 @@ impl Drop for Notifier {
         drop(self.working.take());
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         if finished.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            warn("notifications of proposals were given up, because they take too long");
+            say("notifications of proposals were given up, because they take too long");
         }
     }
 }
@@ -119,13 +118,8 @@ fn retried(attempt: impl Fn() -> Result<(), String>) -> Result<(), String> {
 
 fn report(id: u64, setting: &str, outcome: Result<(), String>) {
     if let Err(error) = outcome {
-        warn(&format!("`{setting}` was not told of proposal {id}: {error}"));
+        say(&format!("`{setting}` was not told of proposal {id}: {error}"));
     }
-}
-
-fn warn(text: &str) {
-    // Nothing can be reported when stderr is closed.
-    let _ = writeln!(io::stderr(), "warning: {}", escape(text));
 }
 
 fn run(program: &str, arguments: &[String], body: &str) -> Result<(), String> {

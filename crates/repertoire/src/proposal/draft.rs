@@ -3,7 +3,7 @@
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{Digest, Document, Policy, Severity, SkillName, Source, Standing};
 
-use super::proposer::Refusal;
+use super::refusal::Refusal;
 
 /// The largest diff of a proposal, and the largest skill that one may create, in bytes.
 pub const MAX_DIFF_BYTES: usize = 256 * 1024;

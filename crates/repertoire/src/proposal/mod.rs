@@ -3,6 +3,7 @@
 //! [`Proposer`] submits proposals within the rules of its [`ProposalRules`]; [`review`] holds what reviewers do. Files are written by
 //! [`crate::history::write_skill`], so an approved change is there as a whole or not at all.
 
+mod refusal;
 mod draft;
 mod markdown;
 mod proposer;
@@ -11,4 +12,5 @@ pub mod review;
 
 pub use draft::{Draft, MAX_DIFF_BYTES, MAX_TEXT_BYTES, draft_skill, draft_update};
 pub use markdown::{file_name, markdown};
-pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer, Refusal};
+pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
+pub use refusal::Refusal;

@@ -8,7 +8,7 @@ use pollster::block_on;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::proposer::Refusal;
+use super::refusal::Refusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
@@ -113,6 +113,11 @@ impl Reviewer<'_> {
             return Err(ReviewFault::State(id, proposal.state));
         }
         let _lock = lock_skill(&self.directory(&proposal)?);
+        // Another reviewer may have decided in the meantime.
+        let state = self.proposal(id)?.state;
+        if state != ProposalState::Pending {
+            return Err(ReviewFault::State(id, state));
+        }
         let target = self.target(&proposal)?;
         if target.digest != proposal.content.base {
             self.store.decide(id, ProposalState::Pending, ProposalState::Stale, None)?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
-use super::definition::{object, text};
+use super::definition::object;
 use super::names::SKILL_ALIASES;
 use super::propose_skill_update::{EVIDENCE, JUSTIFICATION, proposal_text, refused, submitted};
 use super::reply::{CallResult, EventDetails, ToolReply};
@@ -23,17 +23,16 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "propose_skill", kind: EventKind::ProposalMade, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
-    let description = "Propose a new skill that would have helped. A person reviews it.";
+    let description = "Propose a new skill. A person reviews it.";
     let files = json!({
         "type": "object",
-        "description": "Texts by path; SKILL.md with name and description in its frontmatter is one of them",
+        "description": "Text by path, SKILL.md among them",
         "additionalProperties": {"type": "string"},
     });
     let properties = vec![
-        (NAME.name, text("Name: lower-case words with hyphens")),
+        (NAME.name, json!({"type": "string"})),
         (FILES.name, files),
-        (JUSTIFICATION.name, text("Why")),
-        (EVIDENCE.name, text("Errors or feedback that show it")),
+        (JUSTIFICATION.name, json!({"type": "string"})),
     ];
     (description.to_owned(), object(properties, &[NAME.name, FILES.name, JUSTIFICATION.name]))
 }

@@ -1,6 +1,6 @@
 //! `propose_skill_update`: a change of a skill, for a person to review.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
@@ -24,12 +24,12 @@ pub(super) const TOOL: Builtin =
     Builtin { canonical: "propose_skill_update", kind: EventKind::ProposalMade, define, call };
 
 fn define(_: &DefinitionContext<'_>) -> (String, Value) {
-    let description = "Propose a change of a skill whose text is wrong or incomplete. A person reviews it.";
+    let description = "Propose a change of a skill that is wrong or incomplete. A person reviews it.";
     let properties = vec![
-        (SKILL.name, text("Skill name")),
-        (DIFF.name, text("Unified diff of its files, as `--- a/SKILL.md`")),
-        (JUSTIFICATION.name, text("Why")),
-        (EVIDENCE.name, text("Errors or feedback that show it")),
+        (SKILL.name, json!({"type": "string"})),
+        (DIFF.name, text("Unified diff, as in `--- a/SKILL.md`")),
+        (JUSTIFICATION.name, json!({"type": "string"})),
+        (EVIDENCE.name, text("Errors or feedback")),
     ];
     (description.to_owned(), object(properties, &[SKILL.name, DIFF.name, JUSTIFICATION.name]))
 }

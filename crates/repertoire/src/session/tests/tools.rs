@@ -329,7 +329,7 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let proposer = Arc::new(Proposer::new(LazyStore::from(store), ProposalRules::default()));
     let opened = block_on(library.builder().proposer(proposer).open()).unwrap();
-    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 580, 180);
+    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 580, 190);
 }
 
 #[test]
