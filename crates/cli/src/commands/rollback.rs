@@ -28,6 +28,7 @@ pub(crate) struct RollbackArgs {
     #[arg(add = skill_names())]
     name: String,
     /// The version to restore; `rep history` lists them
+    #[arg(id = "version-number", value_name = "VERSION")]
     version: u64,
     /// Also replace edits that no version holds
     #[arg(long)]
