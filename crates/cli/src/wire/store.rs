@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
 use repertoire::proposal::{self, ProposalRules, Proposer};
 use repertoire::store::{LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::usage::most_loaded_first;
 use repertoire::{Error, ErrorKind, Registry};
 use repertoire_model::Pattern;
 
@@ -16,6 +18,9 @@ use crate::error::CliError;
 
 /// The name of the SQLite file in the state directory.
 const FILE_NAME: &str = "repertoire.db";
+
+/// The time in which loads count for `catalog.prefer`.
+const PREFERENCE_TIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 impl Context {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
@@ -59,6 +64,23 @@ impl Context {
             CliError::from(error)
                 .hint("set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration, to another place")
         })
+    }
+
+    /// Returns the skills whose descriptions a catalog over its budget keeps first.
+    ///
+    /// A store that is not there, or that cannot be read, counts as no usage.
+    pub(super) fn preferred_skills(&self) -> Vec<String> {
+        let is_stored = |location: String| {
+            location.contains("://") || std::path::Path::new(&location).try_exists().unwrap_or(false)
+        };
+        if self.settings.catalog_prefer != CatalogPreference::Used
+            || !self.store_location().is_some_and(is_stored)
+        {
+            return Vec::new();
+        }
+        let since = SystemTime::now().checked_sub(PREFERENCE_TIME);
+        let usage = self.lazy_store().get().and_then(|store| store.usage(since));
+        most_loaded_first(&usage.unwrap_or_default())
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
