@@ -27,6 +27,9 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
 
+/// The line of a frontmatter that takes a skill out of the catalog.
+const SWITCH_OFF: &str = "disable-model-invocation: true";
+
 /// The most events that are read to count sessions.
 const MAX_SESSION_EVENTS: usize = 50_000;
 
@@ -235,7 +238,7 @@ impl Stats {
             "last_use": skill.last_use.map(rfc3339),
             "catalog_tokens": skill.catalog_tokens,
             "path": self.paths.get(&skill.name),
-            "switch_off": text::SWITCH_OFF,
+            "switch_off": SWITCH_OFF,
         })
     }
 }

@@ -5,13 +5,10 @@ use std::time::SystemTime;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
 
-use super::Stats;
+use super::{SWITCH_OFF, Stats};
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
 use crate::wire::Context;
-
-/// The line of a frontmatter that takes a skill out of the catalog.
-pub(super) const SWITCH_OFF: &str = "disable-model-invocation: true";
 
 /// The most rows of lists other than that of used skills.
 const MAX_ROWS: usize = 20;
