@@ -11,7 +11,7 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
     explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
-    rollback, run, search, serve, session, show, watch,
+    rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Revoke(revoke::RevokeArgs),
     Approvals(approvals::ApprovalsArgs),
     Events(events::EventsArgs),
+    Stats(stats::StatsArgs),
     History(history::HistoryArgs),
     Diff(diff::DiffArgs),
     Rollback(rollback::RollbackArgs),

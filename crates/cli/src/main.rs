@@ -33,7 +33,7 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
     explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
-    rollback, run, search, serve, session, show, watch,
+    rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -96,6 +96,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Revoke(args) => revoke::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Approvals(args) => approvals::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Events(args) => events::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Stats(args) => stats::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::History(args) => history::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Diff(args) => diff::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Rollback(args) => rollback::run(ui, &Context::load(ui, env, globals)?, &args),

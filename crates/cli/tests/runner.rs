@@ -25,6 +25,7 @@ mod test_doctor_command;
 mod test_documentation;
 mod test_eval_command;
 mod test_events;
+mod test_events_command;
 mod test_explain_command;
 mod test_files_command;
 mod test_global;
@@ -48,6 +49,7 @@ mod test_run_command;
 mod test_search_command;
 mod test_serve_command;
 mod test_show_command;
+mod test_stats_command;
 mod test_tools_over_mcp;
 mod test_watch_command;
 #[cfg(unix)]

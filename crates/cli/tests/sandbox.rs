@@ -131,6 +131,15 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// Returns the events in the store, the oldest first.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let run = self.run(&["events", "--json", "--limit", "1000"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
 impl Run {
     /// Returns everything that a person or a program sees, for a snapshot.
     pub(crate) fn transcript(&self) -> String {

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::sandbox::{Sandbox, assert_run};
 
 #[test]
@@ -211,4 +213,53 @@ fn a_file_for_the_json_too() {
     let expect = sandbox.run(&["catalog", "--json"]).stdout;
     assert_eq!(sandbox.run(&["catalog", "--json", "-o", "catalog.json"]).stdout, "");
     assert_eq!(sandbox.read("catalog.json"), expect);
+}
+
+#[test]
+fn x97_the_budget_keeps_the_descriptions_of_used_skills() {
+    let sandbox = Sandbox::new();
+    let long =
+        "Does something with a description that is a good deal longer than those of all other skills here.";
+    let short =
+        |number| (format!("s{number}"), format!("Does s{number} for everybody who has asked for it."));
+    let skills = (1..=8).map(short).chain([("long".to_owned(), long.to_owned())]);
+    for (name, description) in skills {
+        sandbox.write(
+            &format!(".agents/skills/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: {description}\n---\nDo it.\n"),
+        );
+    }
+    sandbox
+        .write("repertoire.toml", "[catalog]\nprefer = \"used\"\nformat = \"menu\"\nbudget_tokens = 110\n");
+    let catalog = || sandbox.run(&["catalog"]).stdout;
+    let unused = catalog();
+    let is_listed = |text: &str| unused.contains(text);
+    assert!(is_listed("Does s1") && !is_listed("Does s8") && !is_listed("Does something"), "{unused}");
+    assert!(
+        !sandbox.home().join(".local/state/repertoire/repertoire.db").exists(),
+        "no store is made to read it"
+    );
+
+    sandbox.run(&["call", "load_skill", r#"{"name": "long"}"#]);
+    let used = catalog();
+    assert!(used.contains(long) && !used.contains("Does s8"), "{used}");
+    assert_eq!(catalog(), used);
+    let short = sandbox.finish({
+        let mut command = sandbox.command(&["catalog"]);
+        command.env("REPERTOIRE_CATALOG_PREFER", "short");
+        command
+    });
+    assert_eq!(short.stdout, unused);
+
+    // A session keeps its catalog, whatever is loaded meanwhile.
+    let mut command = sandbox.command(&["session"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let load = r#"{"op": "call", "tool": "load_skill", "arguments": {"name": "s8"}}"#;
+    let requests = format!("{{\"op\": \"catalog\"}}\n{load}\n{load}\n{load}\n{{\"op\": \"catalog\"}}\n");
+    child.stdin.take().unwrap().write_all(requests.as_bytes()).unwrap();
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let texts: Vec<Value> =
+        output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].clone()).collect();
+    assert_eq!((&texts[0], texts.len()), (&texts[4], 5));
+    assert!(catalog().contains("Does s8"));
 }

@@ -162,7 +162,7 @@ fn a_project_file_is_bounded() {
         "repertoire.toml",
         "roots = [\"in\", \"../outside\"]\n\n[packs]\ndirectories = [\"/etc\"]\n\n[scan]\nmax_entries = 1000001\n\n\
          [rules]\ninvisible-characters = \"off\"\nname-tool = \"error\"\ndescription-when = \"off\"\n\n\
-         [events]\njsonl = true\n",
+         [events]\njournal = true\n",
     );
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 2
@@ -200,11 +200,11 @@ fn a_project_file_is_bounded() {
        |
        = help: put it in your user configuration instead; here it may only be "error"
 
-    error: a project's file may not have `events.jsonl`
-      --> [DIR]/project/repertoire.toml:15:9
+    error: a project's file may not have `events.journal`
+      --> [DIR]/project/repertoire.toml:15:11
        |
-    15 | jsonl = true
-       |         ^^^^
+    15 | journal = true
+       |           ^^^^
        |
        = help: put it in your user configuration instead
     "#);

@@ -41,34 +41,30 @@ fn doctor_reports_warnings() {
 }
 
 #[test]
-fn doctor_reports_the_event_file_without_changing_it() {
+fn doctor_reports_the_store_without_making_one() {
     let mut sandbox = Sandbox::with_skills();
     let told = |sandbox: &Sandbox| {
         let run = sandbox.run(&["doctor"]);
-        let lines = run.stdout.lines().skip_while(|line| !line.contains(" events ")).take(2);
-        let lines: Vec<&str> = lines.filter(|line| !line.contains(" reading ")).map(str::trim).collect();
-        lines.join("\n")
+        let lines = run.stdout.lines().skip_while(|line| !line.contains(" store ")).take(2);
+        lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
     };
-    let usual = "[DIR]/home/.local/state/repertoire/events.jsonl";
-    assert_eq!(told(&sandbox), format!("ok    events    {usual}, none yet"));
+    let usual = "[DIR]/home/.local/state/repertoire/repertoire.db";
+    assert_eq!(told(&sandbox)[0], format!("ok    store     {usual}, none yet"));
     assert!(!sandbox.home().join(".local").try_exists().unwrap());
-    sandbox.write("../home/.local/state/repertoire/events.jsonl", "12345");
-    assert_eq!(told(&sandbox), format!("ok    events    {usual}, 5 bytes"));
-    sandbox.set("XDG_STATE_HOME", "relative/is/ignored");
-    assert_eq!(told(&sandbox), format!("ok    events    {usual}, 5 bytes"));
+    sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+    let line = &told(&sandbox)[0];
+    assert!(line.starts_with(&format!("ok    store     {usual}, ")) && !line.ends_with("none yet"), "{line}");
     sandbox.set("XDG_STATE_HOME", sandbox.home().join("state").to_str().unwrap());
-    assert_eq!(told(&sandbox), "ok    events    [DIR]/home/state/repertoire/events.jsonl, none yet");
-    sandbox.write("own/events.jsonl/x", "");
+    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/home/state/repertoire/repertoire.db, none yet");
+    sandbox
+        .write("own/repertoire.db", "this is no database, and longer than its header would be\n".repeat(9));
     sandbox.set("REPERTOIRE_STATE_DIR", "own");
-    assert_eq!(
-        told(&sandbox),
-        "warn  events    [DIR]/project/own/events.jsonl cannot be written: it is not a regular file\n\
-         set REPERTOIRE_STATE_DIR, or `events.jsonl = false` in your user configuration"
-    );
-    sandbox.write("../home/.config/repertoire/config.toml", "events.jsonl = false\n");
-    assert_eq!(told(&sandbox), "ok    events    off");
-    sandbox.set("REPERTOIRE_EVENTS_JSONL", "true");
-    assert!(told(&sandbox).starts_with("warn  events"));
+    let lines = told(&sandbox);
+    assert!(lines[0].starts_with("warn  store     "), "{lines:?}");
+    assert!(lines[0].contains("[DIR]/project/own/repertoire.db"), "{lines:?}");
+    assert!(lines[1].contains("set REPERTOIRE_STATE_DIR, or `store.url`"), "{lines:?}");
+    sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"elsewhere.db\"\n");
+    assert_eq!(told(&sandbox)[0], "ok    store     [DIR]/project/elsewhere.db, none yet");
 }
 
 #[test]

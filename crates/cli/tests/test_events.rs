@@ -27,16 +27,14 @@ fn session(sandbox: &Sandbox, arguments: &[&str], requests: &[Value]) -> Vec<Val
 
 /// Returns the events that were recorded, and forgets them.
 fn events(sandbox: &Sandbox) -> Vec<String> {
-    let path = sandbox.home().join(".local/state/repertoire/events.jsonl");
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
-    let _ = std::fs::remove_file(path);
-    let row = |line: &str| {
-        let event: Value = serde_json::from_str(line).unwrap();
+    let events = sandbox.events();
+    std::fs::remove_dir_all(sandbox.home().join(".local/state/repertoire")).unwrap();
+    let row = |event: &Value| {
         let word = |key: &str| event[key].as_str().unwrap_or("-").to_owned();
         assert!(event["digest"].is_string() && event["source"].is_string(), "{event}");
         ["kind", "skill", "agent", "outcome", "surface", "via"].map(word).join(" ")
     };
-    text.lines().filter(|line| !line.is_empty()).map(row).collect()
+    events.iter().map(row).collect()
 }
 
 #[test]

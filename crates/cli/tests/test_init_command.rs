@@ -87,6 +87,11 @@ fn a_commented_file_is_written_once() {
     # What happens to a catalog over its budget. Takes: tiers, search_only, verbatim.
     # over_budget = "tiers"
 
+    # Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that
+    # were loaded most in the last 90 days, as the store has counted when the command starts. Takes:
+    # short, used.
+    # prefer = "short"
+
     # Whether the `menu` catalog may mark loaded skills; it defeats prompt caching. Takes: true, false.
     # show_loaded = false
 

@@ -54,8 +54,7 @@ fn tools_do_not_run_before_approval() {
     warning: no sandbox: tools and scripts can do whatever you can
     error: Skill `tools` may not run anything before a person approves it. Ask the user to run `rep approve tools`, or go on without it.
     ");
-    let events = fs::read_to_string(sandbox.home().join(".local/state/repertoire/events.jsonl")).unwrap();
-    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    let last = sandbox.events().pop().unwrap();
     assert_eq!((&last["kind"], &last["outcome"]), (&json!("skill_tool_called"), &json!("denied")));
 }
 
@@ -100,9 +99,8 @@ fn tools_and_scripts_run_everywhere() {
                 .unwrap();
         assert_eq!((&data["kind"], &data["result"]), (&json!("tool_result"), &json!("Hello, Ada")));
     }
-    let events = fs::read_to_string(sandbox.home().join(".local/state/repertoire/events.jsonl")).unwrap();
-    let last = events.lines().rfind(|line| line.contains("\"skill_tool\":\"greet\"")).unwrap();
-    assert!(last.contains("\"skill_tool\":\"greet\",\"sandbox\":\"none\",\"exit_code\":0,"), "{last}");
+    let last = sandbox.events().into_iter().rfind(|event| event["skill_tool"] == "greet").unwrap();
+    assert_eq!((&last["sandbox"], &last["exit_code"]), (&json!("none"), &json!(0)));
 }
 
 #[test]

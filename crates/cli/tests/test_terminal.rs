@@ -184,3 +184,13 @@ fn the_results_of_a_search_fit_one_screen() {
     let shown = on_terminal(&wide(), &["search", "review pull requests"]);
     assert!((10..24).contains(&shown.lines().count()), "{shown}");
 }
+
+#[test]
+fn the_trend_of_loads_is_drawn_on_terminals_only() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+    let shown = on_terminal(&sandbox, &["stats"]);
+    assert!(shown.contains("TREND") && shown.contains('█'), "{shown}");
+    let piped = sandbox.run(&["stats"]).stdout;
+    assert!(!piped.contains("TREND") && !piped.contains('█'), "{piped}");
+}

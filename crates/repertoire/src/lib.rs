@@ -86,6 +86,7 @@ pub mod handler;
 pub mod runner;
 pub mod searcher;
 pub mod store;
+pub mod usage;
 pub mod history;
 pub mod proposal;
 pub mod regular_file;

@@ -63,10 +63,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<E
         since: args.since.and_then(|age| SystemTime::now().checked_sub(age)),
         skill: args.skill.clone(),
         agent: args.agent.clone(),
-        limit: args.limit,
+        limit: args.limit.max(1),
     };
-    let lines = store.events(&query)?;
+    let mut lines = store.events(&query)?;
     query.after = Some(lines.last().map_or(0, |line| line.id));
+    // The newest event is asked for in any case, so that `--limit 0 --follow` knows where new ones begin.
+    lines.truncate(args.limit);
     if lines.is_empty() && !args.follow && !ui.is_json() {
         writeln!(ui.err(), "no events")?;
     }

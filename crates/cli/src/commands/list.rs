@@ -143,7 +143,7 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
 }
 
 /// Counts tokens by the settings.
-struct Counter<'a> {
+pub(super) struct Counter<'a> {
     library: &'a Library,
     options: CatalogOptions,
     /// The tokens of a catalog with nothing but the neighbour, once they are needed.
@@ -151,7 +151,7 @@ struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    fn new(context: &Context, library: &'a Library) -> Self {
+    pub(super) fn new(context: &Context, library: &'a Library) -> Self {
         // A budget is about the whole catalog, and an entry is counted as it is in full.
         let options = CatalogOptions { budget_tokens: None, ..context.settings.session.catalog_options() };
         Self { library, options, frame: OnceCell::new() }
@@ -164,7 +164,7 @@ impl<'a> Counter<'a> {
     }
 
     /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
-    fn entry(&self, entry: &Entry) -> u64 {
+    pub(super) fn entry(&self, entry: &Entry) -> u64 {
         let location = entry.location();
         let own = CatalogEntry {
             name: entry.name().as_str(),

@@ -31,4 +31,5 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod watch;

@@ -34,7 +34,9 @@ impl Context {
     /// Reads the configuration.
     pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, ui.is_err_coloured())?;
-        Ok(Self::new(env, globals, settings))
+        let mut context = Self::new(env, globals, settings);
+        context.settings.session.catalog.priority = context.preferred_skills();
+        Ok(context)
     }
 
     /// Returns the context of a command whose configuration was read.

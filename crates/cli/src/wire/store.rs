@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
 use repertoire::proposal::{self, ProposalRules, Proposer};
@@ -12,6 +13,7 @@ use repertoire::provider::fs::{PastManifest, PastVersions};
 use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
 use repertoire::store::{self, LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::usage::most_loaded_first;
 use repertoire::{Error, ErrorKind, Provider, Registry};
 use repertoire_model::Pattern;
 
@@ -25,6 +27,8 @@ const FILE_NAME: &str = "repertoire.db";
 
 /// The most versions that are looked at to find a valid one.
 const MAX_PAST: usize = 3;
+/// The time in which loads count for `catalog.prefer`.
+const PREFERENCE_TIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 impl Context {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
@@ -91,6 +95,23 @@ impl Context {
     pub(crate) fn follow_releases(&self, registry: &Registry) -> Option<ReleaseFollower> {
         let is_served = !self.served.is_empty();
         is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
+    }
+
+    /// Returns the skills whose descriptions a catalog over its budget keeps first.
+    ///
+    /// A store that is not there, or that cannot be read, counts as no usage.
+    pub(super) fn preferred_skills(&self) -> Vec<String> {
+        let is_stored = |location: String| {
+            location.contains("://") || std::path::Path::new(&location).try_exists().unwrap_or(false)
+        };
+        if self.settings.catalog_prefer != CatalogPreference::Used
+            || !self.store_location().is_some_and(is_stored)
+        {
+            return Vec::new();
+        }
+        let since = SystemTime::now().checked_sub(PREFERENCE_TIME);
+        let usage = self.lazy_store().get().and_then(|store| store.usage(since));
+        most_loaded_first(&usage.unwrap_or_default())
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.

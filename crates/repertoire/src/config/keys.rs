@@ -13,7 +13,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
-use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
+use super::settings::{CatalogPreference, Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
 use super::tools::tool_words;
 use crate::proposal::ProposalMode;
 use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
@@ -236,6 +236,7 @@ pub const KEYS: &[Key] = &[
         },
     },
     key!("catalog.over_budget" words of OverBudget by as_str, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
+    key!("catalog.prefer" words of CatalogPreference by as_str, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
     key!("catalog.show_loaded" Kind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),

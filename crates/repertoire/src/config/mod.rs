@@ -25,7 +25,8 @@ pub use input::{
 };
 pub use keys::{KEYS, Key, Kind, Value};
 pub use settings::{
-    Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings, Settings,
+    CatalogPreference, Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings,
+    Settings,
 };
 pub use template::template;
 pub use trust::FileTrust;

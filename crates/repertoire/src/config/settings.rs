@@ -46,6 +46,18 @@ words! {
 }
 
 words! {
+    /// The skills whose descriptions a catalog over its budget keeps first.
+    #[derive(Default)]
+    CatalogPreference {
+        /// Those with short descriptions.
+        #[default]
+        Short "short",
+        /// Those that were loaded most.
+        Used "used",
+    }
+}
+
+words! {
     /// The form of tool results for MCP clients.
     #[derive(Default)]
     McpResult {
@@ -157,6 +169,8 @@ pub struct Settings {
     pub roots: Vec<ConfiguredPath>,
     /// The options of sessions and of catalogs.
     pub session: SessionOptions,
+    /// The skills whose descriptions a catalog over its budget keeps first.
+    pub catalog_prefer: CatalogPreference,
     /// The limits of a scan.
     pub scan: ScanLimits,
     /// The number of levels below a directory given on the command line that are searched for skills.
@@ -224,6 +238,7 @@ impl Settings {
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+            catalog_prefer: CatalogPreference::default(),
             store_url: String::new(),
             events_journal: true,
             events_days: EVENTS_DAYS,

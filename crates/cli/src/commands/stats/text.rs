@@ -1,0 +1,240 @@
+//! The text of `rep stats` for people.
+
+use std::time::SystemTime;
+
+use repertoire::event::jsonl::rfc3339;
+use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
+
+use super::{SWITCH_OFF, Stats};
+use crate::error::CliError;
+use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
+use crate::wire::Context;
+
+/// The most rows of lists other than that of used skills.
+const MAX_ROWS: usize = 20;
+
+/// The most characters of a sparkline, so that a table with one fits a usual terminal.
+const MAX_PERIODS: usize = 10;
+
+/// The characters of a sparkline, from the least to the most.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+impl Stats {
+    /// Writes the report.
+    pub(super) fn write(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
+        if self.report.skills.iter().any(is_used) {
+            self.usage_table(ui.out_is_terminal()).write(ui)?;
+            self.write_sums(ui)?;
+        } else {
+            writeln!(ui.out(), "no skill was used in this time")?;
+        }
+        self.write_dead(ui, context)?;
+        self.write_files(ui)?;
+        if self.clients.is_empty() { Ok(()) } else { self.write_clients(ui) }
+    }
+
+    fn usage_table(&self, is_terminal: bool) -> Table<'_> {
+        let column = |heading, align, style| Column { heading, align, style };
+        let mut columns = vec![
+            column("SKILL", Align::Left, Some(Style::Name)),
+            column("LOADS", Align::Right, None),
+            column("READS", Align::Right, None),
+            column("FAILED", Align::Right, None),
+            column("AGENTS", Align::Right, None),
+            column("TOKENS", Align::Right, None),
+            column("CATALOG", Align::Right, None),
+            column("LAST USE", Align::Left, Some(Style::Faint)),
+        ];
+        if is_terminal {
+            columns.push(column("TREND", Align::Left, None));
+        }
+        let mut table = Table::new(columns);
+        for skill in self.report.skills.iter().filter(|skill| is_used(skill)) {
+            table.cell(match skill.presence {
+                Presence::Present => skill.name.clone(),
+                other => format!("{} ({})", skill.name, other.as_str()),
+            });
+            for number in [
+                skill.loads,
+                skill.reads,
+                skill.failures,
+                skill.agents as u64,
+                skill.tokens,
+                skill.catalog_tokens,
+            ] {
+                table.cell(number.to_string());
+            }
+            table.cell(date(skill.last_use));
+            if is_terminal {
+                table.cell(
+                    self.days.get(&skill.name).map_or_else(String::new, |loads| sparkline(&periods(loads))),
+                );
+            }
+            for file in &skill.files {
+                table.cell(format!("  {}", file.path));
+                table.cell("");
+                for number in [file.reads, file.failures, file.agents as u64, file.tokens] {
+                    table.cell(number.to_string());
+                }
+                table.cell("");
+                table.cell(date(file.last_use));
+                if is_terminal {
+                    table.cell("");
+                }
+            }
+        }
+        table
+    }
+
+    fn write_sums(&self, ui: &mut Ui) -> Result<(), CliError> {
+        let concentration = self.report.concentration;
+        writeln!(ui.out())?;
+        if concentration.loads > 0 {
+            writeln!(
+                ui.out(),
+                "{} of {} loaded skills make up {CONCENTRATION_PERCENT} % of {}",
+                concentration.core_skills,
+                concentration.loaded_skills,
+                count(concentration.loads as usize, "load")
+            )?;
+        }
+        writeln!(
+            ui.out(),
+            "catalog entries cost {} tokens in {}; {} tokens of instructions and files were served",
+            self.total(|skill| skill.catalog_tokens),
+            count(self.sessions as usize, "session"),
+            self.total(|skill| skill.tokens)
+        )?;
+        Ok(())
+    }
+
+    fn write_dead(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
+        let dead = &self.report.dead;
+        if dead.is_empty() {
+            return Ok(());
+        }
+        let days = self.dead_after.as_secs() / (24 * 60 * 60);
+        writeln!(ui.out(), "\nnot used for {days} days:")?;
+        let column = |heading, align, style| Column { heading, align, style };
+        let mut table = Table::new(vec![
+            column("SKILL", Align::Left, Some(Style::Name)),
+            column("LAST USE", Align::Left, Some(Style::Faint)),
+            column("CATALOG ENTRY", Align::Right, None),
+            column("FILE", Align::Elastic, None),
+        ]);
+        for skill in dead.iter().take(MAX_ROWS) {
+            table.cell(skill.name.as_str());
+            table.cell(skill.last_use.map_or_else(|| "never".to_owned(), |last| date(Some(last))));
+            table.cell(skill.catalog_tokens.to_string());
+            table.cell(self.paths.get(&skill.name).map(|path| context.shown(path)).unwrap_or_default());
+        }
+        table.write(ui)?;
+        write_more(ui, dead.len())?;
+        ui.hint(&format!(
+            "to take a skill out of the catalog, write `{SWITCH_OFF}` into the frontmatter of its file, or its name into `skills.deny` of an \
+             agent in repertoire.toml"
+        ))?;
+        Ok(())
+    }
+
+    fn write_files(&self, ui: &mut Ui) -> Result<(), CliError> {
+        let hot = self.hot_files();
+        if !hot.is_empty() {
+            writeln!(ui.out(), "\nfiles that were read most:")?;
+        }
+        for (skill, file) in hot {
+            let line = format!("{:>7}  {skill}/{}", file.reads, file.path);
+            writeln!(ui.out(), "{}", escape(&line))?;
+        }
+        let unread: Vec<(&str, &str)> = self.unread_files().collect();
+        if !unread.is_empty() {
+            writeln!(ui.out(), "\nreferences of loaded skills that were not read:")?;
+        }
+        for (skill, path) in unread.iter().take(MAX_ROWS) {
+            writeln!(ui.out(), "  {}", escape(&format!("{skill}/{path}")))?;
+        }
+        write_more(ui, unread.len())
+    }
+}
+
+impl Stats {
+    fn write_clients(&self, ui: &mut Ui) -> Result<(), CliError> {
+        writeln!(ui.out(), "\nrecorded by clients themselves:")?;
+        let column = |heading, align, style| Column { heading, align, style };
+        let mut table = Table::new(vec![
+            column("SKILL", Align::Left, Some(Style::Name)),
+            column("USES", Align::Right, None),
+            column("LAST USE", Align::Left, Some(Style::Faint)),
+            column("CLIENT", Align::Left, None),
+            column("RECORD", Align::Left, None),
+        ]);
+        for record in &self.clients {
+            for (name, found) in &record.skills {
+                table.cell(name.as_str());
+                table.cell(found.uses.to_string());
+                table.cell(found.last_use.as_deref().map_or_else(|| "-".to_owned(), day));
+                table.cell(record.client);
+                table.cell(record.record);
+            }
+        }
+        table.write(ui)?;
+        Ok(())
+    }
+}
+
+/// Returns whether there is anything to tell about the use of `skill`.
+fn is_used(skill: &SkillUsage) -> bool {
+    skill.loads + skill.reads + skill.failures + skill.tokens > 0
+}
+
+/// Tells how many of `total` rows are left out.
+fn write_more(ui: &mut Ui, total: usize) -> Result<(), CliError> {
+    if total > MAX_ROWS {
+        writeln!(ui.out(), "  and {} more; --json has all", total - MAX_ROWS)?;
+    }
+    Ok(())
+}
+
+fn date(time: Option<SystemTime>) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| day(&rfc3339(time)))
+}
+
+/// Returns the day of a time in RFC 3339.
+fn day(time: &str) -> String {
+    time.chars().take("2026-02-28".len()).collect()
+}
+
+/// Returns the sums of at most [`MAX_PERIODS`] periods of the same number of days; the oldest may be shorter.
+fn periods(days: &[u64]) -> Vec<u64> {
+    let length = days.len().div_ceil(MAX_PERIODS).max(1);
+    let mut sums: Vec<u64> = days.rchunks(length).map(|period| period.iter().sum()).collect();
+    sums.reverse();
+    sums
+}
+
+/// Returns a line of blocks as high as `numbers`, relative to the largest.
+fn sparkline(numbers: &[u64]) -> String {
+    let most = numbers.iter().copied().max().unwrap_or_default().max(1);
+    let highest = BLOCKS.len() as u64 - 1;
+    let block = |number: &u64| BLOCKS[usize::try_from((number * highest).div_ceil(most)).unwrap_or_default()];
+    numbers.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_summed_up_to_ten_periods_that_end_today() {
+        assert_eq!(periods(&[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(periods(&[1; 30]), [3; 10]);
+        assert_eq!(periods(&[1; 11]), [1, 2, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn sparklines_are_relative_to_the_largest_number() {
+        assert_eq!(sparkline(&[0, 1, 7, 50, 100]), "▁▂▂▅█");
+        assert_eq!(sparkline(&[0, 0]), "▁▁");
+        assert_eq!(sparkline(&[1]), "█");
+    }
+}

@@ -1,0 +1,150 @@
+//! Tests of `rep stats`.
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+fn call(sandbox: &Sandbox, tool: &str, arguments: &str, more: &[&str]) {
+    sandbox.run(&[&["call", tool, arguments], more].concat());
+}
+
+/// Returns a sandbox in which skills were used: alpha twice with a file, a skill that is removed, and a name that never was.
+fn with_usage() -> Sandbox {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[agents.builder]\nskills.allow = [\"*\"]\n");
+    sandbox.write(".agents/skills/alpha/references/other.md", "other\n");
+    sandbox.write(".agents/skills/old/SKILL.md", skill("old", "Do old.\n"));
+    call(&sandbox, "load_skill", r#"{"name": "alpha"}"#, &[]);
+    call(&sandbox, "load_skill", r#"{"name": "alpha"}"#, &["--agent", "builder"]);
+    call(&sandbox, "read_skill_file", r#"{"skill": "alpha", "path": "references/guide.md"}"#, &[]);
+    call(&sandbox, "load_skill", r#"{"name": "old"}"#, &[]);
+    call(&sandbox, "load_skill", r#"{"name": "nothing"}"#, &[]);
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/old")).unwrap();
+    sandbox
+}
+
+#[test]
+fn stats_count_skills_and_files() {
+    let stats = with_usage().json(&["stats", "--json"]);
+    let rows: Vec<_> = stats["skills"].as_array().unwrap().iter().collect();
+    let row = |index: usize| {
+        let row = &rows[index];
+        json!([row["name"], row["state"], row["loads"], row["reads"], row["failures"], row["agents"]])
+    };
+    assert_eq!(row(0), json!(["alpha", "present", 2, 1, 0, 1]));
+    assert_eq!(row(1), json!(["old", "gone", 1, 0, 0, 0]));
+    assert_eq!(row(2), json!(["beta", "present", 0, 0, 0, 0]));
+    assert_eq!(row(3), json!(["nothing", "unknown", 0, 0, 1, 0]));
+    let days = rows[0]["daily_loads"].as_array().unwrap();
+    assert_eq!((days.len(), days.last()), (30, Some(&json!(2))));
+    assert_eq!(rows[0]["files"][0]["path"], "references/guide.md");
+    assert_eq!(stats["sessions"], 5);
+    let catalog = |index: usize| rows[index]["catalog_tokens"].as_u64().unwrap();
+    assert!(catalog(0) > 5 && catalog(0) % 5 == 0 && catalog(1) == 0, "{rows:?}");
+    assert_eq!(stats["concentration"], json!({"percent": 80, "core_skills": 2, "loaded_skills": 2}));
+    let dead = &stats["dead"][0];
+    assert_eq!((&dead["name"], &dead["last_use"]), (&json!("beta"), &json!(null)));
+    assert_eq!(stats["dead"].as_array().unwrap().len(), 1);
+    assert_eq!(stats["hot_files"][0]["path"], "references/guide.md");
+    assert_eq!(stats["unread_files"], json!([{"skill": "alpha", "path": "references/other.md"}]));
+}
+
+#[test]
+fn a_skill_that_is_switched_off_is_not_listed_as_unused() {
+    let sandbox = with_usage();
+    let text = sandbox.read(".agents/skills/beta/SKILL.md");
+    sandbox.write(
+        ".agents/skills/beta/SKILL.md",
+        text.replacen("---\n", "---\ndisable-model-invocation: true\n", 1),
+    );
+    assert_eq!(sandbox.json(&["stats", "--json"])["dead"], json!([]));
+    let dead = &sandbox.json(&["stats", "--json", "--dead-after", "0d"])["dead"];
+    assert_eq!((&dead[0]["name"], dead.as_array().unwrap().len()), (&json!("alpha"), 1));
+}
+
+#[test]
+fn stats_are_tables_for_people() {
+    let run = with_usage().run(&["stats"]);
+    let today = repertoire::event::jsonl::rfc3339(std::time::SystemTime::now());
+    let text = run.transcript().replace(&today[..10], "[TODAY]..");
+    insta::assert_snapshot!(text, @r"
+    exit 0
+    --- stdout
+    SKILL                  LOADS  READS  FAILED  AGENTS  TOKENS  CATALOG  LAST USE
+    alpha                      2      1       0       1      19      135  [TODAY]..
+      references/guide.md             1       0       0       7           [TODAY]..
+    old (gone)                 1      0       0       0       3        0  [TODAY]..
+    nothing (unknown)          0      0       1       0       0        0  -
+
+    2 of 2 loaded skills make up 80 % of 3 loads
+    catalog entries cost 270 tokens in 5 sessions; 22 tokens of instructions and files were served
+
+    not used for 30 days:
+    SKILL  LAST USE  CATALOG ENTRY  FILE
+    beta   never                27  .agents/skills/beta/SKILL.md
+
+    files that were read most:
+          1  alpha/references/guide.md
+
+    references of loaded skills that were not read:
+      alpha/references/other.md
+    --- stderr
+    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
+    ");
+}
+
+#[test]
+fn without_usage_every_skill_is_unused() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["stats"]), @r"
+    exit 0
+    --- stdout
+    no skill was used in this time
+
+    not used for 30 days:
+    SKILL  LAST USE  CATALOG ENTRY  FILE
+    alpha  never                27  .agents/skills/alpha/SKILL.md
+    beta   never                27  .agents/skills/beta/SKILL.md
+    --- stderr
+    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
+    ");
+    assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_damaged_store_is_an_error() {
+    let sandbox = Sandbox::with_skills();
+    let text = "this is no database, and longer than its header would be\n".repeat(9);
+    sandbox.write("../home/.local/state/repertoire/repertoire.db", text);
+    let run = sandbox.run(&["stats"]);
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""));
+    assert!(run.stderr.contains("set REPERTOIRE_STATE_DIR"), "{}", run.stderr);
+}
+
+#[test]
+fn records_of_clients_are_told_apart() {
+    let sandbox = Sandbox::with_skills();
+    sandbox
+        .write("../home/.claude.json", r#"{"skillUsage": {"alpha": {"usageCount": 3, "lastUsedAt": 1000}}}"#);
+    let line = r#"{"timestamp":"2999-01-01T00:00:00.000Z","message":{"content":[{"type":"tool_use","name":"Skill","input":{"skill":"beta"}}]}}"#;
+    sandbox.write("../home/.claude/projects/p/s.jsonl", format!("odd \"Skill\"\n{line}\n{line}\n"));
+    let line = r#"{"timestamp":"2999-01-02T00:00:00.000Z","payload":{"type":"function_call","arguments":"cat x/gamma/SKILL.md"}}"#;
+    sandbox.write("../home/.codex/sessions/2999/01/02/rollout.jsonl", line);
+    let stats = sandbox.json(&["stats", "--json", "--from-clients"]);
+    let skill = |name: &str, uses: u64, last: &str| json!([{"name": name, "uses": uses, "last_use": last}]);
+    assert_eq!(
+        stats["clients"],
+        json!([
+            {"client": "Claude Code", "record": "counters", "skills": skill("alpha", 3, "1970-01-01T00:00:01.000Z")},
+            {"client": "Claude Code", "record": "transcripts", "skills": skill("beta", 2, "2999-01-01T00:00:00.000Z")},
+            {"client": "Codex", "record": "transcripts", "skills": skill("gamma", 1, "2999-01-02T00:00:00.000Z")},
+        ])
+    );
+    // The use of beta is recent, that of alpha is not.
+    let dead: Vec<_> = stats["dead"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+    assert_eq!(dead, ["alpha"]);
+    assert_eq!(stats["totals"]["loads"], 0);
+    assert_eq!(sandbox.json(&["stats", "--json"])["clients"], json!([]));
+    let text = sandbox.run(&["stats", "--from-clients"]).stdout;
+    assert!(text.ends_with("gamma     1  2999-01-02  Codex        transcripts\n"), "{text}");
+}

@@ -1,0 +1,477 @@
+//! A report on the usage of skills: what is used, what is not, and what it costs.
+//!
+//! The functions here are pure: the counts come from a [`Journal`](crate::store::Journal), and the time is given.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::event::{EventKind, Outcome};
+use crate::store::{DailyLoads, Usage};
+
+/// The share of loads, in percent, that [`Concentration`] is about.
+pub const CONCENTRATION_PERCENT: u64 = 80;
+
+/// The seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// A skill that agents can use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LibrarySkill {
+    /// Its name.
+    pub name: String,
+    /// The files that its instructions refer agents to.
+    pub references: Vec<String>,
+    /// The tokens of its entry in a catalog; 0 for a skill that is kept out of catalogs.
+    pub catalog_tokens: u64,
+}
+
+/// The data of a report.
+#[derive(Debug, Clone, Copy)]
+pub struct UsageData<'a> {
+    /// The skills of the library.
+    pub library: &'a [LibrarySkill],
+    /// The usage in the time that the report is about.
+    pub usage: &'a [Usage],
+    /// All usage there is, which tells when a skill was used last.
+    pub all_usage: &'a [Usage],
+    /// The number of sessions in that time, each of which had a catalog.
+    pub sessions: u64,
+    /// The current time.
+    pub now: SystemTime,
+    /// The time without use after which a skill is dead.
+    pub dead_after: Duration,
+}
+
+/// A report on the usage of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageReport {
+    /// The skills that were used or asked for, and all others of the library: the most loaded first, then the most read, then by name.
+    pub skills: Vec<SkillUsage>,
+    /// The skills of the library that are in catalogs and not in use, the longest unused first, then by name.
+    pub dead: Vec<DeadSkill>,
+    /// The concentration of loads on a few skills.
+    pub concentration: Concentration,
+    /// The number of agents that used skills, where the host told their names.
+    pub agents: usize,
+}
+
+/// The relation of a name in the journal to the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The library has the skill.
+    Present,
+    /// The skill was used, and the library does not have it anymore.
+    Gone,
+    /// The name was asked for, and no skill was found.
+    Unknown,
+}
+
+impl Presence {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The usage of one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillUsage {
+    /// The name.
+    pub name: String,
+    /// Whether the library has it.
+    pub presence: Presence,
+    /// How often its instructions were given.
+    pub loads: u64,
+    /// How often its files were given.
+    pub reads: u64,
+    /// How often a call about it failed.
+    pub failures: u64,
+    /// The tokens of instructions and files that were given.
+    pub tokens: u64,
+    /// The number of agents, where the host told their names.
+    pub agents: usize,
+    /// The time of its last use, also before the time of the report.
+    pub last_use: Option<SystemTime>,
+    /// The tokens of its entry in the catalogs of all sessions.
+    pub catalog_tokens: u64,
+    /// Its files that were read or asked for, the most read first, then by path.
+    pub files: Vec<FileUsage>,
+    /// References that no agent read although the skill was loaded, by path.
+    pub unread: Vec<String>,
+}
+
+/// The usage of one file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileUsage {
+    /// The path.
+    pub path: String,
+    /// How often it was given.
+    pub reads: u64,
+    /// How often a call about it failed.
+    pub failures: u64,
+    /// The tokens that were given.
+    pub tokens: u64,
+    /// The number of agents, where the host told their names.
+    pub agents: usize,
+    /// The time it was given last, within the time of the report.
+    pub last_use: Option<SystemTime>,
+}
+
+/// A skill that costs tokens of catalogs and is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadSkill {
+    /// The name.
+    pub name: String,
+    /// The time of its last use; `None` if it was never used.
+    pub last_use: Option<SystemTime>,
+    /// The tokens of its entry in one catalog.
+    pub catalog_tokens: u64,
+}
+
+/// The concentration of loads on a few skills.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Concentration {
+    /// All loads.
+    pub loads: u64,
+    /// The number of skills that were loaded.
+    pub loaded_skills: usize,
+    /// The number of the most loaded skills that make up [`CONCENTRATION_PERCENT`] of the loads.
+    pub core_skills: usize,
+}
+
+/// Counts of calls.
+#[derive(Default)]
+struct Counts<'a> {
+    loads: u64,
+    reads: u64,
+    failures: u64,
+    tokens: u64,
+    agents: BTreeSet<&'a str>,
+    last_use: Option<SystemTime>,
+}
+
+impl<'a> Counts<'a> {
+    fn add(&mut self, usage: &'a Usage) {
+        if usage.outcome != Outcome::Ok {
+            self.failures += usage.calls;
+            return;
+        }
+        match (usage.kind, &usage.file) {
+            (EventKind::SkillLoaded, None) => self.loads += usage.calls,
+            (EventKind::SkillLoaded | EventKind::FileRead, _) => self.reads += usage.calls,
+            _ => {}
+        }
+        self.tokens += usage.tokens;
+        self.agents.extend(usage.agent.as_deref());
+        if is_use(usage) {
+            self.last_use = self.last_use.max(Some(usage.last));
+        }
+    }
+}
+
+/// Returns whether the calls are uses of a skill: something of it was given, or run.
+fn is_use(usage: &Usage) -> bool {
+    use EventKind::{FileRead, ScriptRun, SkillLoaded, SkillToolCalled};
+    usage.outcome == Outcome::Ok && matches!(usage.kind, SkillLoaded | FileRead | SkillToolCalled | ScriptRun)
+}
+
+/// Returns the report on `data`.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use repertoire::usage::{LibrarySkill, UsageData, report};
+///
+/// let library = [LibrarySkill { name: "git".to_owned(), catalog_tokens: 30, ..LibrarySkill::default() }];
+/// let (now, dead_after) = (SystemTime::UNIX_EPOCH, Duration::from_secs(30 * 24 * 60 * 60));
+/// let data = UsageData { library: &library, usage: &[], all_usage: &[], sessions: 2, now, dead_after };
+/// let report = report(data);
+/// assert_eq!(report.skills[0].catalog_tokens, 60);
+/// assert_eq!(report.dead[0].last_use, None);
+/// ```
+pub fn report(data: UsageData<'_>) -> UsageReport {
+    let mut last_uses: BTreeMap<&str, SystemTime> = BTreeMap::new();
+    for usage in data.all_usage.iter().filter(|usage| is_use(usage)) {
+        let last = last_uses.entry(&usage.skill).or_insert(usage.last);
+        *last = usage.last.max(*last);
+    }
+    let mut skills: BTreeMap<&str, Counts<'_>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, BTreeMap<&str, Counts<'_>>> = BTreeMap::new();
+    let mut agents = BTreeSet::new();
+    for usage in data.usage {
+        agents.extend(usage.agent.as_deref());
+        skills.entry(&usage.skill).or_default().add(usage);
+        if let Some(file) = &usage.file {
+            files.entry(&usage.skill).or_default().entry(file).or_default().add(usage);
+        }
+    }
+    let library: BTreeMap<&str, &LibrarySkill> =
+        data.library.iter().map(|skill| (skill.name.as_str(), skill)).collect();
+    for name in library.keys() {
+        skills.entry(name).or_default();
+    }
+    let mut skills: Vec<SkillUsage> = skills
+        .into_iter()
+        .map(|(name, counts)| {
+            let files = file_usage(files.remove(name).unwrap_or_default());
+            skill_usage(name, counts, files, library.get(name).copied(), last_uses.get(name).copied(), data)
+        })
+        .collect();
+    skills.sort_by(|a, b| (b.loads, b.reads, &a.name).cmp(&(a.loads, a.reads, &b.name)));
+    let concentration = concentration(&skills);
+    UsageReport { dead: dead(&library, &last_uses, data), concentration, agents: agents.len(), skills }
+}
+
+fn skill_usage(
+    name: &str,
+    counts: Counts<'_>,
+    files: Vec<FileUsage>,
+    skill: Option<&LibrarySkill>,
+    last_use: Option<SystemTime>,
+    data: UsageData<'_>,
+) -> SkillUsage {
+    let is_read = |path: &String| files.iter().any(|file| file.path == *path && file.reads > 0);
+    let references = skill.map_or(&[][..], |skill| &skill.references).iter();
+    let mut unread: Vec<String> =
+        references.filter(|path| counts.loads > 0 && !is_read(path)).cloned().collect();
+    unread.sort_unstable();
+    let presence = match (skill, last_use) {
+        (Some(_), _) => Presence::Present,
+        (None, Some(_)) => Presence::Gone,
+        (None, None) => Presence::Unknown,
+    };
+    SkillUsage {
+        name: name.to_owned(),
+        presence,
+        loads: counts.loads,
+        reads: counts.reads,
+        failures: counts.failures,
+        tokens: counts.tokens,
+        agents: counts.agents.len(),
+        last_use,
+        catalog_tokens: skill.map_or(0, |skill| skill.catalog_tokens.saturating_mul(data.sessions)),
+        files,
+        unread,
+    }
+}
+
+fn file_usage(files: BTreeMap<&str, Counts<'_>>) -> Vec<FileUsage> {
+    let usage = |(path, counts): (&str, Counts<'_>)| FileUsage {
+        path: path.to_owned(),
+        reads: counts.reads,
+        failures: counts.failures,
+        tokens: counts.tokens,
+        agents: counts.agents.len(),
+        last_use: counts.last_use,
+    };
+    let mut files: Vec<FileUsage> = files.into_iter().map(usage).collect();
+    files.sort_by(|a, b| (b.reads, &a.path).cmp(&(a.reads, &b.path)));
+    files
+}
+
+fn dead(
+    library: &BTreeMap<&str, &LibrarySkill>,
+    last_uses: &BTreeMap<&str, SystemTime>,
+    data: UsageData<'_>,
+) -> Vec<DeadSkill> {
+    let is_dead = |last: &Option<SystemTime>| {
+        last.is_none_or(|last| data.now.duration_since(last).is_ok_and(|age| age >= data.dead_after))
+    };
+    let offered = library.iter().filter(|(_, skill)| skill.catalog_tokens > 0);
+    let mut dead: Vec<DeadSkill> = offered
+        .map(|(name, skill)| DeadSkill {
+            name: (*name).to_owned(),
+            last_use: last_uses.get(name).copied(),
+            catalog_tokens: skill.catalog_tokens,
+        })
+        .filter(|skill| is_dead(&skill.last_use))
+        .collect();
+    dead.sort_by(|a, b| (a.last_use, &a.name).cmp(&(b.last_use, &b.name)));
+    dead
+}
+
+/// Returns the concentration of `skills`, the most loaded of which comes first.
+fn concentration(skills: &[SkillUsage]) -> Concentration {
+    let loads: u64 = skills.iter().map(|skill| skill.loads).sum();
+    let mut left = (loads * CONCENTRATION_PERCENT).div_ceil(100);
+    let mut found = Concentration { loads, ..Concentration::default() };
+    for skill in skills.iter().filter(|skill| skill.loads > 0) {
+        found.loaded_skills += 1;
+        found.core_skills += usize::from(left > 0);
+        left = left.saturating_sub(skill.loads);
+    }
+    found
+}
+
+/// Returns the names of the skills that were loaded, the most loaded first, then by name.
+pub fn most_loaded_first(usage: &[Usage]) -> Vec<String> {
+    let data = UsageData {
+        library: &[],
+        usage,
+        all_usage: &[],
+        sessions: 0,
+        now: UNIX_EPOCH,
+        dead_after: Duration::ZERO,
+    };
+    report(data).skills.into_iter().filter(|skill| skill.loads > 0).map(|skill| skill.name).collect()
+}
+
+/// Returns the loads of each skill on each of the last `days` days, the day of `now` last.
+pub fn loads_per_day(loads: &[DailyLoads], now: SystemTime, days: usize) -> BTreeMap<&str, Vec<u64>> {
+    let today = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / DAY;
+    let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for load in loads {
+        let age = today.checked_sub(load.day).and_then(|age| usize::try_from(age).ok());
+        if let Some(age) = age.filter(|age| *age < days) {
+            found.entry(&load.skill).or_insert_with(|| vec![0; days])[days - 1 - age] += load.loads;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_000 * DAY;
+
+    fn at(days_ago: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(NOW - days_ago * DAY)
+    }
+
+    fn usage(kind: EventKind, outcome: Outcome, skill: &str, file: Option<&str>, calls: u64) -> Usage {
+        Usage {
+            kind,
+            outcome,
+            skill: skill.to_owned(),
+            source: None,
+            file: file.map(str::to_owned),
+            agent: None,
+            calls,
+            tokens: calls * 10,
+            last: at(0),
+        }
+    }
+
+    fn loaded(skill: &str, calls: u64) -> Usage {
+        usage(EventKind::SkillLoaded, Outcome::Ok, skill, None, calls)
+    }
+
+    fn library(names: &[&str]) -> Vec<LibrarySkill> {
+        let skill = |name: &&str| LibrarySkill {
+            name: (*name).to_owned(),
+            references: Vec::new(),
+            catalog_tokens: 7,
+        };
+        names.iter().map(skill).collect()
+    }
+
+    fn reported(library: &[LibrarySkill], usage: &[Usage]) -> UsageReport {
+        let dead_after = Duration::from_secs(30 * DAY);
+        report(UsageData { library, usage, all_usage: usage, sessions: 3, now: at(0), dead_after })
+    }
+
+    #[test]
+    fn o5_skills_are_dead_after_30_days_without_use_or_if_they_were_never_used() {
+        let used = |skill: &str, days| Usage { last: at(days), ..loaded(skill, 1) };
+        let mut failed = loaded("failed", 1);
+        failed.outcome = Outcome::Error;
+        let all = [used("d29", 29), used("d30", 30), used("d31", 31), failed, used("gone", 99)];
+        let mut library = library(&["never", "d29", "d30", "d31", "failed", "hidden"]);
+        library[5].catalog_tokens = 0;
+        let dead: Vec<(String, Option<SystemTime>)> =
+            reported(&library, &all).dead.into_iter().map(|skill| (skill.name, skill.last_use)).collect();
+        let row = |name: &str, days: Option<u64>| (name.to_owned(), days.map(at));
+        assert_eq!(
+            dead,
+            [row("failed", None), row("never", None), row("d31", Some(31)), row("d30", Some(30))]
+        );
+    }
+
+    #[test]
+    fn a_skill_is_in_use_if_its_files_are_read_or_its_tools_called() {
+        for kind in [EventKind::FileRead, EventKind::SkillToolCalled, EventKind::ScriptRun] {
+            assert!(reported(&library(&["a"]), &[usage(kind, Outcome::Ok, "a", None, 1)]).dead.is_empty());
+        }
+        let listed = usage(EventKind::FilesListed, Outcome::Ok, "a", None, 1);
+        assert_eq!(reported(&library(&["a"]), &[listed]).dead.len(), 1);
+    }
+
+    #[test]
+    fn o6_files_are_counted_beside_the_skill() {
+        let mut library = library(&["a", "b"]);
+        library[0].references =
+            ["references/z.md", "references/used.md", "references/y.md"].map(str::to_owned).to_vec();
+        library[1].references = vec!["references/other.md".to_owned()];
+        let read = |file, calls| usage(EventKind::FileRead, Outcome::Ok, "a", Some(file), calls);
+        let by_load = usage(EventKind::SkillLoaded, Outcome::Ok, "a", Some("references/used.md"), 2);
+        let missing = usage(EventKind::FileRead, Outcome::NotFound, "a", Some("references/y.md"), 1);
+        let used = [loaded("a", 1), read("references/used.md", 1), by_load, missing, read("x.md", 9)];
+        let report = reported(&library, &used);
+        let skill = &report.skills[0];
+        assert_eq!((skill.loads, skill.reads, skill.failures, skill.tokens), (1, 12, 1, 130));
+        let files: Vec<(&str, u64, u64)> =
+            skill.files.iter().map(|file| (file.path.as_str(), file.reads, file.failures)).collect();
+        assert_eq!(files, [("x.md", 9, 0), ("references/used.md", 3, 0), ("references/y.md", 0, 1)]);
+        assert_eq!(skill.unread, ["references/y.md", "references/z.md"]);
+        assert!(report.skills[1].unread.is_empty(), "b was not loaded, so its files could not be read");
+    }
+
+    #[test]
+    fn skills_that_are_gone_and_names_that_never_were_are_told_apart() {
+        let wrong = usage(EventKind::SkillLoaded, Outcome::NotFound, "wrong", None, 1);
+        let report = reported(&library(&["here"]), &[loaded("gone", 1), wrong]);
+        let found: Vec<(&str, &str, u64)> = report
+            .skills
+            .iter()
+            .map(|skill| (skill.name.as_str(), skill.presence.as_str(), skill.catalog_tokens))
+            .collect();
+        assert_eq!(found, [("gone", "gone", 0), ("here", "present", 21), ("wrong", "unknown", 0)]);
+    }
+
+    #[test]
+    fn agents_are_counted_once() {
+        let by = |agent: &str, skill: &str| Usage { agent: Some(agent.to_owned()), ..loaded(skill, 1) };
+        let report = reported(&[], &[by("x", "a"), by("x", "a"), by("y", "a"), by("x", "b"), loaded("b", 1)]);
+        assert_eq!(report.agents, 2);
+        assert_eq!(report.skills.iter().map(|skill| skill.agents).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn the_core_is_the_fewest_skills_with_80_percent_of_the_loads() {
+        let check = |loads: &[u64], core: usize| {
+            let usage: Vec<Usage> = loads
+                .iter()
+                .enumerate()
+                .map(|(number, calls)| loaded(&format!("s{number}"), *calls))
+                .collect();
+            assert_eq!(reported(&[], &usage).concentration.core_skills, core, "{loads:?}");
+        };
+        check(&[], 0);
+        check(&[1], 1);
+        check(&[80, 10, 10], 1);
+        check(&[79, 11, 10], 2);
+        check(&[1, 1, 1, 1, 1], 4);
+        check(&[0, 5], 1);
+    }
+
+    #[test]
+    fn the_most_loaded_come_first_and_ties_are_by_name() {
+        let read = usage(EventKind::FileRead, Outcome::Ok, "read", Some("x"), 9);
+        assert_eq!(
+            most_loaded_first(&[loaded("b", 1), loaded("a", 1), loaded("c", 2), read]),
+            ["c", "a", "b"]
+        );
+    }
+
+    #[test]
+    fn loads_per_day_end_today() {
+        let load = |days_ago: u64, loads| DailyLoads { skill: "a".to_owned(), day: 1_000 - days_ago, loads };
+        let loads = [load(3, 9), load(2, 1), load(0, 4)];
+        assert_eq!(loads_per_day(&loads, at(0), 3)["a"], [1, 0, 4]);
+        assert!(loads_per_day(&loads, at(50), 3).is_empty(), "days to come are left out");
+    }
+}
