@@ -43,7 +43,7 @@
 //!
 //! | type | purpose |
 //! | --- | --- |
-//! | [`Provider`] | lists skills and reads their files: [`FsProvider`], [`MemoryProvider`], or your own |
+//! | [`Provider`] | lists skills and reads their files: [`FsProvider`], [`MemoryProvider`], [`StoreProvider`](provider::store::StoreProvider), or your own |
 //! | [`Registry`] | merges providers by precedence under a [`Policy`] and publishes [`Snapshot`]s |
 //! | [`Library`] | a registry with everything that sessions are given: options, agents, tools, event sinks, a searcher, a runner |
 //! | [`Session`] | one conversation: its catalog, its tools, and what is in its context |
