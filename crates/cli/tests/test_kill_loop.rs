@@ -54,8 +54,8 @@ impl KillLoop {
     }
 
     fn run(mut self, kills: u64) {
+        // The first four rounds kill nothing: they measure how long the commands take.
         for round in 0.. {
-            // The first four rounds measure how long the commands take.
             if self.killed >= kills {
                 break;
             }
