@@ -73,33 +73,32 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     let mut appends = Vec::new();
     for batch in 0..events / BATCH {
         let batch: Vec<Event> = (0..BATCH).map(|event| self::event(batch * BATCH + event, skills)).collect();
-        appends.push(timed(|| Ok(store.append(&batch)?))?);
+        appends.push(timed(|| store.append(&batch).map_err(anyhow::Error::from))?);
     }
     report(&format!("append {BATCH} events"), &mut appends);
     drop(store);
 
-    report("open", &mut repeat(20, |_| Ok(drop(open(location)?)))?);
-    let mut first = repeat(5, |_| Ok(drop(open(location)?.latest_digests()?)))?;
+    report("open", &mut repeat(20, |_| Ok(open(location)?))?);
+    let mut first = repeat(5, |_| Ok(open(location)?.latest_digests()?))?;
     report("open, newest digests", &mut first);
     let store = open(location)?;
     let some = |call: u64| format!("/home/ann/library/skills/skill-{}", call * 7_919 % skills);
     let mut reads = repeat(CALLS, |call| {
         let found = store.versions(&some(call))?;
         anyhow::ensure!(found.len() as u64 == versions);
-        skill_files(&*store, &found[(call % versions) as usize].digest)?;
-        Ok(())
+        Ok(skill_files(&*store, &found[(call % versions) as usize].digest)?)
     })?;
     report("history, files of a version", &mut reads);
-    report("newest version", &mut repeat(CALLS, |call| Ok(drop(store.latest_version(&some(call))?)))?);
-    report("newest 1,000 events", &mut repeat(20, |_| Ok(drop(store.events(&EventQuery::default())?)))?);
+    report("newest version", &mut repeat(CALLS, |call| Ok(store.latest_version(&some(call))?))?);
+    report("newest 1,000 events", &mut repeat(20, |_| Ok(store.events(&EventQuery::default())?))?);
     let query =
         |call: u64| EventQuery { skill: Some(format!("skill-{}", call % skills)), ..EventQuery::default() };
-    report("events of a skill", &mut repeat(20, |call| Ok(drop(store.events(&query(call))?)))?);
+    report("events of a skill", &mut repeat(20, |call| Ok(store.events(&query(call))?))?);
     println!("{} rows of usage", store.usage(None)?.len());
-    report("usage", &mut repeat(5, |_| Ok(drop(store.usage(None)?)))?);
+    report("usage", &mut repeat(5, |_| Ok(store.usage(None)?))?);
     let month = UNIX_EPOCH + Duration::from_secs(60 * 24 * 60 * 60);
-    report("usage of 30 days", &mut repeat(5, |_| Ok(drop(store.usage(Some(month))?)))?);
-    report("daily loads of 30 days", &mut repeat(5, |_| Ok(drop(store.daily_loads(month)?)))?);
+    report("usage of 30 days", &mut repeat(5, |_| Ok(store.usage(Some(month))?))?);
+    report("daily loads of 30 days", &mut repeat(5, |_| Ok(store.daily_loads(month)?))?);
     Ok(())
 }
 
@@ -139,7 +138,7 @@ fn add(store: &dyn Store, skills: Range<u64>, version: u64) -> Result<()> {
 /// Returns the event with this number: of 90 days, 20 agents and skills of which a few are used most.
 fn event(number: u64, skills: u64) -> Event {
     let time = UNIX_EPOCH + Duration::from_secs(number % 90 * 24 * 60 * 60 + number % 86_400);
-    let is_load = number % 3 > 0;
+    let is_load = !number.is_multiple_of(3);
     let (kind, tool) = if is_load {
         (EventKind::SkillLoaded, "load_skill")
     } else {
@@ -156,13 +155,13 @@ fn event(number: u64, skills: u64) -> Event {
     event
 }
 
-fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     let start = Instant::now();
-    work()?;
+    drop(work()?);
     Ok(start.elapsed())
 }
 
-fn repeat(calls: u64, work: impl Fn(u64) -> Result<()>) -> Result<Vec<Duration>> {
+fn repeat<T>(calls: u64, work: impl Fn(u64) -> Result<T>) -> Result<Vec<Duration>> {
     (0..calls).map(|call| timed(|| work(call))).collect()
 }
 

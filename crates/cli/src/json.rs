@@ -1,9 +1,12 @@
 //! The JSON shapes that several commands share; `docs/reference/json.md` documents all of them.
 
 use repertoire::Entry;
+use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::Problem;
+use repertoire::store::Proposal;
 use repertoire_model::Diagnostic;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// A finding, as `list` gives it.
 #[derive(Debug, Clone, Serialize)]
@@ -42,4 +45,34 @@ impl DiagnosticJson {
 pub(crate) fn path_of(entry: &Entry, diagnostic: &Diagnostic) -> String {
     let file = diagnostic.file.as_deref().unwrap_or(&entry.manifest_file);
     format!("{}/{file}", entry.path.trim_end_matches('/'))
+}
+
+/// Returns a proposal, as `proposals` lists it.
+pub(crate) fn proposal(proposal: &Proposal) -> Value {
+    let content = &proposal.content;
+    let decision = proposal.decision.as_ref().map(|decision| {
+        json!({"reviewer": decision.reviewer, "reason": decision.reason, "time": rfc3339(decision.time)})
+    });
+    json!({
+        "id": proposal.id,
+        "skill": content.name,
+        "kind": content.kind.as_str(),
+        "state": proposal.state.as_str(),
+        "author": content.author,
+        "time": rfc3339(content.time),
+        "base": content.base.map(|digest| digest.to_string()),
+        "result": content.result.to_string(),
+        "justification": content.justification,
+        "evidence": content.evidence,
+        "replaces": content.replaces,
+        "decision": decision,
+    })
+}
+
+/// Returns a proposal with its diff and the findings of the check.
+pub(crate) fn proposal_with_diff(it: &Proposal) -> Value {
+    let mut value = proposal(it);
+    value["diff"] = it.content.diff.as_str().into();
+    value["check"] = it.content.check.lines().collect::<Vec<_>>().into();
+    value
 }

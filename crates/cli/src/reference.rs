@@ -87,7 +87,7 @@ fn configuration() {
          the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
          `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered;\n`load.reload`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and the keys of `events`, `scope`, `tools.names`, `tools.args`, `tools.descriptions` and `http`, and `token_file`, `tools.names`, `tools.args` and `tools.descriptions` of an agent, are the user's alone, and a profile that only \
+         turned off or lowered;\n`load.reload`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and the keys of `store`, `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`, `tools.descriptions` and `http`, and `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent, are the user's alone, and a profile that only \
          the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \

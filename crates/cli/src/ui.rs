@@ -6,6 +6,7 @@ mod docs;
 mod escape;
 mod output;
 mod progress;
+mod say;
 mod snippet;
 mod style;
 mod table;
@@ -15,6 +16,9 @@ pub(crate) use docs::docs;
 pub(crate) use escape::{escape, escape_lines};
 pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
+#[cfg(test)]
+pub(crate) use say::line;
+pub(crate) use say::say;
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::{Style, count};
 pub(crate) use table::{Align, Column, Table, cut};

@@ -5,6 +5,7 @@ mod context;
 mod executor;
 mod library;
 mod notices;
+mod notify;
 mod places;
 mod python_tools;
 mod search;

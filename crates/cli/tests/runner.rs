@@ -24,15 +24,21 @@ mod test_events_command;
 mod test_explain_command;
 mod test_files_command;
 mod test_global;
+#[cfg(unix)]
+mod test_history_command;
 mod test_init_command;
 #[cfg(unix)]
 mod test_interruption;
+#[cfg(unix)]
+mod test_kill_loop;
 mod test_link_command;
 mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_notices;
 mod test_prompt_command;
+#[cfg(unix)]
+mod test_proposals_command;
 mod test_run_command;
 mod test_search_command;
 mod test_serve_command;

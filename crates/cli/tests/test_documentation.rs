@@ -47,6 +47,11 @@ fn sample_project(base: &Path) {
     );
     write("project/data/sales.csv", "region,sales\nnorth,3\nsouth,4\n");
     write("project/README.md", "# Project\n");
+    write("project/better.diff", "--- /dev/null\n+++ b/references/hooks.md\n@@ -0,0 +1 @@\n+# Hooks\n");
+    write(
+        "project/drafts/release-notes/SKILL.md",
+        "---\nname: release-notes\ndescription: Writes release notes. Use before a release.\n---\n# Notes\n",
+    );
     write("project/templates/roles/builder/system_prompt.md", "You build.\n");
     write(
         "project/skills/git/eval_queries.json",

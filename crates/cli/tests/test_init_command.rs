@@ -133,7 +133,8 @@ fn a_commented_file_is_written_once() {
     # Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as
     # its only argument, or `load_skill` and a list of others by their usual names. It never offers what
     # is switched off otherwise. Takes: all, minimal, or a list of call_skill_tool, list_skill_files,
-    # list_skills, load_skill, read_skill_file, run_skill_script, search_skills, unload_skill.
+    # list_skills, load_skill, propose_skill, propose_skill_update, read_skill_file,
+    # review_skill_proposals, run_skill_script, search_skills, unload_skill.
     # offer = "all"
 
     # Optional arguments that the schemas of tools do not show, by their usual names; a model that gives

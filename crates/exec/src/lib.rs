@@ -68,6 +68,7 @@ mod journal;
 #[path = "journal_stub.rs"]
 mod journal;
 pub mod approval;
+pub mod notify;
 pub mod run;
 
 pub use approval::{Approval, Approvals, Approver};

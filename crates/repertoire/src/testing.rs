@@ -7,8 +7,10 @@ pub mod store;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use repertoire_model::answer::{Field, MatchedWord, Section};
+use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, LineRange, Policy, Profile, SkillPath, Standing};
 
 use crate::future::BoxFuture;
@@ -17,6 +19,7 @@ use crate::provider::memory::{MemoryProvider, SkillDefinition};
 use crate::provider::{ListedSkill, Locator, Provider, Skill};
 use crate::registry::Entry;
 use crate::searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
+use crate::store::{ReleaseChange, Store, put_skill};
 use crate::{Error, ErrorKind};
 
 /// A skill that the suite expects a provider to hold.
@@ -98,6 +101,25 @@ pub fn write_library(root: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Releases [`library`] in `channel` of `store`, without the hidden files, which are never published.
+pub fn release_library(store: &dyn Store, channel: &str) -> Result<u64, Error> {
+    let mut changes = Vec::new();
+    for skill in library() {
+        let text = skill.skill_md();
+        let mut files = vec![("SKILL.md", text.as_bytes())];
+        files.extend(skill.files.iter().filter(|(file, _)| !path(file).is_hidden()));
+        changes.push(ReleaseChange { name: skill.name.to_owned(), digest: Some(put_files(store, &files)?) });
+    }
+    store.release(channel, &changes, None, SystemTime::UNIX_EPOCH)
+}
+
+/// Stores the files of a skill and returns the digest of their bundle.
+pub fn put_files(store: &dyn Store, files: &[(&str, &[u8])]) -> Result<Digest, Error> {
+    let file =
+        |(file, bytes): &(&str, &[u8])| (path(file), FileData { executable: false, bytes: bytes.to_vec() });
+    put_skill(store, &files.iter().map(file).collect())
 }
 
 /// Runs every check on a provider that holds [`library`].

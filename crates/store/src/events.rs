@@ -1,5 +1,6 @@
 //! The journal of events.
 
+use std::collections::HashMap;
 use std::time::SystemTime;
 
 use repertoire::event::jsonl::{self, MAX_NAME_BYTES};
@@ -64,19 +65,23 @@ impl<D: Database> Journal for SqlStore<D> {
     }
 
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
-        let rows = self.database.read(|connection| {
-            connection.query(
-                "SELECT k.kind, k.outcome, k.skill, k.source, k.file, k.agent, t.calls, t.tokens, t.last_ms \
-                 FROM (SELECT key, CAST(sum(calls) AS BIGINT) AS calls, CAST(sum(tokens) AS BIGINT) AS tokens, \
-                 max(last_ms) AS last_ms FROM usage WHERE day >= $1 GROUP BY key) t \
-                 JOIN usage_keys k ON k.key = t.key",
-                &[Value::from(since.map_or(0, day))],
-            )
+        let first = since.map_or(0, day);
+        // Two scans that are joined here are faster than a join by SQLite. Keys are read last, so that none is missing.
+        let (sums, keys) = self.database.read(|connection| {
+            let sums = "SELECT key, CAST(sum(calls) AS BIGINT), CAST(sum(tokens) AS BIGINT), max(last_ms) FROM usage \
+                        WHERE day >= $1 GROUP BY key";
+            let keys = "SELECT key, kind, outcome, skill, source, file, agent FROM usage_keys";
+            Ok((connection.query(sums, &[first.into()])?, connection.query(keys, &[])?))
         })?;
-        let mut usage = Vec::with_capacity(rows.len());
-        for row in rows {
-            // Newer versions may count kinds of calls that this one does not know.
-            usage.extend(usage::read(row)?);
+        let mut sums_by_key = HashMap::with_capacity(sums.len());
+        for mut sum in sums {
+            sums_by_key.insert(sum.bytes()?, sum);
+        }
+        let mut usage = Vec::with_capacity(sums_by_key.len());
+        for mut key in keys {
+            if let Some(sum) = sums_by_key.remove(&key.bytes()?) {
+                usage.extend(usage::read(key, sum)?);
+            }
         }
         Ok(usage)
     }

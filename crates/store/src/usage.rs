@@ -104,19 +104,19 @@ fn key(columns: &Columns) -> [u8; KEY_BYTES] {
     key
 }
 
-/// Returns the usage in `row`, or `None` if its kind or outcome is unknown.
-pub(crate) fn read(mut row: Row) -> Result<Option<Usage>, Error> {
-    let (kind, outcome) = (EventKind::parse(&row.text()?), Outcome::parse(&row.text()?));
+/// Returns the usage in the columns `key` and their `sum`, or `None` if a newer version counted a kind or outcome that this one does not know.
+pub(crate) fn read(mut key: Row, mut sum: Row) -> Result<Option<Usage>, Error> {
+    let (kind, outcome) = (EventKind::parse(&key.text()?), Outcome::parse(&key.text()?));
     let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };
     Ok(Some(Usage {
         kind,
         outcome,
-        skill: row.text()?,
-        source: row.optional_text()?,
-        file: row.optional_text()?,
-        agent: row.optional_text()?,
-        calls: row.number()?,
-        tokens: row.number()?,
-        last: row.time()?,
+        skill: key.text()?,
+        source: key.optional_text()?,
+        file: key.optional_text()?,
+        agent: key.optional_text()?,
+        calls: sum.number()?,
+        tokens: sum.number()?,
+        last: sum.time()?,
     }))
 }

@@ -139,8 +139,8 @@ ALTER TABLE ONLY repertoire.usage
     ADD CONSTRAINT usage_pkey PRIMARY KEY (key, day);
 ALTER TABLE ONLY repertoire.versions
     ADD CONSTRAINT versions_pkey PRIMARY KEY (skill, number);
-CREATE INDEX events_agent ON repertoire.events USING btree (agent);
-CREATE INDEX events_skill ON repertoire.events USING btree (skill);
+CREATE INDEX events_agent ON repertoire.events USING btree (agent, id);
+CREATE INDEX events_skill ON repertoire.events USING btree (skill, id);
 CREATE INDEX events_time ON repertoire.events USING btree (time_ms);
 CREATE INDEX proposals_skill ON repertoire.proposals USING btree (skill);
 CREATE INDEX proposals_state ON repertoire.proposals USING btree (state);

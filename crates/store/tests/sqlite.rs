@@ -115,6 +115,7 @@ fn files_that_are_no_store_are_refused_and_left_alone() {
     rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE events (x)").unwrap();
     assert!(refusal(&other).contains("belongs to another program"));
 
+    assert!(SqliteStore::open("").unwrap_err().chain().contains("not the path of a file"));
     let below_a_file = path.join("store.db");
     assert!(refusal(&below_a_file).contains("cannot be made"));
     assert!(refusal(directory.path()).contains("must be writable"));

@@ -19,7 +19,7 @@ const client = new Client({ name: 'tests', version: '0' });
 await client.connect(transport);
 try {
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map(tool => tool.name), ['list_skill_files', 'list_skills', 'load_skill', 'read_skill_file', 'search_skills']);
+    assert.deepEqual(tools.map(tool => tool.name), ['list_skill_files', 'list_skills', 'load_skill', 'propose_skill', 'propose_skill_update', 'read_skill_file', 'search_skills']);
     assert(client.getInstructions().includes('csv-report'));
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 3);

@@ -10,6 +10,7 @@ use repertoire::history::{capture, identity, record};
 use repertoire::store::{Origin, Store, Version};
 use serde_json::{Value, json};
 
+use super::proposals::recovered_library;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -29,9 +30,9 @@ pub(crate) struct HistoryArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let entry = library.find_any(&args.name)?;
     let store = context.store()?;
+    let library = recovered_library(ui, context, &*store)?;
+    let entry = library.find_any(&args.name)?;
     if let Err(error) = record_current(&library, entry, &*store) {
         ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
     }

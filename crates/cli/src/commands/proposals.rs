@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::history;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::json;
 use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
 use crate::wire::{Context, Library};
 
@@ -67,7 +68,7 @@ struct RejectArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let library = context.inspect(context.settings.policy.clone());
+    let library = recovered_library(ui, context, &*store)?;
     let (author, rules) = (context.person(), context.proposal_rules()?);
     let reviewer = Reviewer {
         store: &*store,
@@ -76,9 +77,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         name: &author,
         time: SystemTime::now(),
     };
-    for id in reviewer.recover().map_err(review_error)? {
-        ui.warn(&format!("the interrupted approval of proposal {id} was completed"))?;
-    }
     match &args.action {
         None => list(ui, &*store, args.all),
         Some(Action::Show(OneArgs { id })) => {
@@ -87,11 +85,44 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         }
         Some(Action::Approve(args)) => approve(ui, &reviewer, args),
         Some(Action::Reject(RejectArgs { id, why })) => {
+            if why.trim().is_empty() {
+                return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
+            }
             let proposal = reviewer.reject(*id, why).map_err(review_error)?;
             decided(ui, &proposal, &format!("proposal {id} is rejected"))
         }
-        Some(Action::Rebase(OneArgs { id })) => rebase(ui, &reviewer, *id),
+        Some(Action::Rebase(OneArgs { id })) => rebase(ui, context, &reviewer, *id),
     }
+}
+
+/// Opens the library, after completing approvals that were interrupted.
+pub(super) fn recovered_library(
+    ui: &mut Ui,
+    context: &Context,
+    store: &dyn Store,
+) -> Result<Library, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
+    let (author, rules) = (context.person(), context.proposal_rules()?);
+    let (registry, new_skills) = (&library.registry, rules.new_skills.as_deref());
+    let completed =
+        Reviewer { store, registry, new_skills, name: &author, time: SystemTime::now() }.recover();
+    let completed = match completed {
+        Ok(completed) if completed.is_empty() => return Ok(library),
+        Ok(completed) => completed,
+        Err(fault) => {
+            ui.warn(&format!("an interrupted approval is not completed: {fault}"))?;
+            return Ok(library);
+        }
+    };
+    for id in completed {
+        let is_applied = store.proposal(id)?.is_some_and(|proposal| proposal.state == ProposalState::Applied);
+        ui.warn(&if is_applied {
+            format!("the interrupted approval of proposal {id} was completed")
+        } else {
+            format!("proposal {id} was approved, but the skill changed before it was written; it is stale")
+        })?;
+    }
+    Ok(context.inspect(context.settings.policy.clone()))
 }
 
 fn find(store: &dyn Store, id: u64) -> Result<Proposal, CliError> {
@@ -102,7 +133,7 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     let open = [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved];
     let proposals = store.proposals(if all { &[] } else { &open })?;
     if ui.is_json() {
-        let proposals: Vec<Value> = proposals.iter().map(json).collect();
+        let proposals: Vec<Value> = proposals.iter().map(json::proposal).collect();
         ui.write_json(&json!({"proposals": proposals}))?;
         return Ok(Exit::Success);
     }
@@ -133,27 +164,6 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-pub(super) fn json(proposal: &Proposal) -> Value {
-    let content = &proposal.content;
-    let decision = proposal.decision.as_ref().map(|decision| {
-        json!({"reviewer": decision.reviewer, "reason": decision.reason, "time": rfc3339(decision.time)})
-    });
-    json!({
-        "id": proposal.id,
-        "skill": content.name,
-        "kind": content.kind.as_str(),
-        "state": proposal.state.as_str(),
-        "author": content.author,
-        "time": rfc3339(content.time),
-        "base": content.base.map(|digest| digest.to_string()),
-        "result": content.result.to_string(),
-        "justification": content.justification,
-        "evidence": content.evidence,
-        "replaces": content.replaces,
-        "decision": decision,
-    })
-}
-
 fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) -> Result<Exit, CliError> {
     let content = &proposal.content;
     let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
@@ -164,9 +174,7 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
     if ui.is_json() {
-        let mut value = json(proposal);
-        value["diff"] = content.diff.as_str().into();
-        value["check"] = content.check.lines().collect::<Vec<_>>().into();
+        let mut value = json::proposal_with_diff(proposal);
         value["tokens"] = json!({"before": was, "after": is});
         value["changed_since"] = is_stale.into();
         ui.write_json(&value)?;
@@ -223,12 +231,13 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
         Consent::Given => {}
         Consent::Refused => return Ok(Exit::No),
         Consent::Unasked => {
-            return Err(CliError::usage("there is no terminal to ask on").hint("give --yes to approve it"));
+            return Err(CliError::no("nothing was approved: there is no terminal to ask on")
+                .hint("pass --yes to approve it"));
         }
     }
     let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;
     if ui.is_json() {
-        let mut value = json(&proposal);
+        let mut value = json::proposal(&proposal);
         value["version"] = history::json(&version);
         ui.write_json(&value)?;
     } else {
@@ -237,7 +246,7 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-fn rebase(ui: &mut Ui, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliError> {
+fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliError> {
     let rebased = match reviewer.rebase(id) {
         Err(ReviewFault::Conflicts(conflicts)) => {
             for conflict in &conflicts {
@@ -252,12 +261,13 @@ fn rebase(ui: &mut Ui, reviewer: &Reviewer<'_>, id: u64) -> Result<Exit, CliErro
         outcome => outcome.map_err(review_error)?,
     };
     let proposal = find(reviewer.store, rebased)?;
+    context.write_proposal(&proposal);
     decided(ui, &proposal, &format!("proposal {id} is replaced by proposal {rebased}"))
 }
 
 fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliError> {
     if ui.is_json() {
-        ui.write_json(&json(proposal))?;
+        ui.write_json(&json::proposal(proposal))?;
     } else {
         writeln!(ui.out(), "{line}")?;
     }

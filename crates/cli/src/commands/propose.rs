@@ -1,20 +1,20 @@
 //! `rep propose`.
 
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clap::Args;
 use pollster::block_on;
-use repertoire::proposal::{ProposalText, Refusal};
+use repertoire::proposal::{MAX_DIFF_BYTES, ProposalText, Refusal};
 use repertoire_model::SkillName;
 use repertoire_model::patch::{FileData, SkillFiles};
 
-use super::proposals;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::standard_input;
+use crate::json;
 use crate::ui::Ui;
 use crate::wire::Context;
 
@@ -63,16 +63,19 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<
         None => {
             let entry = library.find(&args.name)?;
             let diff = match &args.diff {
-                Some(path) => fs::read_to_string(path)
+                Some(path) => fs::File::open(context.env.working_directory().join(path))
+                    .and_then(read_diff)
                     .map_err(|error| CliError::no(format!("{}: {error}", path.display())))?,
-                None => standard_input::read_text("diff")?,
+                None => read_diff(std::io::stdin().lock()).map_err(|error| {
+                    CliError::usage("cannot read the diff from standard input").because(error)
+                })?,
             };
             block_on(proposer.propose_update(&library.registry, entry, &diff, text))
         }
     };
     let proposal = outcome.map_err(refusal_error)?;
     if ui.is_json() {
-        ui.write_json(&proposals::json(&proposal))?;
+        ui.write_json(&json::proposal(&proposal))?;
     } else {
         writeln!(ui.out(), "proposal {}", proposal.id)?;
         ui.hint(&format!(
@@ -80,14 +83,29 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<
             proposal.id
         ))?;
     }
+    // Notifications are waited for after this.
+    ui.flush()?;
     Ok(Exit::Success)
 }
 
+/// Returns the diff that `source` holds, which is refused later if it is too long.
+fn read_diff(source: impl io::Read) -> io::Result<String> {
+    let mut diff = String::new();
+    source.take(MAX_DIFF_BYTES as u64 * 2).read_to_string(&mut diff)?;
+    Ok(diff)
+}
+
 fn refusal_error(refusal: Refusal) -> CliError {
-    match refusal {
+    let hint = match &refusal {
+        Refusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
+        Refusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
+        _ => None,
+    };
+    let error = match refusal {
         Refusal::Failed(error) => error.into(),
         refusal => CliError::no(refusal.to_string()),
-    }
+    };
+    hint.into_iter().fold(error, CliError::hint)
 }
 
 /// Returns the files of the skill in `directory`, as a provider lists them.

@@ -11,7 +11,7 @@ use repertoire_model::patch;
 use serde_json::json;
 
 use super::history;
-use super::proposals::review_error;
+use super::proposals::{recovered_library, review_error};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -28,8 +28,8 @@ pub(crate) struct RollbackArgs {
     #[arg(add = skill_names())]
     name: String,
     /// The version to restore; `rep history` lists them
-    #[arg(id = "version-number", value_name = "VERSION")]
-    version: u64,
+    #[arg(value_name = "VERSION")]
+    number: u64,
     /// Also replace edits that no version holds
     #[arg(long)]
     force: bool,
@@ -40,13 +40,13 @@ pub(crate) struct RollbackArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
-    let entry = library.find_any(&args.name)?;
     let store = context.store()?;
+    let library = recovered_library(ui, context, &*store)?;
+    let entry = library.find_any(&args.name)?;
     let (skill, name) = (identity(entry), entry.name().as_str());
     let versions = store.versions(&skill)?;
-    let Some(wanted) = versions.iter().find(|version| version.number == args.version) else {
-        return Err(review_error(ReviewFault::NoVersion(name.to_owned(), args.version)));
+    let Some(wanted) = versions.iter().find(|version| version.number == args.number) else {
+        return Err(review_error(ReviewFault::NoVersion(name.to_owned(), args.number)));
     };
     let (files, _) = block_on(capture(&library.registry, entry))?;
     let diff = patch::diff(&files, &skill_files(&*store, &wanted.digest)?);
@@ -55,24 +55,25 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
             ui.write_planned(Style::of_diff_line(line), line)?;
         }
     }
-    match ui.consent(&format!("Restore version {} of {name}?", args.version), args.yes)? {
+    match ui.consent(&format!("Restore version {} of {name}?", args.number), args.yes)? {
         Consent::Given => {}
         Consent::Refused => return Ok(Exit::No),
         Consent::Unasked => {
-            return Err(CliError::usage("there is no terminal to ask on").hint("give --yes to restore it"));
+            return Err(CliError::no("nothing was restored: there is no terminal to ask on")
+                .hint("pass --yes to restore it"));
         }
     }
     let author = context.person();
     let (registry, new_skills) = (&library.registry, None);
     let reviewer = Reviewer { store: &*store, registry, new_skills, name: &author, time: SystemTime::now() };
-    let version = reviewer.rollback(entry, args.version, args.force).map_err(review_error)?;
+    let version = reviewer.rollback(entry, args.number, args.force).map_err(review_error)?;
     if ui.is_json() {
-        ui.write_json(&json!({"name": name, "restored": args.version, "version": history::json(&version)}))?;
+        ui.write_json(&json!({"name": name, "restored": args.number, "version": history::json(&version)}))?;
     } else {
         writeln!(
             ui.out(),
             "{name} is as in version {} again; this is version {}",
-            args.version,
+            args.number,
             version.number
         )?;
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use clap::Args;
 use repertoire::{Library, Registry, Watcher};
 use repertoire_server::http::{HttpOptions, Token};
-use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
+use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
 use self::notices::NoticeWriter;
@@ -19,7 +19,7 @@ use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
-use crate::ui::{Ui, count};
+use crate::ui::{Ui, count, say};
 use crate::wire::Context;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
@@ -114,7 +114,7 @@ fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
             Some(watcher)
         }
         Err(error) => {
-            notices::say(&format!("the library is not followed, skills are looked for on use: {error}"));
+            say(&format!("the library is not followed, skills are looked for on use: {error}"));
             None
         }
     }
@@ -147,6 +147,13 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
     options.notices = Notices::new(move |notice| teller.tell(notice));
+    if let Some(journal) = context.journal() {
+        options.dropped_events = Probe::new(move || journal.dropped());
+    }
+    if !settings.store_url.is_empty() {
+        let store = context.lazy_store();
+        options.store = Probe::new(move || Context::is_store_ready(&store));
+    }
     options
 }
 

@@ -1,9 +1,10 @@
 //! The context of a command: environment, global options and settings.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use repertoire::config::{ConfigInput, Settings};
+use repertoire::event::JournalSink;
 use repertoire::store::LazyStore;
 
 use crate::config;
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     pub settings: Settings,
     /// The store, once it is asked for.
     pub(super) store: OnceLock<LazyStore>,
+    /// The sink that appends events to it, once it is asked for.
+    pub(super) journal: OnceLock<Arc<JournalSink>>,
 }
 
 impl Context {
@@ -35,7 +38,7 @@ impl Context {
 
     /// Returns the context of a command whose configuration was read.
     pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
-        Self { env, globals, settings, store: OnceLock::new() }
+        Self { env, globals, settings, store: OnceLock::new(), journal: OnceLock::new() }
     }
 
     /// Returns the input that the configuration was loaded from.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, ScanLimits};
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Diagnostic, Policy, Severity, State, validate};
@@ -32,7 +32,12 @@ const MAX_REASONS_SHOWN: usize = 5;
 impl Context {
     /// Reads all skills; fails if the policy refuses the library.
     pub(crate) fn open(&self) -> Result<Library, CliError> {
-        let library = self.inspect(self.settings.policy.clone());
+        let policy = self.settings.policy.clone();
+        let (places, problems) = self.places(&policy);
+        let _progress = Progress::start(&self.env, "reading skills");
+        let providers = self.present_providers(&places, &policy, self.past_versions());
+        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        let library = Library::new(registry, places, problems);
         library.snapshot.accepted()?;
         Ok(library)
     }
@@ -42,7 +47,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
         let searcher = self.searcher(&places, &policy);
-        let providers = self.present_providers(&places, &policy);
+        let providers = self.present_providers(&places, &policy, None);
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
         let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;
@@ -63,7 +68,7 @@ impl Context {
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
-        let providers = self.present_providers(&places, &policy);
+        let providers = self.present_providers(&places, &policy, None);
         let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
@@ -97,11 +102,16 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there, or are missing because they are configured.
-    fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
+    fn present_providers(
+        &self,
+        places: &[Place],
+        policy: &Policy,
+        past: Option<PastVersions>,
+    ) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
         let is_read =
             |place: &&Place| place.presence != Presence::Missing || place.root.tier == Tier::Configured;
-        self.providers(places.iter().filter(is_read), &links)
+        self.providers(places.iter().filter(is_read), &links, past)
     }
 
     /// Reads all skills of all places, also of those that are not there yet, to follow changes.
@@ -109,7 +119,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links);
+        let providers = self.providers(places.iter(), &links, None);
         let _progress = Progress::start(&self.env, "reading skills");
         pollster::block_on(Registry::open_for_inspection(providers, policy))
     }
@@ -136,11 +146,15 @@ impl Context {
         &self,
         places: impl Iterator<Item = &'p Place>,
         links: &LinkScope,
+        past: Option<PastVersions>,
     ) -> Vec<Arc<dyn Provider>> {
         let options = self.settings.provider_options(places, links);
         options
             .into_iter()
-            .map(|options| -> Arc<dyn Provider> { Arc::new(FsProvider::new(options)) })
+            .map(|mut options| -> Arc<dyn Provider> {
+                options.past.clone_from(&past);
+                Arc::new(FsProvider::new(options))
+            })
             .collect()
     }
 }

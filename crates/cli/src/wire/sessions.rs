@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pollster::block_on;
 use repertoire::event::{Sinks, Surface};
+use repertoire::proposal::ProposalMode;
 use repertoire::{Library, Session, SessionOptions, Snapshot};
 use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
@@ -60,7 +61,7 @@ impl Context {
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links);
+        let providers = self.providers(places.iter(), &links, self.past_versions());
         let mut builder = Library::builder()
             .providers(providers)
             .searcher(self.searcher(&places, &policy))
@@ -68,7 +69,8 @@ impl Context {
             .session_options(options)
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
-        if self.store_location().is_some() {
+        let is_off = self.settings.proposals.mode == ProposalMode::Off;
+        if self.store_location().is_some() && !is_off {
             builder = builder.proposer(self.proposer()?);
         }
         if let Some(executor) = executor {
@@ -89,7 +91,7 @@ impl Context {
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
         let journal = self.journal();
-        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
+        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(sink))
     }
 }
 

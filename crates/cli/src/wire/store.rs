@@ -1,26 +1,33 @@
 //! The store: events, versions and proposals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
 use repertoire::proposal::{self, ProposalRules, Proposer};
-use repertoire::store::{LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::provider::fs::{PastManifest, PastVersions};
+use repertoire::store::{self, LazyStore, Proposal, ProposalLimits, Retention, Store};
 use repertoire::usage::most_loaded_first;
 use repertoire::{Error, ErrorKind, Registry};
 use repertoire_model::Pattern;
 
 use super::context::Context;
+use super::notify::Notifier;
 use crate::error::CliError;
+use crate::ui::say;
 
 /// The name of the SQLite file in the state directory.
 const FILE_NAME: &str = "repertoire.db";
 
 /// The time in which loads count for `catalog.prefer`.
 const PREFERENCE_TIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// The most versions that are looked at to find a valid one.
+const MAX_PAST: usize = 3;
 
 impl Context {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
@@ -70,9 +77,8 @@ impl Context {
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
-        let is_stored = |location: String| {
-            location.contains("://") || std::path::Path::new(&location).try_exists().unwrap_or(false)
-        };
+        let is_stored =
+            |location: String| location.contains("://") || Path::new(&location).try_exists().unwrap_or(false);
         if self.settings.catalog_prefer != CatalogPreference::Used
             || !self.store_location().is_some_and(is_stored)
         {
@@ -84,17 +90,34 @@ impl Context {
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
-    pub(crate) fn journal(&self) -> Option<JournalSink> {
+    pub(crate) fn journal(&self) -> Option<Arc<JournalSink>> {
         if !self.settings.events_journal || self.store_location().is_none() {
             return None;
         }
+        Some(Arc::clone(self.journal.get_or_init(|| Arc::new(self.new_journal()))))
+    }
+
+    fn new_journal(&self) -> JournalSink {
         let store = self.lazy_store();
         let mut options = JournalOptions::default();
         options.retention = Retention {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
             events: self.settings.events_max as u64,
         };
-        Some(JournalSink::new(move || Ok(store.get()? as Arc<_>), options))
+        options.on_failure = Some(Arc::new(|error: &Error| {
+            let why = error.chain();
+            say(&format!("events are not recorded, skills are served all the same: {why}"));
+        }));
+        JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
+    }
+
+    /// Returns `true` if the store answers.
+    pub(crate) fn is_store_ready(store: &LazyStore) -> bool {
+        // A client of PostgreSQL must not be used on a thread of an asynchronous runtime.
+        let asked = thread::scope(|scope| {
+            scope.spawn(|| store.get().and_then(|store| store.schema_version()).is_ok()).join()
+        });
+        asked.unwrap_or(false)
     }
 
     /// Starts to record changes of skills as versions, unless that is turned off.
@@ -102,6 +125,18 @@ impl Context {
         let store = self.lazy_store();
         let is_on = self.settings.versions_record && self.store_location().is_some();
         is_on.then(|| Recorder::start(registry, move || store.get()))
+    }
+
+    /// Returns the recorded versions, which stay in force for skills that are broken on disk.
+    pub(crate) fn past_versions(&self) -> Option<PastVersions> {
+        let location = self.store_location()?;
+        let store = self.lazy_store();
+        Some(PastVersions::new(move |directory| {
+            // Nothing is recorded in a store that does not exist, and a look makes none.
+            let is_there = location.contains("://") || Path::new(&location).symlink_metadata().is_ok();
+            let found = is_there.then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
+            found.unwrap_or_default()
+        }))
     }
 
     /// Returns the rules for proposals.
@@ -132,12 +167,39 @@ impl Context {
     /// Returns what submits proposals to the store.
     pub(crate) fn proposer(&self) -> Result<Arc<Proposer>, CliError> {
         let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
-        if let Some(state) = self.env.state_directory() {
-            let directory = state.join("proposals");
+        if let Some(directory) = self.proposal_files() {
             proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
+        }
+        if let Some(notifier) = Notifier::of(self) {
+            proposer = proposer.on_submit(move |proposal| notifier.tell(proposal));
         }
         Ok(Arc::new(proposer))
     }
+
+    /// Returns the directory of the proposals as Markdown files.
+    fn proposal_files(&self) -> Option<PathBuf> {
+        Some(self.env.state_directory()?.join("proposals"))
+    }
+
+    /// Writes the Markdown file of a proposal that was rebased.
+    pub(crate) fn write_proposal(&self, proposal: &Proposal) {
+        if let Some(directory) = self.proposal_files() {
+            write_markdown(&directory, proposal);
+        }
+    }
+}
+
+/// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.
+fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest>, Error> {
+    let mut manifests = Vec::new();
+    for version in store.versions(directory)?.into_iter().take(MAX_PAST) {
+        let bundle = store::bundle(store, &version.digest)?;
+        let file = bundle.files().iter().find(|file| file.path.as_str().eq_ignore_ascii_case("SKILL.md"));
+        let Some(file) = file else { continue };
+        let text = String::from_utf8_lossy(&store::blob(store, &file.digest)?).into_owned();
+        manifests.push(PastManifest { file_name: file.path.to_string(), text });
+    }
+    Ok(manifests)
 }
 
 /// Writes the proposal as a file that people can read. The store has it in any case, so a failure is not reported.

@@ -130,6 +130,12 @@ pub struct ProposalSettings {
     pub per_skill: usize,
     /// The most pending proposals of one session.
     pub per_session: usize,
+    /// The program, with its arguments, that gets new proposals; empty for none.
+    pub notify_command: Vec<String>,
+    /// The URL that new proposals are posted to; empty for none.
+    pub notify_url: String,
+    /// The environment variable with the secret that posts are signed with; empty for no signature.
+    pub notify_secret_env: String,
 }
 
 impl Default for ProposalSettings {
@@ -141,6 +147,9 @@ impl Default for ProposalSettings {
             directory: String::new(),
             per_skill: rules.limits.per_skill as usize,
             per_session: rules.limits.per_session as usize,
+            notify_command: Vec::new(),
+            notify_url: String::new(),
+            notify_secret_env: String::new(),
         }
     }
 }
@@ -269,7 +278,11 @@ impl Settings {
                 session.arguments.skill = "skill_id".to_owned();
                 session.catalog.format = Format::Bracket;
                 let hidden = ["reference", "script", "asset", "force", "start_line", "end_line", "query"];
-                let session = with_surface(session, &["list_skills", "read_skill_file"], &hidden);
+                let session = with_surface(
+                    session,
+                    &["list_skills", "propose_skill_update", "read_skill_file"],
+                    &hidden,
+                );
                 Self { session, ..standard }
             }
             Profile::Helix => {
@@ -311,14 +324,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn y33_x15_h30_profiles_offer_the_tools_of_their_documents() {
+    fn y33_y66_x15_h30_profiles_offer_the_tools_of_their_documents() {
         let offered = |profile: Profile| match Settings::of(profile).session.offered {
             OfferedTools::Only(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
             other => format!("{other:?}"),
         };
         assert_eq!(offered(Profile::Standard), "All");
         assert_eq!(offered(Profile::Bernstein), "");
-        assert_eq!(offered(Profile::Yodoca), "list_skills read_skill_file");
+        assert_eq!(offered(Profile::Yodoca), "list_skills propose_skill_update read_skill_file");
         assert_eq!(offered(Profile::Helix), "read_skill_file");
         assert_eq!(offered(Profile::Harness), "unload_skill");
         let hidden = Settings::of(Profile::Bernstein).session.hidden_arguments;

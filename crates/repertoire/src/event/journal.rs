@@ -19,6 +19,9 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// The time that a sink waits when it is dropped for the events that are queued.
 const DROP_TIME: Duration = Duration::from_secs(2);
 
+/// Called with the reason for which events are dropped.
+pub type OnFailure = dyn Fn(&Error) + Send + Sync;
+
 /// The options of a [`JournalSink`].
 #[derive(Clone)]
 #[non_exhaustive]
@@ -30,7 +33,7 @@ pub struct JournalOptions {
     /// The pauses before the attempts to append events again that could not be appended.
     pub retries: Vec<Duration>,
     /// Called with the reason when events are dropped because they cannot be written, once.
-    pub on_failure: Option<Arc<dyn Fn(&Error) + Send + Sync>>,
+    pub on_failure: Option<Arc<OnFailure>>,
 }
 
 impl Default for JournalOptions {

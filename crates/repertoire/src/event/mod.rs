@@ -13,7 +13,7 @@ mod journal;
 mod conformance;
 
 pub use fields::{CallOrigin, Event, EventKind, Outcome, Surface, Via};
-pub use journal::{JournalOptions, JournalSink};
+pub use journal::{JournalOptions, JournalSink, OnFailure};
 pub use jsonl::{JsonlOptions, JsonlSink};
 pub use memory::MemorySink;
 pub use sinks::{EventSink, Sinks};

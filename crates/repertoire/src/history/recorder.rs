@@ -10,6 +10,7 @@ use pollster::block_on;
 use repertoire_model::{Digest, RuleId, State};
 
 use super::capture::{capture, identity, record};
+use crate::provider::store::LABEL;
 use crate::registry::{Entry, Registry, Snapshot, Subscription};
 use crate::store::{Origin, Store};
 use crate::{Error, ErrorKind, clock};
@@ -127,7 +128,9 @@ impl Recording {
 /// Returns `true` for a skill whose files are a version: it is valid as it is on disk.
 fn is_recordable(entry: &Entry) -> bool {
     let is_replaced = entry.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood);
-    entry.state != State::Quarantined && !is_replaced
+    // What is served from a store was recorded when it was published.
+    let is_published = entry.source.starts_with(LABEL);
+    entry.state != State::Quarantined && !is_replaced && !is_published
 }
 
 #[cfg(all(test, feature = "fs"))]

@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Digest, SkillPath};
 
+use super::capture::MAX_RECORDED_BYTES;
+use crate::regular_file;
 use crate::{Error, ErrorKind};
 
 /// The start of the names of directories in which new states are built.
@@ -24,6 +26,9 @@ const STALE: Duration = Duration::from_secs(10 * 60);
 
 /// The most files and directories of a skill's directory, hidden ones included.
 const MAX_ENTRIES: usize = 50_000;
+
+/// The largest file that is compared with what is expected.
+const MAX_FILE_BYTES: u64 = MAX_RECORDED_BYTES;
 
 /// Distinguishes the directories that one process makes.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -72,6 +77,15 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let changed = paths.into_iter().filter(|path| before.get(path) != after.get(path)).cloned().collect();
     Ok(WrittenSkill { changed })
+}
+
+/// Waits until no other process writes a skill beside `directory`, and keeps them waiting until the result is dropped or the process ends.
+///
+/// Returns `None` where directories cannot be locked; a write still replaces only what it expects.
+pub fn lock_skill(directory: &Path) -> Option<File> {
+    let parent = File::open(directory.parent()?).ok()?;
+    parent.lock().ok()?;
+    Some(parent)
 }
 
 /// The reason that a skill was not written.
@@ -169,6 +183,7 @@ impl Staged<'_> {
         Ok(())
     }
 
+    #[allow(clippy::disallowed_methods, reason = "the file is compared as it is just before it is replaced")]
     fn copy_file(&mut self, path: &Path) -> Result<(), WriteFault> {
         let (from, to) = (self.target.join(path), self.staging.join(path));
         let metadata = from.symlink_metadata()?;
@@ -176,7 +191,10 @@ impl Staged<'_> {
         let skill_path = path.to_str().and_then(|path| SkillPath::new(&path.replace('\\', "/")).ok());
         let known = skill_path.as_ref().and_then(|path| Some((path, self.before.get(path)?)));
         if let Some((path, expected)) = known {
-            if metadata.is_file() && Digest::of(&fs::read(&from)?) != Digest::of(&expected.bytes) {
+            if metadata.is_file()
+                && Digest::of(&regular_file::read_no_follow(&from, MAX_FILE_BYTES)?)
+                    != Digest::of(&expected.bytes)
+            {
                 return Err(WriteFault::Changed);
             }
             match self.after.get(path) {
@@ -340,6 +358,7 @@ fn remove_leftovers(parent: &Path) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use super::*;
 

@@ -9,7 +9,7 @@ use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
 use super::proposer::Refusal;
-use crate::history::{capture, identity, record, write_skill};
+use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     Decision, NewProposal, Origin, Proposal, ProposalKind, ProposalLimits, ProposalState, Store, Submission,
@@ -112,6 +112,7 @@ impl Reviewer<'_> {
         if proposal.state != ProposalState::Pending {
             return Err(ReviewFault::State(id, proposal.state));
         }
+        let _lock = lock_skill(&self.directory(&proposal)?);
         let target = self.target(&proposal)?;
         if target.digest != proposal.content.base {
             self.store.decide(id, ProposalState::Pending, ProposalState::Stale, None)?;
@@ -134,6 +135,11 @@ impl Reviewer<'_> {
         after: &SkillFiles,
     ) -> Result<Version, ReviewFault> {
         let (id, approved) = (proposal.id, ProposalState::Approved);
+        if proposal.content.kind == ProposalKind::Update {
+            // The old state can be restored even if nothing recorded it before.
+            let names = (proposal.content.skill.as_str(), proposal.content.name.as_str());
+            record(self.store, names, &target.files, Origin::Edit, None, self.time)?;
+        }
         if let Err(error) = write_skill(&target.directory, &target.files, after) {
             let is_stale = error.kind() == ErrorKind::SkillChanged;
             let state = if is_stale { ProposalState::Stale } else { ProposalState::Pending };
@@ -170,6 +176,12 @@ impl Reviewer<'_> {
     pub fn recover(&self) -> Result<Vec<u64>, ReviewFault> {
         let mut completed = Vec::new();
         for proposal in self.store.proposals(&[ProposalState::Approved])? {
+            let Ok(directory) = self.directory(&proposal) else { continue };
+            // Another process that is about to complete it holds the lock until it has.
+            let _lock = lock_skill(&directory);
+            if self.proposal(proposal.id)?.state != ProposalState::Approved {
+                continue;
+            }
             let after = skill_files(self.store, &proposal.content.result)?;
             let target = match self.target(&proposal) {
                 Ok(target) => target,
@@ -252,6 +264,7 @@ impl Reviewer<'_> {
         let versions = self.store.versions(&skill)?;
         let wanted = versions.iter().find(|version| version.number == number);
         let Some(wanted) = wanted else { return Err(ReviewFault::NoVersion(name, number)) };
+        let _lock = lock_skill(Path::new(directory));
         let (files, digest) = block_on(capture(self.registry, entry))?;
         let names = (skill.as_str(), name.as_str());
         if !versions.iter().any(|version| version.digest == digest) {
@@ -279,17 +292,26 @@ impl Reviewer<'_> {
         found.cloned().ok_or_else(|| ReviewFault::SkillGone(proposal.content.name.clone()))
     }
 
+    /// Returns the directory that the proposal changes.
+    fn directory(&self, proposal: &Proposal) -> Result<PathBuf, ReviewFault> {
+        match proposal.content.kind {
+            ProposalKind::Create => {
+                Ok(self.new_skills.ok_or(ReviewFault::NoDirectory)?.join(&proposal.content.name))
+            }
+            ProposalKind::Update => Ok(PathBuf::from(self.entry(proposal)?.directory())),
+        }
+    }
+
     /// Returns the directory that the proposal changes, as it is now.
     fn target(&self, proposal: &Proposal) -> Result<Target, ReviewFault> {
+        let directory = self.directory(proposal)?;
         if proposal.content.kind == ProposalKind::Create {
-            let directory = self.new_skills.ok_or(ReviewFault::NoDirectory)?.join(&proposal.content.name);
             if directory.symlink_metadata().is_ok() {
                 return Err(ReviewFault::Exists(directory));
             }
             return Ok(Target { directory, files: SkillFiles::new(), digest: None });
         }
         let entry = self.entry(proposal)?;
-        let directory = PathBuf::from(entry.directory());
         let (files, digest) = block_on(capture(self.registry, &entry))?;
         Ok(Target { directory, files, digest: Some(digest) })
     }
@@ -322,6 +344,7 @@ fn directory_digest(directory: &Path) -> Option<repertoire_model::Digest> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use std::fs;
     use std::sync::Arc;
@@ -407,6 +430,7 @@ mod tests {
         assert_eq!((applied.state, version.origin), (ProposalState::Applied, Origin::Proposal));
         assert_eq!(version.author.as_deref(), Some("agent:helper"));
         assert_eq!(applied.decision.unwrap().reviewer, "user:ann");
+        assert_eq!(version.number, 2, "the state before can be restored");
         assert_eq!(setting.body(), "# Greet\n\nOne.\n2.\nThree.\n");
         let again = setting.reviewer("user:bob").approve(proposal.id).unwrap_err();
         assert!(matches!(again, ReviewFault::State(_, ProposalState::Applied)));

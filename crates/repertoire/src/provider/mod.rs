@@ -12,6 +12,7 @@ mod shared;
 #[cfg(feature = "fs")]
 pub mod fs;
 pub mod memory;
+pub mod store;
 
 use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange, Policy, SkillPath};
 

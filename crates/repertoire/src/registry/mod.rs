@@ -13,6 +13,7 @@ mod change;
 mod signals;
 mod subscription;
 mod freshness;
+mod releases;
 pub mod watch;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ mod tests;
 pub use change::{Aspect, Change};
 pub use open::{Registry, RegistryOptions};
 pub use publication::Publication;
+pub use releases::ReleaseFollower;
 pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};

@@ -15,12 +15,20 @@ type Open = dyn Fn() -> Result<Arc<dyn Store>, Error> + Send + Sync;
 pub struct LazyStore {
     open: Arc<Open>,
     opened: Arc<Mutex<Option<Arc<dyn Store>>>>,
+    /// False if it is opened for every use, as tests of stores that are away need it.
+    is_kept: bool,
 }
 
 impl LazyStore {
     /// Returns the store that `open` opens.
     pub fn new(open: impl Fn() -> Result<Arc<dyn Store>, Error> + Send + Sync + 'static) -> Self {
-        Self { open: Arc::new(open), opened: Arc::default() }
+        Self { open: Arc::new(open), opened: Arc::default(), is_kept: true }
+    }
+
+    /// Returns the store that `open` opens for every use.
+    #[cfg(test)]
+    pub(crate) fn uncached(open: impl Fn() -> Result<Arc<dyn Store>, Error> + Send + Sync + 'static) -> Self {
+        Self { is_kept: false, ..Self::new(open) }
     }
 
     /// Returns the store, and opens it if that was not done before.
@@ -30,7 +38,7 @@ impl LazyStore {
             Some(store) => Ok(Arc::clone(store)),
             None => {
                 let store = (self.open)()?;
-                *opened = Some(Arc::clone(&store));
+                *opened = self.is_kept.then(|| Arc::clone(&store));
                 Ok(store)
             }
         }

@@ -341,10 +341,11 @@ impl Releases for MemoryStore {
     }
 
     fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now().checked_add(timeout);
         let mut state = self.lock();
         while state.last_release <= after {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left =
+                deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 break;
             }

@@ -307,7 +307,8 @@ fn one_of_several_decisions_wins(store: &Arc<dyn Store>) {
     let id = accepted(&**store, &proposal("/a", "1", "s1"));
     let wins: u64 = thread::scope(|scope| {
         let decide = |reviewer: u64| {
-            let to = if reviewer % 2 == 0 { ProposalState::Approved } else { ProposalState::Rejected };
+            let to =
+                if reviewer.is_multiple_of(2) { ProposalState::Approved } else { ProposalState::Rejected };
             let decision = Decision { reviewer: reviewer.to_string(), reason: None, time: at(1) };
             store.decide(id, ProposalState::Pending, to, Some(&decision)).unwrap()
         };
@@ -356,6 +357,6 @@ fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {
         let change = ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(b"1")) };
         let number = store.release("stable", &[change], None, at(1)).unwrap();
         assert_eq!(waiting.join().unwrap(), number);
-        assert_eq!(store.wait_for_release(0, Duration::from_secs(60)).unwrap(), number);
+        assert_eq!(store.wait_for_release(0, Duration::MAX).unwrap(), number);
     });
 }

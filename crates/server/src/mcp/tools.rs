@@ -27,7 +27,9 @@ pub(crate) fn list(session: &Session) -> Vec<Tool> {
     let names = &session.options().names;
     // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
-    let tool = |definition: &Definition| tool(definition, &always, runs(session, &definition.name));
+    // These write proposals, or decide about them.
+    let writing = [names.propose.as_str(), names.propose_update.as_str(), names.review.as_str()];
+    let tool = |definition: &Definition| tool(definition, &always, &writing, runs(session, &definition.name));
     session.tools().iter().map(tool).collect()
 }
 
@@ -37,7 +39,7 @@ fn runs(session: &Session, name: &str) -> bool {
     [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.is_skill_tool(name)
 }
 
-fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
+fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) -> Tool {
     let Definition { name, description, input_schema } = definition;
     let schema: JsonObject = match input_schema {
         Value::Object(schema) => schema.clone(),
@@ -45,7 +47,7 @@ fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
     };
     let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
     let mut annotations = ToolAnnotations::new();
-    annotations.read_only_hint = Some(!runs);
+    annotations.read_only_hint = Some(!runs && !writing.contains(&name.as_str()));
     annotations.open_world_hint = Some(runs);
     tool.annotations = Some(annotations);
     if always.contains(&name.as_str()) {

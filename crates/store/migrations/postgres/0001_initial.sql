@@ -8,8 +8,8 @@ CREATE TABLE events (
     json TEXT COLLATE "C" NOT NULL
 );
 CREATE INDEX events_time ON events (time_ms);
-CREATE INDEX events_skill ON events (skill);
-CREATE INDEX events_agent ON events (agent);
+CREATE INDEX events_skill ON events (skill, id);
+CREATE INDEX events_agent ON events (agent, id);
 
 -- Calls by day. A key is a hash of the columns beside it.
 CREATE TABLE usage_keys (

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use postgres::Client;
-use postgres::error::Severity;
+use postgres::error::{DbError, Severity};
 use postgres::types::private::BytesMut;
 use postgres::types::{Format, IsNull, ToSql, Type};
 use repertoire::{Error, ErrorKind};
@@ -29,7 +29,7 @@ pub(super) struct PostgresConnection<'a> {
 impl PostgresConnection<'_> {
     /// Returns the error for a failure, and notes whether the connection is broken.
     pub(super) fn failure(&mut self, error: postgres::Error) -> Error {
-        let severity = error.as_db_error().map(|error| error.parsed_severity());
+        let severity = error.as_db_error().map(DbError::parsed_severity);
         self.is_broken |= match severity {
             Some(severity) => matches!(severity, Some(Severity::Fatal | Severity::Panic)),
             // It is no error of the server, but of the way to it.

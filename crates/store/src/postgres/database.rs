@@ -185,6 +185,7 @@ impl Database for PostgresDatabase {
             // Another thread is told; this one looks.
             return self.poll(after, timeout, newest);
         };
+        let start = Instant::now();
         if let Some(client) = listener.as_mut() {
             match self.listen(client, after, timeout, &newest) {
                 Ok(found) => return Ok(found),
@@ -193,7 +194,8 @@ impl Database for PostgresDatabase {
             }
         }
         let mut client = self.address.connect()?;
-        let found = self.listen(&mut client, after, timeout, newest)?;
+        let left = timeout.saturating_sub(start.elapsed());
+        let found = self.listen(&mut client, after, left, newest)?;
         *listener = Some(client);
         Ok(found)
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use repertoire::Error;
+use repertoire::{Error, ErrorKind};
 use rusqlite::{OpenFlags, ffi};
 
 use super::connection::{SqliteConnection, failure};
@@ -28,11 +28,15 @@ pub type SqliteStore = SqlStore<SqliteDatabase>;
 impl SqliteStore {
     /// Opens the store in the file at `path`, and makes it, readable by its owner alone, if there is none.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        file::create(path)?;
-        let durable = connect(path, Durability::Full)?;
-        let database =
-            SqliteDatabase { path: path.to_owned(), durable: Mutex::new(durable), relaxed: Mutex::new(None) };
+        // The file stays the same if the working directory changes, and no name means something else to SQLite.
+        let path = std::path::absolute(path.as_ref()).map_err(|error| {
+            Error::new(ErrorKind::Store)
+                .at(path.as_ref())
+                .because(format!("not the path of a file ({error})"))
+        })?;
+        file::create(&path)?;
+        let durable = Mutex::new(connect(&path, Durability::Full)?);
+        let database = SqliteDatabase { path, durable, relaxed: Mutex::new(None) };
         database.migrate()?;
         Ok(Self { database })
     }

@@ -11,7 +11,7 @@ impl Checks {
             return self.ok("store", "nowhere: there is no state directory");
         };
         let path = Path::new(&location);
-        if !location.contains("://") && !path.exists() {
+        if !location.contains("://") && path.symlink_metadata().is_err() {
             return self.ok("store", format!("{location}, none yet"));
         }
         match context.lazy_store().get() {

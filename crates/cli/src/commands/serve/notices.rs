@@ -1,6 +1,5 @@
 //! Notices of a server on standard error.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use repertoire::{Registry, Snapshot, Watcher};
 use repertoire_server::{Notice, Switch};
 
-use crate::ui::escape;
+use crate::ui::say;
 use crate::wire;
 
 /// The most notices that are written; `rep check --publish` reports the rest.
@@ -73,16 +72,6 @@ pub(crate) fn tell_of_skills(registry: &Registry) {
     });
 }
 
-/// Writes `text` to standard error as one line.
-pub(crate) fn say(text: &str) {
-    // Nothing can be reported when stderr is closed.
-    let _ = std::io::stderr().write_all(line(text).as_bytes());
-}
-
-fn line(text: &str) -> String {
-    format!("rep: {}\n", escape(text))
-}
-
 fn text(notice: &Notice, tools: Switch) -> String {
     match notice {
         Notice::Withheld { skill, reasons, .. } => {
@@ -98,6 +87,8 @@ fn text(notice: &Notice, tools: Switch) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::ui::line;
+
     use super::*;
 
     #[test]

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use repertoire_server::http::Token;
 
-use super::notices;
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;
+use crate::ui::say;
 use crate::wire::Context;
 use repertoire::regular_file;
 
@@ -47,9 +47,7 @@ fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
     }
     if is_readable_by_others(path) {
         let path = path.display();
-        notices::say(&format!(
-            "others on this machine can read the token in {path}; `chmod 600` keeps it to you"
-        ));
+        say(&format!("others on this machine can read the token in {path}; `chmod 600` keeps it to you"));
     }
     Ok(token)
 }

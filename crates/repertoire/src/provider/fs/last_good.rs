@@ -12,6 +12,10 @@ use std::sync::Arc;
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
 
+use super::manifest;
+use super::options::FsOptions;
+use super::past_versions::PastManifest;
+use super::place::Place;
 use super::safe_dir::Stamp;
 use crate::provider::Locator;
 
@@ -71,6 +75,21 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
     let mut document = good.clone();
     document.diagnostics.extend(reporter.finish());
     document
+}
+
+/// Returns the newest recorded version of the skill at `place` that is valid, with its text.
+pub(super) fn recorded(
+    options: &FsOptions,
+    place: &Place<'_>,
+    policy: &Policy,
+) -> Option<(Document, GoodText)> {
+    let past = options.past.as_ref()?.find(&place.resolved().to_string_lossy());
+    past.into_iter().find_map(|PastManifest { file_name, text }| {
+        let stamp = Some(Stamp::default());
+        let document = manifest::parse(Document::parse, place, &file_name, text.as_bytes(), stamp, policy);
+        let text = GoodText { text: text.into(), file_name: Cow::Owned(file_name), stamp: None };
+        (document.standing == Standing::Sound).then_some((document, text))
+    })
 }
 
 /// The texts of opened skills, those opened last within a limit of memory.

@@ -5,6 +5,7 @@
 //! are reported and never keep the rest from loading.
 
 mod options;
+mod past_versions;
 pub mod limits;
 pub(crate) mod safe_dir;
 mod place;
@@ -20,5 +21,6 @@ mod tests;
 
 pub use limits::{LinkScope, ScanLimits};
 pub use options::FsOptions;
+pub use past_versions::{PastManifest, PastVersions};
 pub use provider::FsProvider;
 pub(crate) use provider::holds_skills;

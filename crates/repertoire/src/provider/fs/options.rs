@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::limits::{LinkScope, ScanLimits};
+use super::past_versions::PastVersions;
 use crate::provider::limits::FileCaps;
 
 /// Options of an [`FsProvider`](super::FsProvider).
@@ -21,6 +22,8 @@ pub struct FsOptions {
     pub links: LinkScope,
     /// Limits of the size of files.
     pub caps: FileCaps,
+    /// Recorded versions, which stay in force for skills that are broken on disk.
+    pub past: Option<PastVersions>,
 }
 
 impl FsOptions {
@@ -33,6 +36,7 @@ impl FsOptions {
             limits: ScanLimits::default(),
             links: LinkScope::default(),
             caps: FileCaps::default(),
+            past: None,
         }
     }
 }

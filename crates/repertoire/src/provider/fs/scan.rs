@@ -383,14 +383,25 @@ impl Scanner<'_> {
             Manifest::Absent(entries) => return (Visit::default(), entries),
             Manifest::Unreachable(fault) => return (self.unreachable(place, &fault), None),
         };
-        let good = before.and_then(|skill| skill.last_good());
-        let good = good.filter(|good| last_good::is_broken(&document, length, good));
-        let document = match good {
+        let good = before.and_then(|skill| skill.last_good()).cloned();
+        let good = good
+            .or_else(|| self.past(place, &document))
+            .filter(|good| last_good::is_broken(&document, length, good));
+        let document = match &good {
             Some(good) => last_good::in_force(good, &document, self.policy),
             None => document,
         };
-        let skill = self.skill(place, file_name, document, stamp, good.cloned());
+        let skill = self.skill(place, file_name, document, stamp, good);
         (Visit::of(shared(skill, before)), None)
+    }
+
+    /// Returns the newest recorded version of a skill that is broken on disk.
+    fn past(&self, place: &Place<'_>, document: &Document) -> Option<Arc<Document>> {
+        if document.standing == Standing::Sound {
+            return None;
+        }
+        let (document, _) = last_good::recorded(self.options, place, self.policy)?;
+        Some(Arc::new(document))
     }
 
     fn skill(

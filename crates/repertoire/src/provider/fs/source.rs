@@ -192,18 +192,31 @@ impl Source {
         let mut texts = self.texts();
         let length = last_good::length_without_blanks(skill.text.as_bytes());
         if last_good::may_be_broken(&skill.document, length)
-            && let Some(GoodText { text, file_name, stamp }) = texts.find(locator)
+            && let Some((good, text)) = self.good(&texts, locator, place, policy)
+            && last_good::is_broken(&skill.document, length, &good)
         {
-            let good = manifest::parse(Document::parse, place, &file_name, text.as_bytes(), stamp, policy);
-            if last_good::is_broken(&skill.document, length, &good) {
-                let document = last_good::in_force(&good, &skill.document, policy);
-                return Ok(Some(Skill { document, text: text.to_string() }));
-            }
+            let document = last_good::in_force(&good, &skill.document, policy);
+            return Ok(Some(Skill { document, text: text.to_string() }));
         }
         if skill.document.standing == Standing::Sound {
             texts.keep(locator, GoodText { text: skill.text.as_str().into(), file_name, stamp });
         }
         Ok(Some(skill))
+    }
+
+    /// Returns the last good version of the skill at `locator` with its text: as this process read it, or as it was recorded.
+    fn good(
+        &self,
+        texts: &GoodTexts,
+        locator: &Locator,
+        place: &Place<'_>,
+        policy: &Policy,
+    ) -> Option<(Document, Arc<str>)> {
+        if let Some(GoodText { text, file_name, stamp }) = texts.find(locator) {
+            let good = manifest::parse(Document::parse, place, &file_name, text.as_bytes(), stamp, policy);
+            return Some((good, text));
+        }
+        last_good::recorded(&self.options, place, policy).map(|(good, found)| (good, found.text))
     }
 
     /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is about to be written.

@@ -86,9 +86,11 @@ fn every_built_in_tool_has_an_event() {
 #[test]
 fn every_way_of_a_session_has_an_event_with_all_its_fields() {
     let library = skills();
-    let mut options = SessionOptions::default();
-    options.requires = Requires::AutoLoad;
-    options.surface = Surface::Session;
+    let options = SessionOptions {
+        requires: Requires::AutoLoad,
+        surface: Surface::Session,
+        ..SessionOptions::default()
+    };
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
     let opened = block_on(library.builder().session_options(options).agent(agent).open()).unwrap();
     let session = block_on(opened.session_for("builder")).unwrap();

@@ -4,6 +4,8 @@ use super::*;
 use pollster::block_on;
 use repertoire_model::catalog::{Format, Tokenizer};
 
+use crate::proposal::{ProposalRules, Proposer};
+use crate::store::{LazyStore, MemoryStore, Store};
 use crate::tool::{Definition, OfferedTools};
 
 #[test]
@@ -323,6 +325,11 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
     };
     // These figures are in docs/guides/agents-and-roles.md.
     assert_eq!((tokens(&library.session()), tokens(&session)), (580, 50));
+    // This one is in docs/guides/improving-skills.md.
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let proposer = Arc::new(Proposer::new(LazyStore::from(store), ProposalRules::default()));
+    let opened = block_on(library.builder().proposer(proposer).open()).unwrap();
+    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 580, 180);
 }
 
 #[test]

@@ -281,3 +281,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_recorded_version_is_in_force_for_a_skill_that_was_never_read_before() {
+    let root = tempfile::tempdir().unwrap();
+    let resolved = fs::canonicalize(root.path()).unwrap();
+    for skill in ["a", "b", "c"] {
+        write(root.path().join(skill).join("SKILL.md"), "---\nname: a\n");
+    }
+    let past = crate::provider::fs::PastVersions::new(move |directory| {
+        let manifest =
+            |text: String| crate::provider::fs::PastManifest { file_name: "SKILL.md".to_owned(), text };
+        if Path::new(directory) == resolved.join("a") {
+            return vec![manifest("---\nbroken, too\n".to_owned()), manifest(skill_md("a"))];
+        }
+        if Path::new(directory) == resolved.join("b") {
+            vec![manifest("---\n".to_owned())]
+        } else {
+            Vec::new()
+        }
+    });
+    let mut options = FsOptions::new("test", root.path());
+    options.past = Some(past);
+    let provider = FsProvider::new(options);
+    let listing = list(&provider);
+    let standings: Vec<bool> =
+        listing.skills.iter().map(|skill| skill.document.standing == Standing::Sound).collect();
+    assert_eq!(standings, [true, false, false]);
+    let found = listing.skills[0].document.diagnostics.last().unwrap();
+    assert!(found.message.contains("the last good version is in force"), "{}", found.message);
+    let skill = block_on(provider.get(&Locator::new("a"), &Policy::default())).unwrap().unwrap();
+    assert_eq!(skill.text, skill_md("a"));
+    write_skill(root.path(), "a");
+    assert!(list(&provider).skills[0].document.diagnostics.is_empty());
+}

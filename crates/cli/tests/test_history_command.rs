@@ -1,0 +1,230 @@
+//! Tests of `rep history`, `rep diff` and `rep rollback`.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, assert_run, skill};
+
+const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
+
+/// Returns a sandbox whose skill `alpha` has two versions; the second is on disk.
+fn with_two_versions() -> Sandbox {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("USER", "ann");
+    assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
+    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
+    sandbox
+}
+
+/// Returns the versions of `alpha` with these keys, the newest first.
+fn versions(sandbox: &Sandbox, keys: &[&str]) -> Vec<Value> {
+    let listed = sandbox.json(&["history", "alpha", "--json"]);
+    let pick = |version: &Value| keys.iter().map(|key| version[key].clone()).collect::<Value>();
+    listed["versions"].as_array().unwrap().iter().map(pick).collect()
+}
+
+/// Returns the run without times.
+pub(crate) fn undated(mut run: Run) -> Run {
+    const TIME: &str = "YYYY-MM-DDTHH:MM:SS.mmmZ";
+    let is_time = |text: &str| text.starts_with("20") && text.ends_with('Z') && text.as_bytes()[10] == b'T';
+    for text in [&mut run.stdout, &mut run.stderr] {
+        let starts: Vec<usize> = text.match_indices("20").map(|(at, _)| at).collect();
+        for at in starts {
+            if text.get(at..at + TIME.len()).is_some_and(is_time) {
+                text.replace_range(at..at + TIME.len(), TIME);
+            }
+        }
+    }
+    run
+}
+
+#[test]
+fn history_lists_versions_newest_first() {
+    let sandbox = with_two_versions();
+    assert_run!(undated(sandbox.run(&["history", "alpha"])), @r"
+    exit 0
+    --- stdout
+    VERSION  TIME                      ORIGIN  AUTHOR  DIGEST
+          2  YYYY-MM-DDTHH:MM:SS.mmmZ  edit    -       sha256:fa5793716398bb9f
+          1  YYYY-MM-DDTHH:MM:SS.mmmZ  edit    -       sha256:5058f94751d43887
+    --- stderr
+    ");
+    let listed = sandbox.json(&["history", "alpha", "--json"]);
+    let newest = &listed["versions"][0];
+    let keys: Vec<&String> = newest.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["id", "digest", "time", "origin", "author"]);
+    assert_eq!(
+        (&newest["id"], &newest["origin"], &newest["author"]),
+        (&json!(2), &json!("edit"), &json!(null))
+    );
+    let current = sandbox.json(&["list", "--digest", "--json"]);
+    assert_eq!(newest["digest"], current["skills"][0]["digest"]);
+    assert_run!(sandbox.run(&["history", "alpa"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no skill `alpa`
+    hint: did you mean `alpha`?
+    hint: there are: alpha, beta
+    hint: run `rep explain alpa` to see why it is missing
+    ");
+}
+
+#[test]
+fn history_of_a_broken_skill_lists_its_versions() {
+    let sandbox = with_two_versions();
+    sandbox.write(MANIFEST, "---\nname: [\n");
+    assert_eq!(versions(&sandbox, &["id"]), [json!([2]), json!([1])]);
+}
+
+#[test]
+fn diff_compares_versions_and_files() {
+    let sandbox = with_two_versions();
+    assert_run!(sandbox.run(&["diff", "alpha", "1", "2"]), @r"
+    exit 0
+    --- stdout
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Do alpha.
+    +Do it twice.
+    --- stderr
+    ");
+    assert_run!(sandbox.run(&["diff", "alpha"]), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no difference
+    ");
+    sandbox.write(".agents/skills/alpha/references/guide.md", "one\ntwo\nfour\n");
+    assert_run!(sandbox.run(&["diff", "alpha"]), @r"
+    exit 0
+    --- stdout
+    diff --git a/references/guide.md b/references/guide.md
+    --- a/references/guide.md
+    +++ b/references/guide.md
+    @@ -1,3 +1,3 @@
+     one
+     two
+    -three
+    +four
+    --- stderr
+    ");
+    let diff = sandbox.json(&["diff", "alpha", "1", "--json"]);
+    assert_eq!((&diff["name"], &diff["from"], &diff["to"]), (&json!("alpha"), &json!(1), &json!(null)));
+    let text = diff["diff"].as_str().unwrap();
+    assert!(text.contains("+four") && text.contains("+Do it twice."), "{text}");
+    assert_run!(sandbox.run(&["diff", "alpha", "7"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: alpha has no version 7
+    hint: `rep history alpha` lists its versions
+    ");
+    assert_run!(sandbox.run(&["diff", "beta"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: beta has no versions yet
+    hint: `rep history beta` records it as it is now
+    ");
+}
+
+#[test]
+fn rollback_restores_a_version_and_records_it() {
+    let sandbox = with_two_versions();
+    let script = sandbox.project().join(".agents/skills/alpha/scripts/run.sh");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert_run!(sandbox.run(&["rollback", "alpha", "1"]), @r"
+    exit 1
+    --- stdout
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Do it twice.
+    +Do alpha.
+    --- stderr
+    error: nothing was restored: there is no terminal to ask on
+    hint: pass --yes to restore it
+    ");
+    assert!(sandbox.read(MANIFEST).contains("twice"));
+    assert_run!(sandbox.run(&["rollback", "alpha", "9", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: alpha has no version 9
+    hint: `rep history alpha` lists its versions
+    ");
+    assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Do it twice.
+    +Do alpha.
+    alpha is as in version 1 again; this is version 3
+    --- stderr
+    ");
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(
+        versions(&sandbox, &["id", "origin", "author"]),
+        [json!([3, "rollback", "user:ann"]), json!([2, "edit", null]), json!([1, "edit", null])]
+    );
+    let again = sandbox.json(&["rollback", "alpha", "2", "--yes", "--json"]);
+    assert_eq!((&again["restored"], &again["version"]["id"]), (&json!(2), &json!(4)));
+}
+
+#[test]
+fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
+    let sandbox = with_two_versions();
+    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nEdited.\n"));
+    assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
+    exit 1
+    --- stdout
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Edited.
+    +Do alpha.
+    --- stderr
+    error: alpha has edits that no version holds
+    hint: `rep history alpha` records them as a version, and --force replaces them
+    ");
+    assert!(sandbox.read(MANIFEST).contains("Edited."));
+    assert_eq!(sandbox.run(&["rollback", "alpha", "1", "--yes", "--force"]).code, 0);
+    assert!(sandbox.read(MANIFEST).contains("Do alpha."));
+    assert_eq!(
+        versions(&sandbox, &["id", "origin"]),
+        [json!([4, "rollback"]), json!([3, "edit"]), json!([2, "edit"]), json!([1, "edit"])]
+    );
+}
+
+#[test]
+fn rollback_mends_a_broken_skill() {
+    let sandbox = with_two_versions();
+    sandbox.write(MANIFEST, "---\nname: [\n");
+    let run = sandbox.run(&["rollback", "alpha", "2", "--yes", "--force"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+}

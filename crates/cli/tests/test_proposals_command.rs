@@ -1,0 +1,463 @@
+//! Tests of `rep propose` and `rep proposals`.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, assert_run, skill};
+use crate::test_history_command::undated;
+
+const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
+const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha carefully.\n";
+
+fn sandbox() -> Sandbox {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("USER", "ann");
+    sandbox
+}
+
+/// Runs `rep propose alpha` with the diff on standard input.
+fn propose(sandbox: &Sandbox, diff: &str) -> Run {
+    propose_with(
+        sandbox,
+        diff,
+        &["propose", "alpha", "--why", "it is careless", "--evidence", "two failures"],
+    )
+}
+
+fn propose_with(sandbox: &Sandbox, diff: &str, arguments: &[&str]) -> Run {
+    let mut command = sandbox.command(arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(diff.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Run {
+        code: output.status.code().unwrap(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+        bytes: output.stdout,
+    }
+}
+
+fn replacing(old: &str, new: &str) -> String {
+    format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-{old}\n+{new}\n")
+}
+
+fn state(sandbox: &Sandbox, id: u64) -> Value {
+    sandbox.json(&["proposals", "show", &id.to_string(), "--json"])["state"].clone()
+}
+
+#[test]
+fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
+    let sandbox = sandbox();
+    assert_run!(sandbox.run(&["proposals"]), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no proposals wait for a decision
+    ");
+    assert_run!(propose(&sandbox, DIFF), @r"
+    exit 0
+    --- stdout
+    proposal 1
+    --- stderr
+    hint: `rep proposals show 1` shows it, `rep proposals approve 1` applies it
+    ");
+    assert_run!(undated(sandbox.run(&["proposals"])), @r"
+    exit 0
+    --- stdout
+    ID  SKILL  KIND    STATE    AUTHOR    TIME                      JUSTIFICATION
+     1  alpha  update  pending  user:ann  YYYY-MM-DDTHH:MM:SS.mmmZ  it is careless
+    --- stderr
+    ");
+    assert_run!(undated(sandbox.run(&["proposals", "show", "1"])), @r"
+    exit 0
+    --- stdout
+    proposal 1: update of alpha, pending
+    by user:ann at YYYY-MM-DDTHH:MM:SS.mmmZ
+
+    why: it is careless
+    evidence: two failures
+
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Do alpha.
+    +Do alpha carefully.
+
+    instructions: 27 tokens before, 29 after
+    check: nothing to report
+    --- stderr
+    ");
+    let listed = sandbox.json(&["proposals", "--json"]);
+    let proposal = listed["proposals"][0].as_object().unwrap();
+    for key in ["id", "skill", "state", "author", "time", "base", "result"] {
+        assert!(!proposal[key].is_null(), "{key}");
+    }
+    assert_eq!(
+        (&proposal["id"], &proposal["skill"], &proposal["state"], &proposal["author"]),
+        (&json!(1), &json!("alpha"), &json!("pending"), &json!("user:ann"))
+    );
+    let shown = sandbox.json(&["proposals", "show", "1", "--json"]);
+    assert_eq!((&shown["changed_since"], &shown["check"]), (&json!(false), &json!([])));
+    assert!(shown["tokens"]["after"].as_u64() > shown["tokens"]["before"].as_u64());
+    let directory = sandbox.home().join(".local/state/repertoire/proposals");
+    let files: Vec<_> = directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    assert!(files.len() == 1 && name.starts_with("alpha-20") && name.ends_with("Z.md"), "{files:?}");
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    let sections: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(sections, ["## Diff", "## Justification", "## Evidence", "## Check"]);
+    assert!(text.contains("+Do alpha carefully.") && text.contains("\nit is careless\n"), "{text}");
+    assert!(sandbox.read(MANIFEST).contains("Do alpha.\n"), "a proposal changes nothing");
+}
+
+#[test]
+fn a_diff_is_read_from_a_file() {
+    let sandbox = sandbox();
+    sandbox.write("change.diff", DIFF);
+    let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+    assert_eq!((&proposal["id"], &proposal["kind"]), (&json!(1), &json!("update")));
+    let missing = sandbox.run(&["propose", "alpha", "--diff", "none.diff", "--why", "w"]);
+    assert!(missing.code == 1 && missing.stderr.contains("none.diff"), "{}", missing.stderr);
+}
+
+#[test]
+fn bad_changes_are_refused() {
+    let sandbox = sandbox();
+    sandbox
+        .write("../home/.config/repertoire/config.toml", "[proposals]\nlocked = [\"beta\"]\nper_skill = 1\n");
+    let refused = |diff: &str| {
+        let run = propose(&sandbox, diff);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        run.stderr
+    };
+    let mut told = String::new();
+    told += &refused("");
+    told += &refused(&replacing("Do gamma.", "x"));
+    told += &refused(&replacing("Do alpha.", "Do alpha."));
+    told += &refused("--- /dev/null\n+++ b/../x.md\n@@ -0,0 +1 @@\n+x\n");
+    told += &refused("--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n");
+    told += &refused("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -2 +2 @@\n-name: alpha\n+name: gamma\n");
+    told += &propose_with(&sandbox, DIFF, &["propose", "alpha", "--why", " "]).stderr;
+    told += &propose_with(&sandbox, DIFF, &["propose", "beta", "--why", "w"]).stderr;
+    told += &propose_with(&sandbox, DIFF, &["propose", "gamma", "--why", "w"]).stderr;
+    assert_eq!(propose(&sandbox, DIFF).code, 0);
+    told += &refused(DIFF);
+    told += &refused(&replacing("Do alpha.", "Do it."));
+    insta::assert_snapshot!(told, @r"
+    error: the diff has no hunks; write it as `diff -u` does
+    error: the diff does not match SKILL.md (error applying hunk #1); read the file again
+    error: the diff changes nothing
+    error: `b/../x.md` is not a file of a skill: the path leads upwards (`..`)
+    error: .env is a hidden file, which no skill may bring along
+    error: the result is called gamma; the name of a skill does not change
+    error: a justification is missing: say why the change is needed
+    error: the skill beta is locked; its owner changes it
+    hint: `proposals.locked` of your user configuration names it
+    error: there is no skill `gamma`
+    hint: there are: alpha, beta
+    hint: run `rep explain gamma` to see why it is missing
+    error: the same change waits for review as proposal 1
+    error: too many proposals for this skill wait for review
+    ");
+}
+
+#[test]
+fn proposals_that_are_turned_off_are_refused() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\nmode = \"off\"\n");
+    assert_run!(propose(&sandbox, DIFF), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: proposals are turned off
+    hint: `proposals.mode` of your user configuration turns them on
+    ");
+    let run = sandbox.run(&["call", "propose_skill", "{}"]);
+    assert!(run.code == 1 && run.stdout.contains("There is no tool `propose_skill`"), "{}", run.transcript());
+}
+
+#[test]
+fn a_new_skill_is_no_skill_until_it_is_approved() {
+    let sandbox = sandbox();
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("drafts/gamma/scripts/go.sh", "echo\n");
+    let run = sandbox.run(&["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.json(&["list", "--json"])["skills"].as_array().unwrap().len(), 2);
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    gamma is at version 1 now
+    --- stderr
+    ");
+    assert_eq!(sandbox.read(".agents/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
+    assert_eq!(sandbox.read(".agents/skills/gamma/scripts/go.sh"), "echo\n");
+    let versions = sandbox.json(&["history", "gamma", "--json"]);
+    assert_eq!(versions["versions"].as_array().unwrap().len(), 1);
+    assert_eq!(versions["versions"][0]["origin"], "proposal");
+    let again = sandbox.run(&["propose", "gamma", "--new", "drafts/gamma", "--why", "w"]);
+    assert_run!(again, @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is a skill gamma; propose a change of it instead
+    ");
+    sandbox.write("drafts/delta/SKILL.md", "---\nname: delta\n");
+    assert_run!(sandbox.run(&["propose", "delta", "--new", "drafts/delta", "--why", "w"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the result is not a valid skill: the frontmatter is never closed
+    ");
+    assert_run!(sandbox.run(&["propose", "delta", "--new", "drafts", "--why", "w"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/project/drafts holds no skill
+    ");
+    assert_run!(sandbox.run(&["propose", "Bad Name", "--new", "drafts/delta", "--why", "w"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `Bad Name` is no name of a skill
+    ");
+}
+
+#[test]
+fn approve_writes_the_files_and_records_a_version() {
+    let sandbox = sandbox();
+    propose(&sandbox, DIFF);
+    assert_run!(sandbox.run(&["proposals", "approve", "1"]), @r"
+    exit 1
+    --- stdout
+    diff --git a/SKILL.md b/SKILL.md
+    --- a/SKILL.md
+    +++ b/SKILL.md
+    @@ -4,4 +4,4 @@
+     ---
+     # Alpha
+
+    -Do alpha.
+    +Do alpha carefully.
+    --- stderr
+    error: nothing was approved: there is no terminal to ask on
+    hint: pass --yes to approve it
+    ");
+    assert!(sandbox.read(MANIFEST).contains("Do alpha.\n"));
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    alpha is at version 2 now
+    --- stderr
+    ");
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
+    let versions = sandbox.json(&["history", "alpha", "--json"]);
+    assert_eq!(versions["versions"][0]["origin"], "proposal");
+    assert_eq!(versions["versions"][0]["author"], "user:ann");
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: proposal 1 is applied
+    ");
+    assert_run!(sandbox.run(&["proposals", "approve", "8", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no proposal 8
+    hint: `rep proposals --all` lists all of them
+    ");
+    assert_eq!(sandbox.json(&["proposals", "--json"]), json!({"proposals": []}));
+    let all = sandbox.json(&["proposals", "--all", "--json"]);
+    assert_eq!(all["proposals"][0]["state"], "applied");
+    assert_eq!(all["proposals"][0]["decision"]["reviewer"], "user:ann");
+}
+
+#[test]
+fn an_approved_change_can_be_rolled_back() {
+    let sandbox = sandbox();
+    propose(&sandbox, DIFF);
+    assert_eq!(sandbox.run(&["proposals", "approve", "1", "--yes"]).code, 0);
+    let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(state(&sandbox, 1), "rolled_back");
+}
+
+#[test]
+fn reject_keeps_the_reason_and_refuses_the_same_change() {
+    let sandbox = sandbox();
+    propose(&sandbox, DIFF);
+    assert_eq!(sandbox.run(&["proposals", "reject", "1"]).code, 2);
+    assert_run!(sandbox.run(&["proposals", "reject", "1", "--why", " "]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --why is empty: say why the proposal is rejected
+    ");
+    assert_run!(sandbox.run(&["proposals", "reject", "1", "--why", "too vague"]), @r"
+    exit 0
+    --- stdout
+    proposal 1 is rejected
+    --- stderr
+    ");
+    assert_eq!(sandbox.json(&["proposals", "show", "1", "--json"])["decision"]["reason"], "too vague");
+    assert_run!(propose(&sandbox, DIFF), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the same change was rejected as proposal 1; propose another one
+    ");
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: proposal 1 is rejected
+    ");
+}
+
+#[test]
+fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
+    let sandbox = sandbox();
+    propose(&sandbox, DIFF);
+    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: alpha changed since the proposal was made, which is stale now
+    hint: `rep proposals rebase ID` repeats the change on the skill as it is now
+    ");
+    assert_eq!(state(&sandbox, 1), "stale");
+    assert_run!(sandbox.run(&["proposals", "rebase", "1"]), @r"
+    exit 0
+    --- stdout
+    proposal 1 is replaced by proposal 2
+    --- stderr
+    ");
+    assert_eq!((state(&sandbox, 1), state(&sandbox, 2)), (json!("superseded"), json!("pending")));
+    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha quickly.\n"));
+    assert_run!(sandbox.run(&["proposals", "rebase", "2"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    conflict in SKILL.md
+      ---
+      name: alpha
+      description: Does alpha things well. Use when alpha is asked for.
+      ---
+      # All of alpha
+      
+      <<<<<<< ours
+      Do alpha quickly.
+      ||||||| original
+      Do alpha.
+      =======
+      Do alpha carefully.
+      >>>>>>> theirs
+    error: the skill and the proposal changed the same lines of SKILL.md
+    hint: reject it, or propose the change anew
+    ");
+    assert_eq!(state(&sandbox, 2), "pending");
+    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.run(&["proposals", "approve", "2", "--yes"]).code, 0);
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# All of alpha\n\nDo alpha carefully.\n"));
+}
+
+#[test]
+fn control_characters_of_a_proposal_are_escaped() {
+    let sandbox = sandbox();
+    let diff = replacing("Do alpha.", "Do \u{1b}[31malpha.");
+    let run = propose_with(&sandbox, &diff, &["propose", "alpha", "--why", "a\u{1b}[2Jb"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for arguments in [&["proposals"][..], &["proposals", "show", "1"]] {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 0 && !run.stdout.contains('\u{1b}'), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn y68_a_command_is_told_of_a_new_proposal() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "../home/.config/repertoire/config.toml",
+        "[proposals]\nnotify_command = [\"/bin/sh\", \"-c\", \"echo noise; exec /bin/cat > \\\"$0\\\"\", \"told.json\"]\n",
+    );
+    let run = propose(&sandbox, DIFF);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "proposal 1\n"), "{}", run.stderr);
+    let told: Value = serde_json::from_str(&sandbox.read("told.json")).unwrap();
+    assert_eq!(
+        (&told["id"], &told["skill"], &told["state"]),
+        (&json!(1), &json!("alpha"), &json!("pending"))
+    );
+    assert!(told["diff"].as_str().unwrap().contains("+Do alpha carefully."));
+    // Agents' proposals, too.
+    let arguments =
+        json!({"skill_id": "alpha", "diff": replacing("Do alpha.", "Do it."), "justification": "w"});
+    let run = sandbox.run(&["call", "propose_skill_update", &arguments.to_string()]);
+    assert_eq!(run.code, 0, "{}", run.transcript());
+    let told: Value = serde_json::from_str(&sandbox.read("told.json")).unwrap();
+    assert_eq!(told["id"], 2);
+}
+
+/// Reads a request of HTTP: its head, in lower case, and its body.
+fn request(stream: &mut std::net::TcpStream) -> (String, Vec<u8>) {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).unwrap(), 0);
+    }
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    (head, body)
+}
+
+#[test]
+fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
+    let mut sandbox = sandbox();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    sandbox.write(
+        "../home/.config/repertoire/config.toml",
+        format!("[proposals]\nnotify_url = \"http://{address}/hook\"\nnotify_secret_env = \"HOOK_SECRET\"\n"),
+    );
+    let unsigned = propose(&sandbox, &replacing("Do alpha.", "Do it."));
+    assert_eq!(unsigned.code, 0, "{}", unsigned.stderr);
+    assert!(unsigned.stderr.contains("HOOK_SECRET"), "{}", unsigned.stderr);
+    sandbox.set("HOOK_SECRET", "Jefe");
+    let server = std::thread::spawn(move || {
+        let answers = ["HTTP/1.1 500 Internal Server Error", "HTTP/1.1 204 No Content"];
+        answers.map(|answer| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let request = request(&mut stream);
+            write!(stream, "{answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+            request
+        })
+    });
+    let run = propose(&sandbox, DIFF);
+    assert_eq!((run.code, run.stderr.contains("warning")), (0, false), "{}", run.stderr);
+    let [(_, first), (head, body)] = server.join().unwrap();
+    assert_eq!(first, body);
+    let proposal: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(proposal["id"], 2);
+    let hashed = |byte: u8, message: &[u8]| {
+        let mut block = [byte; 64].to_vec();
+        b"Jefe".iter().zip(&mut block).for_each(|(key, padded)| *padded ^= key);
+        block.extend_from_slice(message);
+        repertoire_model::Digest::of(&block)
+    };
+    let signature = hashed(0x5c, hashed(0x36, &body).as_bytes()).to_hex();
+    assert!(head.starts_with("post /hook "), "{head}");
+    assert!(head.contains(&format!("x-repertoire-signature: sha256={signature}")), "{head}");
+}

@@ -1,0 +1,342 @@
+//! The provider of skills that are served from a store.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use repertoire_model::document::MANIFEST_FILE;
+use repertoire_model::{
+    Bundle, BundleFile, Digest, Document, FileEntry, FileKind, LineRange, Policy, RuleId, SkillPath, Source,
+};
+
+use super::limits::{BUNDLE_BYTES, FILE_BYTES, FILES, MANIFEST_BYTES};
+use super::{BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Problem, Provider, Skill};
+use crate::store::{LazyStore, ReleasedSkill, Store, blob, bundle};
+use crate::{Error, ErrorKind};
+
+/// The start of the labels of these providers.
+pub(crate) const LABEL: &str = "store:";
+
+/// The most bytes of files that are kept in memory, so that they can be read while the store is away.
+const CACHED_BYTES: usize = 64 * 1024 * 1024;
+
+/// The skills of one channel of a store.
+///
+/// Everything that is read is checked against its digest. While the store is away the skills of the last listing stay, with the files that
+/// were read recently. [`ReleaseFollower`](crate::registry::ReleaseFollower) makes a registry reload when something is released.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::provider::store::StoreProvider;
+/// use repertoire::store::{LazyStore, MemoryStore, Store};
+/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let provider = StoreProvider::new(LazyStore::from(store), "stable");
+/// ```
+#[derive(Clone)]
+pub struct StoreProvider {
+    label: Arc<str>,
+    channel: Arc<Channel>,
+}
+
+/// What the copies of a provider share.
+struct Channel {
+    name: String,
+    store: LazyStore,
+    listed: Mutex<Listed>,
+    blobs: Mutex<BlobCache>,
+}
+
+/// The last listing.
+#[derive(Default)]
+struct Listed {
+    policy: Option<Policy>,
+    skills: BTreeMap<Locator, Held>,
+}
+
+/// A skill of the last listing.
+#[derive(Clone)]
+struct Held {
+    digest: Digest,
+    skill: Arc<ListedSkill>,
+    /// Its files; `None` if they are damaged.
+    bundle: Option<Arc<Bundle>>,
+}
+
+/// Bytes that were read recently, in two generations: when the younger one is full, the older one is forgotten.
+#[derive(Default)]
+struct BlobCache {
+    young: HashMap<Digest, Arc<[u8]>>,
+    young_bytes: usize,
+    old: HashMap<Digest, Arc<[u8]>>,
+}
+
+impl BlobCache {
+    fn get(&mut self, digest: &Digest) -> Option<Arc<[u8]>> {
+        if let Some(bytes) = self.young.get(digest) {
+            return Some(Arc::clone(bytes));
+        }
+        let bytes = self.old.remove(digest)?;
+        self.put(*digest, Arc::clone(&bytes));
+        Some(bytes)
+    }
+
+    fn put(&mut self, digest: Digest, bytes: Arc<[u8]>) {
+        if self.young_bytes + bytes.len() > CACHED_BYTES / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.young_bytes = 0;
+        }
+        self.young_bytes += bytes.len();
+        if let Some(replaced) = self.young.insert(digest, bytes) {
+            self.young_bytes -= replaced.len();
+        }
+    }
+}
+
+impl StoreProvider {
+    /// Returns the provider of the skills in `channel`; nothing is read yet.
+    pub fn new(store: LazyStore, channel: &str) -> Self {
+        let (listed, blobs) = (Mutex::default(), Mutex::default());
+        let shared = Channel { name: channel.to_owned(), store, listed, blobs };
+        Self { label: format!("{LABEL}{channel}").into(), channel: Arc::new(shared) }
+    }
+
+    /// Runs `work` on a thread that may block.
+    fn unblock<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Channel) -> T + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let channel = Arc::clone(&self.channel);
+        Box::pin(blocking::unblock(move || work(&channel)))
+    }
+}
+
+impl Channel {
+    fn listed(&self) -> MutexGuard<'_, Listed> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn list(&self, policy: &Policy) -> Result<Listing, Error> {
+        let problem = match self.refresh(policy) {
+            Ok(()) => None,
+            // What was listed before stays, unless there is nothing yet.
+            Err(error) if self.listed().policy.as_ref() == Some(policy) => {
+                let source = format!("{LABEL}{}", self.name);
+                let message = format!(
+                    "source `{source}` cannot be read, its skills stay as they are: {}",
+                    error.chain()
+                );
+                Problem::new(policy, RuleId::SourceBroken, source, message)
+            }
+            Err(error) => return Err(error),
+        };
+        let skills = self.listed().skills.values().map(|held| Arc::clone(&held.skill)).collect();
+        Ok(Listing { skills, problems: problem.into_iter().collect() })
+    }
+
+    /// Reads the skills that changed since the last listing.
+    fn refresh(&self, policy: &Policy) -> Result<(), Error> {
+        let store = self.store.get()?;
+        let released = store.released(&self.name)?;
+        let known = {
+            let listed = self.listed();
+            if listed.policy.as_ref() == Some(policy) { listed.skills.clone() } else { BTreeMap::new() }
+        };
+        let mut skills = BTreeMap::new();
+        for skill in released {
+            let locator = Locator::new(skill.name.as_str());
+            let is_same = |held: &&Held| held.digest == skill.digest && held.bundle.is_some();
+            let held = match known.get(&locator).filter(is_same) {
+                Some(held) => held.clone(),
+                None => self.load(&*store, &skill, policy)?,
+            };
+            skills.insert(locator, held);
+        }
+        *self.listed() = Listed { policy: Some(policy.clone()), skills };
+        Ok(())
+    }
+
+    /// Reads one skill. One that is damaged is set aside; other errors of the store are those of the whole listing.
+    fn load(&self, store: &dyn Store, skill: &ReleasedSkill, policy: &Policy) -> Result<Held, Error> {
+        let name = skill.name.as_str();
+        let set_aside = |rule, message: &str, help| {
+            (
+                Document::unreadable(Some(name), rule, message, help, policy),
+                Cow::Borrowed(MANIFEST_FILE),
+                None,
+            )
+        };
+        let (document, manifest_file, bundle) = match self.read_skill(store, &skill.digest) {
+            Ok((bundle, file, bytes)) => {
+                let source = Source { bytes: &bytes, directory: Some(name), file_name: file.as_str() };
+                let file_name = Cow::Owned(file.to_string());
+                (Document::parse_for_listing(source, policy), file_name, Some(Arc::new(bundle)))
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::Corrupt => {
+                    let message = format!("its content in the store is damaged: {}", error.chain());
+                    set_aside(RuleId::FileUnreadable, &message, "publish another version of it")
+                }
+                ErrorKind::TooLarge => {
+                    let message = "it has more or larger files than a skill may have";
+                    set_aside(RuleId::FileTooLarge, message, "publish a smaller version of it")
+                }
+                ErrorKind::FileNotFound => {
+                    let message = "its content in the store has no SKILL.md";
+                    set_aside(RuleId::ManifestMissing, message, "publish another version of it")
+                }
+                _ => return Err(error),
+            },
+        };
+        let listed = ListedSkill {
+            locator: Locator::new(name),
+            path: format!("{LABEL}{}/{name}", self.name).into(),
+            manifest_file,
+            identity: None,
+            document: Arc::new(document),
+        };
+        Ok(Held { digest: skill.digest, skill: Arc::new(listed), bundle })
+    }
+
+    /// Returns the files of a skill, and its `SKILL.md`.
+    fn read_skill(
+        &self,
+        store: &dyn Store,
+        digest: &Digest,
+    ) -> Result<(Bundle, SkillPath, Arc<[u8]>), Error> {
+        let bundle = bundle(store, digest)?;
+        let total = bundle.files().iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        if bundle.files().len() > FILES || total > BUNDLE_BYTES {
+            return Err(Error::new(ErrorKind::TooLarge));
+        }
+        let files = || bundle.files().iter();
+        let manifest = files()
+            .find(|file| file.path.as_str() == MANIFEST_FILE)
+            .or_else(|| files().find(|file| file.path.as_str().eq_ignore_ascii_case(MANIFEST_FILE)));
+        let Some(file) = manifest else { return Err(Error::new(ErrorKind::FileNotFound)) };
+        if file.size > MANIFEST_BYTES {
+            return Err(Error::new(ErrorKind::TooLarge));
+        }
+        let (path, bytes) = (file.path.clone(), self.bytes(file)?);
+        Ok((bundle, path, bytes))
+    }
+
+    /// Returns the content of a file, from memory or from the store.
+    fn bytes(&self, file: &BundleFile) -> Result<Arc<[u8]>, Error> {
+        let cache = || self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = cache().get(&file.digest) {
+            return Ok(bytes);
+        }
+        let bytes: Arc<[u8]> = blob(&*self.store.get()?, &file.digest)?.into();
+        cache().put(file.digest, Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    fn held(&self, locator: &Locator) -> Result<Held, Error> {
+        let missing = || Error::new(ErrorKind::SkillNotFound).about(locator.as_str());
+        self.listed().skills.get(locator).cloned().ok_or_else(missing)
+    }
+
+    /// Returns the files of a skill with their digests.
+    fn bundle(&self, locator: &Locator) -> Result<(Held, Arc<Bundle>), Error> {
+        let held = self.held(locator)?;
+        let damaged = || {
+            Error::new(ErrorKind::Corrupt)
+                .about(locator.as_str())
+                .because("its content in the store is damaged")
+        };
+        let bundle = held.bundle.clone().ok_or_else(damaged)?;
+        Ok((held, bundle))
+    }
+
+    fn get(&self, locator: &Locator, policy: &Policy) -> Result<Option<Skill>, Error> {
+        let Ok(held) = self.held(locator) else { return Ok(None) };
+        let manifest = &*held.skill.manifest_file;
+        let files = held.bundle.iter().flat_map(|bundle| bundle.files());
+        let Some(file) = files.into_iter().find(|file| file.path.as_str() == manifest) else {
+            let document = (*held.skill.document).clone();
+            return Ok(Some(Skill { document, text: String::new() }));
+        };
+        let bytes = self.bytes(file)?;
+        let source = Source { bytes: &bytes, directory: Some(locator.as_str()), file_name: manifest };
+        let document = Document::parse(source, policy);
+        Ok(Some(Skill { document, text: String::from_utf8_lossy(&bytes).into_owned() }))
+    }
+
+    fn files(&self, locator: &Locator) -> Result<FileListing, Error> {
+        let (held, bundle) = self.bundle(locator)?;
+        let entry = |file: &BundleFile| FileEntry {
+            path: file.path.clone(),
+            size: file.size,
+            kind: FileKind::of(&file.path, &held.skill.manifest_file),
+            executable: file.executable,
+        };
+        let files = bundle.files().iter().filter(|file| !file.path.is_hidden()).map(entry).collect();
+        Ok(FileListing { files, problems: Vec::new() })
+    }
+
+    fn read(&self, locator: &Locator, path: &SkillPath) -> Result<Arc<[u8]>, Error> {
+        let fail = |kind| Error::new(kind).about(path.as_str());
+        let (_, bundle) = self.bundle(locator)?;
+        if path.is_hidden() {
+            return Err(fail(ErrorKind::Forbidden));
+        }
+        let Some(file) = bundle.files().iter().find(|file| file.path == *path) else {
+            let is_below = |file: &BundleFile| {
+                file.path.as_str().strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let is_directory = bundle.files().iter().any(is_below);
+            return Err(fail(if is_directory { ErrorKind::IsDirectory } else { ErrorKind::FileNotFound }));
+        };
+        if file.size > FILE_BYTES {
+            return Err(fail(ErrorKind::TooLarge));
+        }
+        self.bytes(file)
+    }
+}
+
+impl Provider for StoreProvider {
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        let policy = policy.clone();
+        self.unblock(move |channel| channel.list(&policy))
+    }
+
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        let (locator, policy) = (locator.clone(), policy.clone());
+        self.unblock(move |channel| channel.get(&locator, &policy))
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<FileListing, Error>> {
+        Box::pin(std::future::ready(self.channel.files(locator)))
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        let (locator, path) = (locator.clone(), path.clone());
+        self.unblock(move |channel| Ok(FileContent::of(&channel.read(&locator, &path)?, lines)))
+    }
+
+    fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
+        let bundle = self.channel.bundle(locator).map(|(_, bundle)| (*bundle).clone());
+        Box::pin(std::future::ready(bundle))
+    }
+
+    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+        let digest = self.channel.bundle(locator).map(|(held, _)| held.digest);
+        Box::pin(std::future::ready(digest))
+    }
+}
+
+#[cfg(test)]
+mod tests;
