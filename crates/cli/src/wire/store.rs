@@ -101,9 +101,8 @@ impl Context {
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
-        let is_stored = |location: String| {
-            location.contains("://") || std::path::Path::new(&location).try_exists().unwrap_or(false)
-        };
+        let is_stored =
+            |location: String| location.contains("://") || Path::new(&location).try_exists().unwrap_or(false);
         if self.settings.catalog_prefer != CatalogPreference::Used
             || !self.store_location().is_some_and(is_stored)
         {
