@@ -66,6 +66,9 @@ impl ClientRecord {
     }
 }
 
+/// Returns the skills that a line of a transcript uses.
+type Uses = fn(&Value) -> Vec<String>;
+
 /// Reads what clients recorded since `since`; their counters are of all time.
 pub(super) fn read(env: &Env, since: Option<SystemTime>) -> Vec<ClientRecord> {
     let home = env.home();
@@ -81,8 +84,7 @@ pub(super) fn read(env: &Env, since: Option<SystemTime>) -> Vec<ClientRecord> {
     let text = settings.and_then(|path| regular_file::read(&path, MAX_FILE_BYTES).ok());
     add_counters(&mut counters, &serde_json::from_slice(&text.unwrap_or_default()).unwrap_or_default());
     records.push(counters);
-    let readers: [(_, _, fn(&Value) -> Vec<String>); 2] =
-        [("Claude Code", claude, claude_uses), ("Codex", codex, codex_uses)];
+    let readers = [("Claude Code", claude, claude_uses as Uses), ("Codex", codex, codex_uses as Uses)];
     for (client, directory, uses) in readers {
         let mut record = ClientRecord { client, record: "transcripts", skills: BTreeMap::new() };
         let mut left = MAX_BYTES;
