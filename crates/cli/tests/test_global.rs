@@ -179,6 +179,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("revoke", &["nothing"]),
         ("approvals", &[]),
         ("events", &["--since", "never"]),
+        ("stats", &["--since", "never"]),
         ("history", &["nothing"]),
         ("diff", &["alpha", "9"]),
         ("rollback", &["alpha", "9", "--yes"]),
