@@ -102,7 +102,10 @@ fn programs_get_one_object_per_line() {
     assert_eq!(change["catalog_tokens"]["before"], first["catalog_tokens"]);
     assert!(change["catalog_tokens"]["after"].as_u64() > change["catalog_tokens"]["before"].as_u64());
     assert!(change["took_ms"].is_number() && change["time"].as_str().unwrap().ends_with('Z'));
-    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma, at length\n"));
+    // In one step, so that no half of it is a change of its own.
+    sandbox.write("gamma.md", skill("gamma", "# Gamma, at length\n"));
+    let file = sandbox.project().join(".agents/skills/gamma/SKILL.md");
+    std::fs::rename(sandbox.project().join("gamma.md"), file).unwrap();
     let change = watching.json();
     assert_eq!(change["changed"], serde_json::json!([{"name": "gamma", "what": ["instructions"]}]));
 }
