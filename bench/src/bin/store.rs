@@ -21,13 +21,13 @@ struct Arguments {
     /// A SQLite file or the address of a PostgreSQL database, empty; a temporary file by default
     #[arg(long, value_name = "LOCATION")]
     store: Option<String>,
-    /// How many skills there are
+    /// The number of skills
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     skills: u64,
-    /// How many versions each of them has
+    /// The number of versions of each skill
     #[arg(long, value_name = "N", default_value_t = 10)]
     versions: u64,
-    /// How many events there are
+    /// The number of events
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     events: u64,
     /// 100,000 skills, 10 versions of each, 1,000,000 events: about ten minutes and a gigabyte

@@ -82,13 +82,13 @@ impl Presence {
 pub struct SkillUsage {
     /// The name.
     pub name: String,
-    /// Whether the library has it.
+    /// The presence of the skill in the library.
     pub presence: Presence,
-    /// How often its instructions were given.
+    /// The number of times that its instructions were given.
     pub loads: u64,
-    /// How often its files were given.
+    /// The number of times that its files were given.
     pub reads: u64,
-    /// How often a call about it failed.
+    /// The number of failed calls about it.
     pub failures: u64,
     /// The tokens of instructions and files that were given.
     pub tokens: u64,
@@ -109,9 +109,9 @@ pub struct SkillUsage {
 pub struct FileUsage {
     /// The path.
     pub path: String,
-    /// How often it was given.
+    /// The number of times that it was given.
     pub reads: u64,
-    /// How often a call about it failed.
+    /// The number of failed calls about it.
     pub failures: u64,
     /// The tokens that were given.
     pub tokens: u64,

@@ -174,7 +174,7 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
 pub(super) struct Outcome<'a> {
     /// The channel.
     pub(super) channel: &'a str,
-    /// What is changed.
+    /// The changes of the release.
     pub(super) changes: &'a [ReleaseChange],
     /// The skills that the channel had before.
     pub(super) before: &'a BTreeMap<String, Digest>,

@@ -66,7 +66,7 @@ struct Stats {
     paths: BTreeMap<String, String>,
     /// The loads of skills on the last days, by name.
     days: BTreeMap<String, Vec<u64>>,
-    /// What clients recorded themselves.
+    /// The usage that clients recorded themselves.
     clients: Vec<ClientRecord>,
 }
 

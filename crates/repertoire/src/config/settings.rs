@@ -120,7 +120,7 @@ pub struct SearchSettings {
 /// The settings of proposals.
 #[derive(Debug, Clone)]
 pub struct ProposalSettings {
-    /// What agents may propose.
+    /// The freedom that agents have to change skills.
     pub mode: ProposalMode,
     /// Patterns of skills that may not be changed.
     pub locked: Vec<String>,

@@ -72,7 +72,7 @@ type Opener = Box<dyn FnOnce() -> Result<Arc<dyn Journal>, Error> + Send>;
 /// ```
 pub struct JournalSink {
     shared: Arc<SharedQueue>,
-    /// What the thread needs, until it is started.
+    /// The function that opens the journal, until the thread is started.
     start: Mutex<Option<Opener>>,
     options: JournalOptions,
 }

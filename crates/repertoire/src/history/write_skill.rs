@@ -108,7 +108,7 @@ fn replace(
     after: &SkillFiles,
     exists: bool,
 ) -> Result<(), WriteFault> {
-    let mut staged = Staged { target, staging, before, after, kept: Vec::new(), entries: 0 };
+    let mut staged = StagedSkill { target, staging, before, after, kept: Vec::new(), entries: 0 };
     if exists {
         if !target.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
@@ -137,7 +137,7 @@ fn replace(
 }
 
 /// A new state of a skill that is being built.
-struct Staged<'a> {
+struct StagedSkill<'a> {
     target: &'a Path,
     staging: &'a Path,
     before: &'a SkillFiles,
@@ -153,7 +153,7 @@ struct KeptFile {
     stamp: FileStamp,
 }
 
-impl Staged<'_> {
+impl StagedSkill<'_> {
     /// Copies the directory `relative` of the old state, with links for the files that stay.
     fn copy(&mut self, relative: &Path) -> Result<(), WriteFault> {
         let (from, to) = (self.target.join(relative), self.staging.join(relative));

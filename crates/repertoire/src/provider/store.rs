@@ -38,19 +38,19 @@ pub struct StoreProvider {
     channel: Arc<Channel>,
 }
 
-/// What the copies of a provider share.
+/// State that the copies of a provider share.
 struct Channel {
     name: String,
     store: LazyStore,
     /// Held while the skills are listed, so that the last listing is the newest.
     listing: Mutex<()>,
-    listed: Mutex<Listed>,
+    listed: Mutex<ListedRelease>,
     blobs: Mutex<BlobCache>,
 }
 
 /// The last listing.
 #[derive(Default)]
-struct Listed {
+struct ListedRelease {
     policy: Option<Policy>,
     skills: BTreeMap<Locator, Held>,
 }
@@ -118,7 +118,7 @@ impl StoreProvider {
 }
 
 impl Channel {
-    fn listed(&self) -> MutexGuard<'_, Listed> {
+    fn listed(&self) -> MutexGuard<'_, ListedRelease> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,7 @@ impl Channel {
             };
             skills.insert(locator, held);
         }
-        *self.listed() = Listed { policy: Some(policy.clone()), skills };
+        *self.listed() = ListedRelease { policy: Some(policy.clone()), skills };
         Ok(())
     }
 

@@ -34,7 +34,7 @@ struct PoolState {
 pub(super) struct PooledClient<'a> {
     pool: &'a Pool,
     client: Option<Client>,
-    /// Whether it was used before, so that it may have been broken since.
+    /// True if it was used before, so that it may have been broken since.
     pub(super) was_idle: bool,
 }
 

@@ -30,7 +30,7 @@ const MANIFEST: &str = "/SKILL.md";
 /// The use of one skill by one client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ClientUse {
-    /// How often it was used.
+    /// The number of uses.
     pub uses: u64,
     /// The time of its last use, in RFC 3339.
     pub last_use: Option<String>,
@@ -41,7 +41,7 @@ pub(super) struct ClientUse {
 pub(super) struct ClientRecord {
     /// The name of the client.
     pub client: &'static str,
-    /// What the client keeps: `counters` of all time, or `transcripts`.
+    /// The kind of the record: `counters` of all time, or `transcripts`.
     pub record: &'static str,
     /// The use by skill.
     pub skills: BTreeMap<String, ClientUse>,
