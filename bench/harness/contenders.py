@@ -23,10 +23,8 @@ REP_LIST = "rep list"
 AGENT_SKILLS = "agent-skills"
 REP_LIBRARY = "rep, library"
 REP_SESSION = "rep session"
-REP_EVENTS = "rep, events"
 LOAD = "load_skill"
 ACKNOWLEDGE = "load_skill again"
-RECORD = "record"
 REP_WATCH = "rep watch"
 REP_ROOMY = "rep, library, room for all"
 VISIBLE = "visible"
@@ -107,7 +105,6 @@ def sessions(installed, size, calls):
     def session(name, *command):
         everyone.append(Contender(name, SESSION, command, 1, environment=rayon(cores())))
 
-    session(REP_EVENTS, program, "events", str(install.WORK / "state"), str(calls))
     if installed.has_sessions:
         session(REP_LIBRARY, program, "library", library, str(calls))
         session(REP_SESSION, program, "client", str(installed.programs["rep"]), library, str(calls))

@@ -38,7 +38,6 @@ def targets(figures):
     rows += growth(figures)
     rows += calls(figures)
     rows += growth_of_calls(figures)
-    rows += events(figures)
     rows += visible(figures)
     rows += idle(figures)
     rows += watches(figures)
@@ -135,12 +134,6 @@ def growth_of_calls(figures):
             measured = f"{large.min * 1e3:.1f} us / {middle.min * 1e3:.1f} us"
             promise = f"`load_skill` ({name}) at 10,000 skills at most 1.2 x that at 1,000"
             yield Row(promise, measured, large.min / middle.min, large.median / middle.median, 1.2)
-
-
-def events(figures):
-    figure = figures.session(LARGE, who.REP_EVENTS, who.RECORD)
-    if figure:
-        yield absolute_us("an event made and written, p50 under 20 us", figure, 20)
 
 
 def visible(figures):

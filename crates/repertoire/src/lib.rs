@@ -97,7 +97,7 @@ pub mod testing;
 
 pub use error::{Error, ErrorKind};
 pub use event::{
-    Event, EventKind, EventSink, JournalOptions, JournalSink, JsonlOptions, JsonlSink, MemorySink, Outcome,
+    Event, EventKind, EventSink, JournalOptions, JournalSink, MemorySink, Outcome,
     Sinks,
 };
 pub use future::BoxFuture;

@@ -1,11 +1,9 @@
 //! Measures single calls, each on a skill of its own where there are enough.
 //!
-//! - `rep-session events DIRECTORY CALLS`: making an event and writing it to a file in the directory
 //! - `rep-session library LIBRARY CALLS`: `load_skill` inside this process (with the feature `library`)
 //! - `rep-session client REP LIBRARY CALLS`: `load_skill` through `REP session`, as a host speaks to it
 
 mod client;
-mod events;
 #[cfg(feature = "library")]
 mod library;
 
@@ -16,11 +14,10 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse().expect("CALLS is a number");
     match arguments[..] {
-        ["events", directory, calls] => events::measure(Path::new(directory), number(calls)),
         #[cfg(feature = "library")]
         ["library", library, calls] => library::measure(Path::new(library), number(calls)),
         ["client", rep, library, calls] => client::measure(rep, Path::new(library), number(calls)),
-        _ => panic!("usage: rep-session events|library|client ..."),
+        _ => panic!("usage: rep-session library|client ..."),
     }
 }
 

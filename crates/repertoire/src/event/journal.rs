@@ -317,12 +317,12 @@ mod tests {
     }
 
     /// A journal that reports each append and waits for its result.
-    struct Scripted {
+    struct ScriptedJournal {
         appended: Mutex<Sender<Vec<String>>>,
         results: Mutex<Receiver<Result<(), ErrorKind>>>,
     }
 
-    impl Journal for Scripted {
+    impl Journal for ScriptedJournal {
         fn append(&self, events: &[Event]) -> Result<(), Error> {
             self.appended.lock().unwrap().send(events.iter().map(|e| e.session.clone()).collect()).unwrap();
             // Once the test is over, everything goes well.
@@ -346,7 +346,7 @@ mod tests {
 
     fn scripted(options: JournalOptions) -> Script {
         let ((appended, batches), (send, results)) = (channel(), channel());
-        let journal = Scripted { appended: Mutex::new(appended), results: Mutex::new(results) };
+        let journal = ScriptedJournal { appended: Mutex::new(appended), results: Mutex::new(results) };
         (JournalSink::new(move || Ok(Arc::new(journal)), options), batches, send)
     }
 

@@ -14,6 +14,5 @@ mod conformance;
 
 pub use fields::{CallOrigin, Event, EventKind, Outcome, Surface, Via};
 pub use journal::{JournalOptions, JournalSink, OnFailure};
-pub use jsonl::{JsonlOptions, JsonlSink};
 pub use memory::MemorySink;
 pub use sinks::{EventSink, Sinks};

@@ -8,7 +8,7 @@ use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 
-use super::super::Event;
+use super::Event;
 
 /// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of a search query.
 pub const MAX_NAME_BYTES: usize = 256;
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
     use repertoire_model::bundle::Digest;
 
-    use super::super::super::{EventKind, Outcome, Surface, Via};
+    use super::super::{EventKind, Outcome, Surface, Via};
     use super::*;
 
     fn event() -> Event {
