@@ -16,12 +16,12 @@ const TOKEN: &str = "laptop-0123456789";
 const AUTHORIZATION: (&str, &str) = ("Authorization", "Bearer laptop-0123456789");
 
 /// An HTTP server for an agent that may not see `secret`, and the events of its requests.
-struct Recorded {
+struct RecordedServer {
     http: Http,
     sink: Arc<MemorySink>,
 }
 
-impl Recorded {
+impl RecordedServer {
     fn start(world: &World) -> Self {
         let scope = Scope { deny: vec![Pattern::new("secret").unwrap()], ..Scope::default() };
         let agent = Agent { scope, ..Agent::new("narrow") };
@@ -67,7 +67,7 @@ fn world() -> World {
 #[test]
 fn every_method_that_returns_skills_has_an_event() {
     let (world, mut listed) = (world(), BTreeSet::new());
-    let server = Recorded::start(&world);
+    let server = RecordedServer::start(&world);
     let mut check = |method: &'static str, params: Value, expect: &[&str]| {
         let request = format!("{method} {params}");
         server.http.post_with(method, params, &[AUTHORIZATION]);
@@ -133,7 +133,7 @@ fn every_method_that_returns_skills_has_an_event() {
 #[test]
 fn every_download_has_an_event() {
     let world = world();
-    let server = Recorded::start(&world);
+    let server = RecordedServer::start(&world);
     let check = |method: &str, path: &str, expect: &[&str]| {
         let (_, answer) = server.http.ask(method, &format!("/.well-known/{path}"), &[AUTHORIZATION], "");
         server.check(path, Surface::Http, expect);
@@ -172,7 +172,7 @@ fn every_download_has_an_event() {
 #[test]
 fn requests_without_a_valid_token_have_a_bounded_number_of_events() {
     let world = world();
-    let server = Recorded::start(&world);
+    let server = RecordedServer::start(&world);
     for _ in 0..8 {
         assert_eq!(server.http.get("/metrics").0, 401);
         assert_eq!(

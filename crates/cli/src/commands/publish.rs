@@ -49,7 +49,7 @@ pub(crate) struct PublishArgs {
 }
 
 /// A skill to publish.
-struct Published {
+struct SkillToPublish {
     files: SkillFiles,
     digest: Digest,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     if args.prune {
         removed.extend(released.keys().filter(|name| !skills.contains_key(*name)));
     }
-    let is_new = |(name, skill): &(&String, &Published)| released.get(*name) != Some(&skill.digest);
+    let is_new = |(name, skill): &(&String, &SkillToPublish)| released.get(*name) != Some(&skill.digest);
     let mut changes: Vec<ReleaseChange> = skills
         .iter()
         .filter(is_new)
@@ -100,8 +100,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
 }
 
 /// Stores the content again that is damaged in the store.
-fn repair<'s>(store: &dyn Store, skills: impl Iterator<Item = &'s Published>) -> Result<(), CliError> {
-    for Published { files, digest } in skills {
+fn repair<'s>(store: &dyn Store, skills: impl Iterator<Item = &'s SkillToPublish>) -> Result<(), CliError> {
+    for SkillToPublish { files, digest } in skills {
         match skill_files(store, digest) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let content = files.values().map(|file| file.bytes.clone());
@@ -115,7 +115,7 @@ fn repair<'s>(store: &dyn Store, skills: impl Iterator<Item = &'s Published>) ->
 }
 
 /// Reads and checks the skills of the directories, by name.
-fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, Published>, CliError> {
+fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, SkillToPublish>, CliError> {
     let mut skills = BTreeMap::new();
     let mut faults = Vec::new();
     for given in directories {
@@ -134,7 +134,7 @@ fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, P
             }
             if faults.is_empty() {
                 let (files, digest) = block_on(capture(&library.registry, entry))?;
-                skills.insert(entry.name().to_string(), Published { files, digest });
+                skills.insert(entry.name().to_string(), SkillToPublish { files, digest });
             }
         }
     }
