@@ -67,7 +67,7 @@ fn instructions(skill: &LoadedSkill) -> String {
 
 fn stated_fields(skill: &LoadedSkill) -> Option<String> {
     let fields = sentence::stated_fields(skill);
-    let lines = fields.iter().map(|(key, value)| format!("- {key}: {}", code(value)));
+    let lines = fields.iter().map(|(key, value)| format!("- {key}: {}", code_as_written(value)));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty())
         .then(|| format!("Fields of skill {}:\n\n{}", sentence::address(skill), lines.join("\n")))
@@ -212,6 +212,17 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     }
     lines.extend(found::how_to_go_on(results, wording).map(|advice| format!("\n{advice}")));
     lines.join("\n")
+}
+
+/// Returns `line` as code with its backticks, between runs of more backticks than it has.
+fn code_as_written(line: &str) -> String {
+    match line.split(|c| c != '`').map(str::len).max() {
+        None | Some(0) => format!("`{line}`"),
+        Some(longest) => {
+            let mark = "`".repeat(longest + 1);
+            format!("{mark} {line} {mark}")
+        }
+    }
 }
 
 /// Returns `text` as code; a backtick would end it and becomes an apostrophe.
