@@ -267,7 +267,7 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
             Render::Xml => "license=\"MIT  or `own`\"",
             Render::Json => "\"license\":\"MIT  or `own`\"",
             Render::Text => "Note: license: MIT  or `own`\n",
-            Render::Markdown => "- license: `` MIT  or `own` ``\n",
+            _ => "- license: `` MIT  or `own` ``\n",
         };
         assert!(reply.text().contains(expect), "{render:?}\n{}", reply.text());
         let reply = block_on(session.call("load_skill", &json!({"name": "beta"})));
