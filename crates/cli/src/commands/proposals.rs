@@ -77,7 +77,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         time: SystemTime::now(),
     };
     match &args.action {
-        None => list(ui, &*store, args.all),
+        None => {
+            reviewer.find_stale().map_err(review_error)?;
+            list(ui, &*store, args.all)
+        }
         Some(Action::Show(OneArgs { id })) => {
             let proposal = find(&*store, *id)?;
             show(ui, &*store, &library, &proposal)
@@ -205,7 +208,8 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
     if is_stale && proposal.state == ProposalState::Pending {
         ui.warn("the skill changed since; rebase the proposal before it can be approved")?;
     }
-    if let Some(decision) = &proposal.decision {
+    // An approval that failed leaves the proposal pending.
+    if let Some(decision) = proposal.decision.as_ref().filter(|_| proposal.state != ProposalState::Pending) {
         let reason = decision.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let line = format!("decided by {} at {}{reason}", decision.reviewer, rfc3339(decision.time));
         writeln!(ui.out(), "{}", escape(&line))?;
@@ -261,7 +265,15 @@ fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> R
     };
     let proposal = find(reviewer.store, rebased)?;
     context.write_proposal(&proposal);
-    decided(ui, &proposal, &format!("proposal {id} is replaced by proposal {rebased}"))
+    decided(
+        ui,
+        &proposal,
+        &if rebased == id {
+            format!("proposal {id} is up to date")
+        } else {
+            format!("proposal {id} is replaced by proposal {rebased}")
+        },
+    )
 }
 
 fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliError> {

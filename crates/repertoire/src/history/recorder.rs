@@ -1,6 +1,8 @@
 //! Records versions in the background while a library is open.
 
 use std::collections::HashMap;
+#[cfg(feature = "fs")]
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -117,6 +119,9 @@ impl Recording {
         if self.recorded.get(&skill) == Some(&digest) {
             return Ok(());
         }
+        // While an approval or a rollback writes the skill, it records the version itself, with its origin.
+        #[cfg(feature = "fs")]
+        let _lock = entry.identity.as_deref().and_then(|directory| super::lock_skill(Path::new(directory)));
         let (files, digest) = block_on(capture(&self.registry, entry))?;
         let names = (skill.as_str(), entry.name().as_str());
         record(&*self.store, names, &files, Origin::Edit, None, clock::now())?;

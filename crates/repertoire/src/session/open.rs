@@ -246,8 +246,15 @@ impl Session {
     }
 
     /// Returns `true` if this session's agent may know of the skill.
-    pub(super) fn sees(&self, entry: &Entry) -> bool {
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
+    }
+
+    /// Returns the scopes that a skill has to be in for this session's agent to see it.
+    #[cfg(feature = "fs")]
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        let agents = self.agent.iter().chain(&self.ceilings);
+        agents.filter(|_| self.options().enforce_scope).map(|agent| agent.scope.clone()).collect()
     }
 
     /// Returns whether there may be skills that this session's agent does not see.
