@@ -30,8 +30,8 @@ impl Connection {
         }
     }
 
-    /// Returns the command that undoes it, if there is one. A file that came with a clone may have given the entry any
-    /// name, and what is to be pasted into a shell holds none that has to be quoted.
+    /// Returns the command that undoes it, if there is one. A file in a cloned repository may
+    /// give the entry any name, and a name that needs quotes is not put into a command to paste.
     fn undo_command(&self) -> Option<String> {
         let owner = if self.owner == Owner::Project { " --project" } else { "" };
         let name = match server_name(&self.name).ok()? {
@@ -41,7 +41,7 @@ impl Connection {
         Some(format!("rep connect --undo{owner}{name} {}", self.client.id))
     }
 
-    /// Returns the directories that the server is confined to, where it is.
+    /// Returns the directories that the server is restricted to, if any.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let pairs = self.args.iter().zip(self.args.iter().skip(1));
         pairs.filter(|(word, _)| *word == "--root").map(|(_, root)| PathBuf::from(root)).collect()

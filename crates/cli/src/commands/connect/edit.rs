@@ -84,7 +84,7 @@ pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<Strin
 }
 
 /// Returns `text` with just the keys of `wanted` in the entry at `spot`, which has those of `existing` if it is there; without the
-/// entry if nothing is wanted. Keys that are right already stay as they are written, except in YAML.
+/// entry if nothing is wanted. Keys that have the wanted value keep their text, except in YAML.
 fn set(
     format: Format,
     text: &str,
@@ -103,7 +103,7 @@ fn split_bom(text: &str) -> (&str, &str) {
     text.strip_prefix(BOM).map_or(("", text), |body| (BOM, body))
 }
 
-/// Returns `after` if it means `expect`; a table without entries is as good as none.
+/// Returns `after` if it means `expect`; an empty table counts as a missing one.
 fn verified(
     format: Format,
     bom: &str,

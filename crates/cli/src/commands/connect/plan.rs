@@ -151,7 +151,7 @@ impl Planner<'_> {
         entry.retain(|key, _| !is_theirs(key));
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-        // An entry under the former name keeps what the user made of it.
+        // An entry under the former name keeps the user's changes.
         for (key, value) in former.iter().filter_map(Value::as_object).flatten() {
             let is_switch = matches!(key.as_str(), "enabled" | "disabled");
             if is_switch || is_theirs(key) || !obsolete.contains(&key.as_str()) {
@@ -210,8 +210,8 @@ impl Planner<'_> {
         Ok((path, text))
     }
 
-    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that is there, or
-    /// else the last that could be.
+    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that exists, or
+    /// else the last candidate.
     fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, CliError> {
         let found: Result<Vec<Candidate>, CliError> =
             candidates.iter().map(|path| self.candidate(path)).collect();
@@ -268,8 +268,8 @@ fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
     error.hint("`--name OTHER` registers the server under another name")
 }
 
-/// Returns where `path` leads. A user's file may be a link, as those who manage dot files have it; a project's may not
-/// lead out of the project, because a link comes with a clone.
+/// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's file may not
+/// link out of the project, because the link may come from a cloned repository.
 fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliError> {
     if owner == Owner::Project {
         let trust = FileTrust::Within(places.project().to_owned());

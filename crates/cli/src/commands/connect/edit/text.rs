@@ -47,7 +47,7 @@ pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |index| index + 1)
 }
 
-/// Returns the offset behind the line that `offset` is on, its end included.
+/// Returns the offset after the line that `offset` is on, line end included.
 pub(super) fn line_end(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |index| offset + index + 1)
 }

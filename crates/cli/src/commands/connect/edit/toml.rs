@@ -1,6 +1,6 @@
 //! Edits TOML with `toml_edit`: the entry is a table with a heading of its own.
 //!
-//! A table that is removed takes the comments above it along.
+//! Removing a table removes the comments above it.
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table};
@@ -56,7 +56,7 @@ pub(super) fn set(
     let is_right = |key: &str, value| existing.and_then(|existing| existing.get(key)) == Some(value);
     for (key, value) in wanted.iter().filter(|(key, value)| !is_right(key, value)) {
         let mut item = converted(value)?;
-        // A comment behind the value stays.
+        // A comment after the value is kept.
         if let (Some(old), Some(new)) = (entry.get(key).and_then(Item::as_value), item.as_value_mut()) {
             *new.decor_mut() = old.decor().clone();
         }

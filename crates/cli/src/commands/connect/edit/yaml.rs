@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::text::{Fault, Spot, line_end, line_start, newline};
 
-/// How far a block is indented in what it stands in.
+/// The indentation of a block relative to its parent.
 const INDENT: usize = 2;
 
 /// Returns the document as JSON.
@@ -45,15 +45,15 @@ fn not_editable(text: &str, at: usize) -> Fault {
     Fault::at(text, at, "this is written in a way that is not edited for you")
 }
 
-/// The lines of an entry, and how far it is indented.
+/// The lines of an entry, and its indentation.
 struct Lines {
     start: usize,
     end: usize,
     indent: usize,
 }
 
-/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines behind
-/// it are not its own.
+/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines after
+/// it do not belong to it.
 fn lines(
     text: &str,
     parsed: &ParsedYaml,
@@ -80,14 +80,14 @@ fn lines(
     Ok(Lines { start, end, indent: key - start })
 }
 
-/// The table that entries stand in.
+/// The table that contains the entries.
 struct Parent {
     children: Vec<Entry>,
-    /// Behind its key's colon.
+    /// The offset after the colon of its key.
     colon: usize,
-    /// Where `{}` stands, in place of children.
+    /// The position of `{}`, if the table is empty.
     braces: Option<(usize, usize)>,
-    /// Where what follows it starts.
+    /// The offset of what follows the table.
     limit: usize,
 }
 
@@ -111,7 +111,7 @@ fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Pare
     Ok(Some(Parent { children, colon: colon + 1, braces, limit }))
 }
 
-/// Changes the entry at `spot`; see [`super::set`]. The comments in an entry that is changed go.
+/// Changes the entry at `spot`; see [`super::set`]. Comments inside a changed entry are removed.
 pub(super) fn set(
     text: &str,
     spot: Spot<'_>,
@@ -150,8 +150,8 @@ fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<Stri
     Ok(spliced(&text, at, at, &block))
 }
 
-/// Returns `text` with `block`, whole lines, between `start` and `end`. A file that ended without a line end goes on
-/// doing so.
+/// Returns `text` with `block`, whole lines, between `start` and `end`. A file without a final line end
+/// stays without one.
 fn spliced(text: &str, start: usize, end: usize, block: &str) -> String {
     let (before, behind) = (&text[..start], &text[end..]);
     let is_open = behind.is_empty() && !text.ends_with('\n') && !text.is_empty();
@@ -179,7 +179,7 @@ fn pair(key: &str, value: &Value, indent: usize, nl: &str) -> String {
     }
 }
 
-/// Returns `value` on one line: plain where that says the same, and otherwise as JSON, which is YAML too.
+/// Returns `value` on one line: as a plain scalar if that has the same meaning, and otherwise as JSON, which is also YAML.
 fn scalar(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_plain = yaml::parse(&format!("x: {text}\n")).is_ok_and(|parsed| match parsed.root {
