@@ -282,6 +282,13 @@ fn list_and_check_find_the_same() {
     assert!(checked.len() > 1, "{checked:?}");
     assert_eq!(of(&["list", "--json"]), checked);
     assert!(sandbox.run(&["list"]).stderr.contains("1 with errors"));
+
+    // A larger library is listed without reading its instructions and files.
+    for number in 0..20 {
+        sandbox.write(format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
+    }
+    let listed = of(&["list", "--json"]);
+    assert!(listed.len() < checked.len() && listed.iter().all(|found| checked.contains(found)), "{listed:?}");
 }
 
 #[test]

@@ -23,9 +23,6 @@ const MAX_NAMES_SHOWN: usize = 50;
 /// The most directories that are searched for skills which are not where they are looked for.
 const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
 
-/// The most skills that are checked in full by commands which show more than the findings.
-const MAX_CHECKED: usize = 200;
-
 /// The most reasons that are shown for a quarantined skill.
 const MAX_REASONS_SHOWN: usize = 5;
 
@@ -208,9 +205,9 @@ impl Library {
     }
 
     /// Returns the findings in each of `entries`, for commands that show more than these: everything, but only what a listing finds
-    /// where there are more than [`MAX_CHECKED`].
-    pub(crate) fn findings(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
-        if entries.len() <= MAX_CHECKED {
+    /// where there are more than `most_checked`.
+    pub(crate) fn findings(&self, entries: &[&Entry], most_checked: usize) -> Vec<Vec<Diagnostic>> {
+        if entries.len() <= most_checked {
             return self.check(entries);
         }
         entries.iter().map(|entry| entry.diagnostics().cloned().collect()).collect()

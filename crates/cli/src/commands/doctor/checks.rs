@@ -17,6 +17,9 @@ use crate::globals::{ColorChoice, Globals};
 use crate::ui::{count, docs};
 use crate::wire::{Context, Library};
 
+/// The most skills that are checked in full.
+const MOST_CHECKED: usize = 200;
+
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
 
@@ -258,7 +261,7 @@ impl Checks {
         }
         let entries = library.snapshot.entries();
         let active: Vec<&Entry> = library.snapshot.active().collect();
-        let findings = library.findings(&active);
+        let findings = library.findings(&active, MOST_CHECKED);
         let with_error = active.iter().zip(&findings).filter_map(|(entry, found)| {
             Some((entry, found.iter().find(|found| found.severity == Severity::Error)?))
         });
