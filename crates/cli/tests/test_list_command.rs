@@ -285,7 +285,7 @@ fn list_and_check_find_the_same() {
 
     // A larger library is listed without reading its instructions and files.
     for number in 0..20 {
-        sandbox.write(format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
+        sandbox.write(&format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
     }
     let listed = of(&["list", "--json"]);
     assert!(listed.len() < checked.len() && listed.iter().all(|found| checked.contains(found)), "{listed:?}");

@@ -113,8 +113,8 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     assert!(files.len() == 1 && name.starts_with("alpha-20") && name.ends_with("Z.md"), "{files:?}");
     let text = std::fs::read_to_string(&files[0]).unwrap();
     let sections: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
-    assert_eq!(sections, ["## Diff", "## Justification", "## Evidence", "## Check"]);
-    assert!(text.contains("+Do alpha carefully.") && text.contains("\nit is careless\n"), "{text}");
+    assert_eq!(sections, ["## Diff", "## Check", "## Justification", "## Evidence"]);
+    assert!(text.contains("+Do alpha carefully.") && text.contains("\n> it is careless\n"), "{text}");
     assert!(sandbox.read(MANIFEST).contains("Do alpha.\n"), "a proposal changes nothing");
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use repertoire_model::SkillName;
-use repertoire_model::patch::SkillFiles;
+use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::scope::Pattern;
 
 use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
@@ -148,9 +148,22 @@ impl Proposer {
         Ok(())
     }
 
-    /// Fails if so many proposals are pending that no more are accepted, before anything is stored.
-    fn expect_room(&self, store: &dyn Store, skill: &str, session: Option<&str>) -> Result<(), Refusal> {
+    /// Fails if the same proposal is pending, or so many that no more are accepted, before anything is stored.
+    fn expect_room(
+        &self,
+        store: &dyn Store,
+        skill: &str,
+        draft: &Draft,
+        session: Option<&str>,
+    ) -> Result<(), Refusal> {
         let pending = store.proposals(&[ProposalState::Pending])?;
+        let result = patch::bundle(&draft.files).digest();
+        let is_same = |it: &&Proposal| {
+            (&*it.content.skill, it.content.base, it.content.result) == (skill, draft.base, result)
+        };
+        if let Some(same) = pending.iter().find(is_same) {
+            return Err(Refusal::Duplicate(same.id));
+        }
         let count = |is_counted: &dyn Fn(&NewProposal) -> bool| {
             pending.iter().filter(|proposal| is_counted(&proposal.content)).count() as u64
         };
@@ -197,7 +210,7 @@ impl Proposer {
             }
         }
         let store = self.store.get()?;
-        self.expect_room(&*store, &skill, text.session.as_deref())?;
+        self.expect_room(&*store, &skill, &draft, text.session.as_deref())?;
         // Both states are needed to rebase the proposal when the skill changes.
         if let Some(base) = base {
             put_skill(&*store, base)?;
