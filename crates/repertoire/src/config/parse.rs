@@ -13,7 +13,7 @@ use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
 use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
-use super::tools::{hidden_arguments, is_line, is_name, offered};
+use super::tools::{hidden_arguments, hidden_arguments_word, is_line, is_name, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
 /// The value of one key in a layer.
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 /// values.
 pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
-        Kind::Word(_) | Kind::Name | Kind::Text | Kind::OfferedTools => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -55,8 +55,17 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::Words | Kind::OptionalArguments | Kind::Paths | Kind::Severity | Kind::Agent => {
-            return Err(key.kind.describe());
+        Kind::OfferedTools => {
+            let expected = || format!("{}, with commas between them", key.kind.describe());
+            return offered_word(word).map(Value::OfferedTools).ok_or_else(expected);
+        }
+        Kind::OptionalArguments => {
+            let expected = || format!("{}, with commas between them", key.kind.describe());
+            let names = hidden_arguments_word(word).ok_or_else(expected)?;
+            return Ok(Value::Words(names.into_iter().collect()));
+        }
+        Kind::Words | Kind::Paths | Kind::Severity | Kind::Agent => {
+            return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
     convert(key, &value, Path::new(""))
@@ -245,9 +254,31 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
 mod tests {
     use super::super::agents::AGENT_KEYS;
     use super::*;
+    use crate::tool::OfferedTools;
 
     fn faults(text: &str) -> Vec<String> {
         parse(text, Path::new(""), &FileTrust::Whole).1.into_iter().map(|fault| fault.message).collect()
+    }
+
+    #[test]
+    fn h30_lists_of_words_are_written_with_commas_in_a_variable() {
+        let parse = |name: &str, word: &str| {
+            let key = KEYS.iter().find(|key| key.name == name).unwrap();
+            parse_word(key, word)
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned());
+        let offered = |word: &str| parse("tools.offer", word);
+        assert_eq!(offered("minimal"), Ok(Value::OfferedTools(OfferedTools::Minimal)));
+        let only = OfferedTools::Only(names(&["list_skills", "read_skill_file"]).collect());
+        assert_eq!(offered("list_skills, read_skill_file"), Ok(Value::OfferedTools(only)));
+        let error = offered("list_skills,nope").unwrap_err();
+        assert!(error.ends_with("`unload_skill`, with commas between them"), "{error}");
+        let hidden = names(&["end_line", "start_line"]).collect();
+        assert_eq!(parse("tools.hide_args", "start_line,end_line"), Ok(Value::Words(hidden)));
+        assert_eq!(
+            parse("name.reserved", "a").unwrap_err(),
+            "a list of strings, which only a configuration file can hold"
+        );
     }
 
     #[test]
