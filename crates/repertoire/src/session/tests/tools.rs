@@ -405,11 +405,9 @@ fn h27_a_skill_whose_tools_do_not_run_says_so() {
     let library = SkillDirectory::new(&["pdf", "plain"]);
     library.write("pdf/schema.json", FILL);
     library.write("pdf/tools.py", "def fill():\n    pass\n\ndef merge():\n    pass\n");
-    let mut options =
-        SessionOptions { enable_setting: Some("`x = true`".to_owned()), ..SessionOptions::default() };
+    let off = "Running is off. Set `x = true`, or go on without it.";
+    let mut options = SessionOptions { running_off: Some(off.to_owned()), ..SessionOptions::default() };
     let session = library.session_with(options.clone());
-    let off =
-        "Running tools and scripts of skills is off. Ask the user to set `x = true`, or go on without them.";
     assert!(
         load(&session, "pdf").contains(&format!("Its tools cannot be called. {off}")),
         "{}",
