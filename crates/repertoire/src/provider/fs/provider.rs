@@ -126,9 +126,33 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
     let root = place::Root::open(path).map_err(safe_dir::Fault::into_io)?;
     let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::Fault::into_io)?;
     let is_skill = |name: &str| root.handle.stat(name).is_ok();
-    Ok(entries.entries.iter().any(|entry| {
-        manifest::is_spelling(&entry.name)
-            || scan::may_be_skill(entry)
-                && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
-    }))
+    let mut level = Vec::new();
+    for entry in &entries.entries {
+        if manifest::is_spelling(&entry.name) {
+            return Ok(true);
+        }
+        if scan::may_be_skill(entry) {
+            level.push(entry.name.clone());
+        }
+    }
+    // Skills may lie in groups, which are searched as deep as a scan does.
+    let mut room = limits.max_directories;
+    for _ in 0..limits.max_depth {
+        let has_manifest = |path: &String| {
+            manifest::SPELLINGS.iter().any(|spelling| is_skill(&format!("{path}/{spelling}")))
+        };
+        if level.iter().any(has_manifest) {
+            return Ok(true);
+        }
+        let mut next = Vec::new();
+        for path in level.iter().take(room) {
+            let Ok(directory) = root.handle.open_dir(path) else { continue };
+            let Ok(below) = directory.entries(limits.max_entries) else { continue };
+            let children = below.entries.iter().filter(|entry| scan::may_be_skill(entry));
+            next.extend(children.map(|entry| format!("{path}/{}", entry.name)));
+        }
+        room = room.saturating_sub(level.len());
+        level = next;
+    }
+    Ok(false)
 }
