@@ -1,5 +1,6 @@
 //! Tests of `rep propose` and `rep proposals`.
 
+use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
