@@ -111,7 +111,7 @@ fn configuration() {
             }
         }
         let variable = match key.kind {
-            Kind::Words | Kind::Severity | Kind::Agent => "-".to_owned(),
+            Kind::Words | Kind::Patterns | Kind::Severity | Kind::Agent => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

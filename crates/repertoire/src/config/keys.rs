@@ -51,6 +51,8 @@ pub enum Kind {
     Text,
     /// A list of strings.
     Words,
+    /// A list of patterns over the names of skills.
+    Patterns,
     /// The built-in tools that are offered.
     OfferedTools,
     /// A list of optional arguments of built-in tools.
@@ -72,7 +74,7 @@ pub enum Value {
     Number(usize),
     /// For [`Kind::Switch`].
     Switch(bool),
-    /// For [`Kind::Words`] and [`Kind::OptionalArguments`].
+    /// For [`Kind::Words`], [`Kind::Patterns`] and [`Kind::OptionalArguments`].
     Words(Vec<String>),
     /// For [`Kind::OfferedTools`].
     OfferedTools(OfferedTools),
@@ -319,7 +321,7 @@ pub const KEYS: &[Key] = &[
     key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first."),
     key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
-    key!("proposals.locked" Kind::Words, Words proposals.locked, strings, None, "Skills that nobody may propose to change: names, patterns or `source:name`."),
+    key!("proposals.locked" Kind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
     key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory."),
     key!("proposals.per_skill" Kind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
     key!("proposals.per_session" Kind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
@@ -421,6 +423,7 @@ impl Kind {
             Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
             Self::Text => "a text of one line".to_owned(),
             Self::Words => "a list of strings".to_owned(),
+            Self::Patterns => "a list of patterns over names or `source:name`, where `*` stands for any text and `?` for one character".to_owned(),
             Self::OfferedTools => format!("`all`, `minimal`, or a list of {}", coded(&tool_words())),
             Self::OptionalArguments => format!("a list of {}", coded(&OPTIONAL_ARGUMENTS)),
             Self::Paths => "a list of directories".to_owned(),

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use repertoire_model::RuleId;
+use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
 use repertoire_model::validate::RULES;
 use toml::Spanned;
@@ -64,7 +65,7 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             let names = hidden_arguments_word(word).ok_or_else(expected)?;
             return Ok(Value::Words(names.into_iter().collect()));
         }
-        Kind::Words | Kind::Paths | Kind::Severity | Kind::Agent => {
+        Kind::Words | Kind::Patterns | Kind::Paths | Kind::Severity | Kind::Agent => {
             return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
@@ -101,6 +102,7 @@ impl Parser<'_> {
             match convert(key, value.get_ref(), self.directory) {
                 Ok(converted) => {
                     self.mistrust(key, &converted, value);
+                    self.patterns(key, value.get_ref());
                     self.assignments.push(Assignment { key, value: converted });
                 }
                 Err(expected) => self.bad_value(key.name, &expected, key.kind, value),
@@ -117,6 +119,16 @@ impl Parser<'_> {
                 Some(format!("write `[{name}]` on a line of its own, and its keys below")),
             ),
             _ => self.unknown(name, name_range),
+        }
+    }
+
+    /// Reports the patterns of a list that are none.
+    fn patterns(&mut self, key: &Key, value: &DeValue<'_>) {
+        let (Kind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
+        for item in items.iter() {
+            if let Some(Err(fault)) = item.get_ref().as_str().map(Pattern::new) {
+                self.fault(item.span(), format!("bad pattern in `{}`: {fault}", key.name), None);
+            }
         }
     }
 
@@ -230,7 +242,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
             in_bounds(key.kind, number)
         }
-        (Kind::Words, DeValue::Array(items)) => {
+        (Kind::Words | Kind::Patterns, DeValue::Array(items)) => {
             let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
             words.collect::<Option<_>>().map(Value::Words).ok_or_else(expected)
         }
@@ -278,6 +290,14 @@ mod tests {
         assert_eq!(
             parse("name.reserved", "a").unwrap_err(),
             "a list of strings, which only a configuration file can hold"
+        );
+    }
+
+    #[test]
+    fn a_bad_pattern_is_an_error() {
+        assert_eq!(
+            faults("proposals.locked = [\"git-*\", \"[\", \"user:*\"]"),
+            ["bad pattern in `proposals.locked`: no skill's name holds '[', so it matches nothing"]
         );
     }
 
