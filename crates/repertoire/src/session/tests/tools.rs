@@ -459,6 +459,24 @@ fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
 }
 
 #[test]
+fn h30_a_note_about_a_shared_name_of_tools_names_no_tool_that_is_not_offered() {
+    let library = SkillDirectory::new(&["one", "two"]);
+    library.write("one/schema.json", FILL);
+    library.write("two/schema.json", FILL);
+    for (offered, expect) in [
+        (OfferedTools::All, "this one is called with `call_skill_tool`, "),
+        (OfferedTools::Minimal, "this one cannot be called."),
+    ] {
+        let mut options = SessionOptions { host_runs_tools: true, offered, ..SessionOptions::default() };
+        options.exposure = ToolExposure::Dynamic;
+        let session = library.session_with(options);
+        load(&session, "one");
+        let text = load(&session, "two");
+        assert!(text.contains(&format!("Another loaded skill has a tool `fill` too; {expect}")), "{text}");
+    }
+}
+
+#[test]
 fn h28_unloading_a_skill_that_is_not_loaded() {
     let library = SkillDirectory::new(&["pdf"]);
     let session = library.session_with(SessionOptions { render: Render::Text, ..SessionOptions::default() });
