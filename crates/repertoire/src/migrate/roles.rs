@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::prompt::{MAX_TEMPLATE_BYTES, SYSTEM_PROMPT_FILE};
-use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
+use crate::provider::fs::safe_dir::{FsFault, Kind, SafeDir};
 use crate::{Error, ErrorKind};
 
 /// The other name of a role's prompt.
@@ -41,8 +41,8 @@ pub struct RolesFound {
 ///
 /// Links are not followed. One role that cannot be read is a problem and leaves the others alone.
 pub fn read_roles(directory: &Path) -> Result<RolesFound, Error> {
-    let failed = |fault: Fault| {
-        let kind = if let Fault::Missing = fault { ErrorKind::FileNotFound } else { ErrorKind::Io };
+    let failed = |fault: FsFault| {
+        let kind = if let FsFault::Missing = fault { ErrorKind::FileNotFound } else { ErrorKind::Io };
         Error::new(kind).at(directory).because(fault.into_io())
     };
     let handle = SafeDir::open(directory).map_err(failed)?;
@@ -74,7 +74,7 @@ fn read_role(handle: &SafeDir, name: &str) -> Result<Option<RoleFiles>, (PathBuf
     let read = |file: &str| {
         let bytes = match home.read(file, MAX_TEMPLATE_BYTES) {
             Ok((bytes, _)) => bytes,
-            Err(Fault::Missing) => return Ok(None),
+            Err(FsFault::Missing) => return Ok(None),
             Err(fault) => return Err((PathBuf::from(file), fault.message())),
         };
         String::from_utf8(bytes).map(Some).map_err(|_| (PathBuf::from(file), "it is not UTF-8".to_owned()))

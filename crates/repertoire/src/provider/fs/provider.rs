@@ -7,7 +7,7 @@ use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
 use super::limits::ScanLimits;
 use super::options::FsOptions;
-use super::source::Source;
+use super::source::FsSource;
 use super::{manifest, place, safe_dir, scan};
 use crate::Error;
 use crate::provider::{
@@ -25,13 +25,13 @@ use crate::provider::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FsProvider {
-    source: Arc<Source>,
+    source: Arc<FsSource>,
 }
 
 impl FsProvider {
     /// Returns a provider of the skills in a directory; nothing is read yet.
     pub fn new(options: FsOptions) -> Self {
-        Self { source: Arc::new(Source::new(options)) }
+        Self { source: Arc::new(FsSource::new(options)) }
     }
 
     /// Returns its options.
@@ -43,7 +43,7 @@ impl FsProvider {
     /// the work.
     fn unblock<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Source) -> T + Send + 'static,
+        work: impl FnOnce(&FsSource) -> T + Send + 'static,
     ) -> BoxFuture<'_, T> {
         if rayon::current_thread_index().is_some() {
             return Box::pin(std::future::ready(work(&self.source)));
@@ -123,8 +123,8 @@ impl Provider for FsProvider {
 /// It stops at the first, so it costs little where there are many.
 pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
     let limits = ScanLimits::default();
-    let root = place::Root::open(path).map_err(safe_dir::Fault::into_io)?;
-    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::Fault::into_io)?;
+    let root = place::Root::open(path).map_err(safe_dir::FsFault::into_io)?;
+    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::FsFault::into_io)?;
     let is_skill = |name: &str| root.handle.stat(name).is_ok();
     let mut level = Vec::new();
     for entry in &entries.entries {
