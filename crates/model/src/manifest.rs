@@ -7,7 +7,7 @@ use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extensi
 use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
-use crate::yaml::{Entry, Node, Scalar};
+use crate::yaml::{MappingEntry, Node, Scalar};
 use crate::{FileKind, Span, file_glob, text};
 
 /// The prefix of `metadata` keys that the Skills extension of MCP reserves.
@@ -101,7 +101,7 @@ impl Manifest {
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as in most parsers.
-    pub fn read(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
+    pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());
         for entry in entries {
@@ -338,7 +338,7 @@ impl Field<'_, '_, '_> {
             return Vec::new();
         };
         let is_string = |value: &Node| matches!(value, Node::Scalar(scalar) if scalar.to_json().is_string());
-        let odd: Vec<&Entry> = entries.iter().filter(|entry| !is_string(&entry.value)).collect();
+        let odd: Vec<&MappingEntry> = entries.iter().filter(|entry| !is_string(&entry.value)).collect();
         if let Some(first) = odd.first() {
             let others = if odd.len() > 1 { format!(" (and {} more)", odd.len() - 1) } else { String::new() };
             let span = self.place.span(&first.key.range);
@@ -354,7 +354,9 @@ impl Field<'_, '_, '_> {
                 .help(help)
                 .at(span);
         }
-        for Entry { key, .. } in entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX)) {
+        for MappingEntry { key, .. } in
+            entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX))
+        {
             let span = self.place.span(&key.range);
             self.reporter
                 .report(

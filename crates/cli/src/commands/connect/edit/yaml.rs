@@ -3,7 +3,7 @@
 //! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in flow style are refused.
 //! No line but those of the entry is changed.
 
-use repertoire_model::yaml::{self, Entry, Node, ParsedYaml};
+use repertoire_model::yaml::{self, MappingEntry, Node, ParsedYaml};
 use serde_json::{Map, Value};
 
 use super::text::{EditFault, Spot, line_end, line_start, newline};
@@ -21,7 +21,7 @@ fn parsed(text: &str) -> Result<ParsedYaml, EditFault> {
 }
 
 /// Returns the top-level entries.
-fn entries(text: &str, parsed: &ParsedYaml) -> Result<Vec<Entry>, EditFault> {
+fn entries(text: &str, parsed: &ParsedYaml) -> Result<Vec<MappingEntry>, EditFault> {
     let entries = match &parsed.root {
         None => Vec::new(),
         Some(Node::Mapping(entries, range)) if !is_flow(text, range.start) => entries.clone(),
@@ -57,7 +57,7 @@ struct Lines {
 fn lines(
     text: &str,
     parsed: &ParsedYaml,
-    siblings: &[Entry],
+    siblings: &[MappingEntry],
     index: usize,
     limit: usize,
 ) -> Result<Lines, EditFault> {
@@ -82,7 +82,7 @@ fn lines(
 
 /// The table that entries stand in.
 struct Parent {
-    children: Vec<Entry>,
+    children: Vec<MappingEntry>,
     /// Behind its key's colon.
     colon: usize,
     /// Where `{}` stands, in place of children.
@@ -184,7 +184,7 @@ fn scalar(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_plain = yaml::parse(&format!("x: {text}\n")).is_ok_and(|parsed| match parsed.root {
         Some(Node::Mapping(entries, _)) => match entries.as_slice() {
-            [Entry { value: Node::Scalar(scalar), .. }] => {
+            [MappingEntry { value: Node::Scalar(scalar), .. }] => {
                 scalar.plain && scalar.text == *text && scalar.to_json().is_string()
             }
             _ => false,
@@ -203,7 +203,11 @@ fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<Str
     Ok(spliced(text, own.start, own.end, &block(spot, entry, own.indent, newline(text))))
 }
 
-fn find(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), EditFault> {
+fn find(
+    text: &str,
+    parsed: &ParsedYaml,
+    spot: Spot<'_>,
+) -> Result<(Vec<MappingEntry>, usize, usize), EditFault> {
     let parent = parent(text, parsed, spot)?.ok_or_else(|| EditFault::missing(spot))?;
     let index = parent.children.iter().position(|entry| entry.key.text == spot.name);
     let index = index.ok_or_else(|| EditFault::missing(spot))?;
