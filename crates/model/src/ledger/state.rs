@@ -11,7 +11,7 @@ use crate::{Digest, SkillName};
 pub struct Ledger {
     pub(super) skills: BTreeMap<SkillName, LedgerEntry>,
     pub(super) turn: u64,
-    /// The last number of an [`LedgerEntry::sequence`].
+    /// The last number of a [`LedgerEntry::sequence`].
     pub(super) sequence: u64,
 }
 

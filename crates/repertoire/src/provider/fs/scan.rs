@@ -18,7 +18,7 @@ use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
 use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
 use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
-use super::safe_dir::{Entries, Entry, FsFault, Kind, Stamp, now};
+use super::safe_dir::{DirectoryEntry, Entries, FsFault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
 
 /// Below this many directories, starting threads costs more than it saves.
@@ -513,14 +513,15 @@ fn is_near_miss(name: &str) -> bool {
 }
 
 /// Returns the links among `entries` that may lead to skills, sorted.
-fn links(entries: &[Entry]) -> Vec<String> {
-    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+fn links(entries: &[DirectoryEntry]) -> Vec<String> {
+    let is_link =
+        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
     let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
     links.sort_unstable();
     links
 }
 
 /// Returns whether a directory or link like this is searched for skills.
-pub(super) fn may_be_skill(entry: &Entry) -> bool {
+pub(super) fn may_be_skill(entry: &DirectoryEntry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
 }

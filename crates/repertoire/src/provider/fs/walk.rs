@@ -4,7 +4,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
 
 use super::place::Place;
-use super::safe_dir::{Entry, FsFault, Kind, SafeDir, Stamp};
+use super::safe_dir::{DirectoryEntry, FsFault, Kind, SafeDir, Stamp};
 use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
 /// A file of a skill.
@@ -76,7 +76,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, directory: &SafeDir, entry: &Entry, path: String, depth: usize) {
+    fn entry(&mut self, directory: &SafeDir, entry: &DirectoryEntry, path: String, depth: usize) {
         match entry.kind {
             Kind::Link => {
                 let message = format!("`{path}` is a symbolic link and is not followed");
@@ -114,7 +114,7 @@ impl Walker<'_> {
     }
 
     /// Returns the path if it is one that a skill may have, and reports if not.
-    fn check(&mut self, entry: &Entry, path: &str) -> Option<SkillPath> {
+    fn check(&mut self, entry: &DirectoryEntry, path: &str) -> Option<SkillPath> {
         let message = match SkillPath::new(path) {
             Ok(skill_path) if entry.decoded => return Some(skill_path),
             Ok(_) => format!("the name of `{path}` is not UTF-8"),

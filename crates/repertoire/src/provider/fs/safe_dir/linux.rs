@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::types::{nanoseconds, read_stamped};
-use super::{Entries, Entry, FsFault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
 
 /// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
 const FILE: OFlags = OFlags::RDONLY
@@ -143,8 +143,8 @@ impl SafeDir {
                 known => kind(known),
             };
             entries.push(match name.to_str() {
-                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind },
-                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
+                Ok(name) => DirectoryEntry { name: name.to_owned(), decoded: true, kind },
+                Err(_) => DirectoryEntry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
             });
         }
         Ok(Entries { entries, more: false })

@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 use super::types::{nanoseconds, read_stamped};
-use super::{Entries, Entry, FsFault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
 
 /// A handle on a directory.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl SafeDir {
             let name = entry.file_name();
             let decoded = name.to_str().is_some();
             let name = name.to_string_lossy().into_owned();
-            entries.push(Entry { name, decoded, kind: kind(file_type) });
+            entries.push(DirectoryEntry { name, decoded, kind: kind(file_type) });
         }
         Ok(Entries { entries, more: false })
     }

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct DirectoryEntry {
     /// Its name; where `decoded` is false, an approximation for people.
     pub(crate) name: String,
     pub(crate) decoded: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 /// The entries of a directory, in no particular order.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<DirectoryEntry>,
     /// True if there were more entries than the limit.
     pub(crate) more: bool,
 }
