@@ -76,7 +76,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::New(args) => new::run(ui, &env, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
         Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Migrate(args) => migrate::run(ui, &env, &args),
+        Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),

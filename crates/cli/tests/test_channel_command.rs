@@ -1,6 +1,6 @@
 //! `rep channel`.
 
-use crate::sandbox::{Sandbox, assert_run, skill};
+use crate::sandbox::{ALPHA, Sandbox, assert_run, skill};
 
 #[test]
 fn a_version_is_promoted_and_rolled_back() {
@@ -17,7 +17,7 @@ fn a_version_is_promoted_and_rolled_back() {
     };
     publish("stable");
     let old = digests("stable");
-    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# New\n"));
+    sandbox.write(ALPHA, skill("alpha", "# New\n"));
     publish("next");
     let new = digests("next");
     assert_run!(channel(&["list"]), @"

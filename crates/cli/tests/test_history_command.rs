@@ -4,16 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, assert_run, skill};
-
-const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
+use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, skill};
 
 /// Returns a sandbox whose skill `alpha` has two versions; the second is on disk.
 fn with_two_versions() -> Sandbox {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("USER", "ann");
+    let sandbox = Sandbox::with_author();
     assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
-    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
     sandbox
 }
@@ -75,7 +72,7 @@ fn history_lists_versions_newest_first() {
 #[test]
 fn history_of_a_broken_skill_lists_its_versions() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     assert_eq!(versions(&sandbox, &["id"]), [json!([2]), json!([1])]);
 }
 
@@ -157,7 +154,7 @@ fn rollback_restores_a_version_and_records_it() {
     error: nothing was restored: there is no terminal to ask on
     hint: pass --yes to restore it
     ");
-    assert!(sandbox.read(MANIFEST).contains("twice"));
+    assert!(sandbox.read(ALPHA).contains("twice"));
     assert_run!(sandbox.run(&["rollback", "alpha", "9", "--yes"]), @r"
     exit 1
     --- stdout
@@ -180,7 +177,7 @@ fn rollback_restores_a_version_and_records_it() {
     alpha is as in version 1 again; this is version 3
     --- stderr
     ");
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(
         versions(&sandbox, &["id", "origin", "author"]),
@@ -193,7 +190,7 @@ fn rollback_restores_a_version_and_records_it() {
 #[test]
 fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nEdited.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nEdited.\n"));
     assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
     exit 1
     --- stdout
@@ -210,9 +207,9 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     error: alpha has edits that no version holds
     hint: `rep history alpha` records them as a version, and --force replaces them
     ");
-    assert!(sandbox.read(MANIFEST).contains("Edited."));
+    assert!(sandbox.read(ALPHA).contains("Edited."));
     assert_eq!(sandbox.run(&["rollback", "alpha", "1", "--yes", "--force"]).code, 0);
-    assert!(sandbox.read(MANIFEST).contains("Do alpha."));
+    assert!(sandbox.read(ALPHA).contains("Do alpha."));
     assert_eq!(
         versions(&sandbox, &["id", "origin"]),
         [json!([4, "rollback"]), json!([3, "edit"]), json!([2, "edit"]), json!([1, "edit"])]
@@ -222,9 +219,9 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
 #[test]
 fn rollback_mends_a_broken_skill() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     let run = sandbox.run(&["rollback", "alpha", "2", "--yes", "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["check"]).code, 0);
 }

@@ -130,6 +130,17 @@ pub enum Grammar {
     Relaxed,
 }
 
+impl Grammar {
+    /// Returns its names in words: `1 to 64 characters of a-z, 0-9 and single hyphens`.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::AgentSkills => "1 to 64 characters of a-z, 0-9 and single hyphens",
+            Self::Bernstein => "a letter of a-z first, then a-z, 0-9 and hyphens",
+            Self::Relaxed => "letters, digits, `-`, `_` and `.`, a letter or digit first",
+        }
+    }
+}
+
 /// One way in which a name departs from a [`Grammar`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrammarFault {
@@ -185,7 +196,9 @@ pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
     if let Some(c) = name.chars().find(|c| !allowed(*c)) {
         faults.push(GrammarFault::Character(c));
     }
-    if grammar == Grammar::Bernstein && !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+    if grammar == Grammar::Bernstein
+        && !name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_uppercase())
+    {
         faults.push(GrammarFault::StartsWithoutLetter);
     }
     faults
@@ -269,6 +282,7 @@ mod tests {
         assert_eq!(faults("1a"), [StartsWithoutLetter]);
         assert_eq!(faults("a_b"), [Character('_')]);
         assert_eq!(faults("aB"), [Uppercase]);
+        assert_eq!(faults("Ab"), [Uppercase], "it starts with a letter");
         assert_eq!(faults("é"), [Character('é'), StartsWithoutLetter]);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use repertoire::session::ToolExposure;
 use repertoire::{HandlerError, SessionOptions};
-use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire_server::http::{HttpLimits, HttpOptions, Token};
 use repertoire_server::{ErrorKind, Server, Stop};
 use serde_json::{Map, Value, json};
 
@@ -113,7 +113,7 @@ fn headers_that_contradict_the_body_are_refused() {
 #[test]
 fn invalid_bodies_and_media_types_are_refused() {
     let world = World::new();
-    let limits = Limits { body_bytes: 10_000, ..Limits::default() };
+    let limits = HttpLimits { body_bytes: 10_000, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     for (body, code) in [("not json", "-32700"), ("", ""), ("[]", "-32600"), ("{\"id\":1}", "-32600")] {
@@ -231,7 +231,7 @@ fn a_public_address_needs_a_token() {
 fn slow_request_heads_and_bodies_time_out() {
     let world = World::new();
     let time = Duration::from_millis(300);
-    let limits = Limits { head_time: time, body_time: time, ..Limits::default() };
+    let limits = HttpLimits { head_time: time, body_time: time, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let started = Instant::now();
@@ -254,7 +254,7 @@ fn slow_request_heads_and_bodies_time_out() {
 #[test]
 fn connections_over_the_limit_get_503_except_for_health_checks() {
     let world = World::new();
-    let limits = Limits { connections: 4, ..Limits::default() };
+    let limits = HttpLimits { connections: 4, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let idle: Vec<_> = (0..4).map(|_| http.connect()).collect();
@@ -278,7 +278,7 @@ fn connections_over_the_limit_get_503_except_for_health_checks() {
 #[test]
 fn health_checks_are_answered_despite_many_idle_connections() {
     let world = World::new();
-    let limits = Limits { connections: 2, head_time: Duration::from_secs(15), ..Limits::default() };
+    let limits = HttpLimits { connections: 2, head_time: Duration::from_secs(15), ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
@@ -292,7 +292,7 @@ fn health_checks_are_answered_despite_many_idle_connections() {
 #[test]
 fn event_streams_and_sessions_are_limited() {
     let world = World::new();
-    let limits = Limits { streams: 2, sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { streams: 2, sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
@@ -539,7 +539,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 #[test]
 fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let world = World::new();
-    let limits = Limits { idle_sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { idle_sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let ping = |id: &str| {
@@ -565,7 +565,7 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
 #[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
-    let limits = Limits { sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let post = |more: &[(&str, &str)], body: &str| {
@@ -599,7 +599,7 @@ fn sessions_are_limited_with_any_headers() {
 #[test]
 fn open_event_streams_do_not_block_calls() {
     let world = World::new();
-    let limits = Limits { streams: 1, ..Limits::default() };
+    let limits = HttpLimits { streams: 1, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let session = initialized_session(&http);
@@ -636,7 +636,8 @@ fn two_agents_cannot_share_a_token() {
 fn a_client_that_does_not_read_is_disconnected() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
-    let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
+    let limits =
+        HttpLimits { connections: 1, write_time: Duration::from_millis(200), ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let mut deaf = http.connect();
@@ -657,7 +658,7 @@ fn unread_responses_are_limited_in_total() {
     let world = World::new();
     let size = 12 * 1024 * 1024;
     world.write("alpha/assets/big.txt", "x".repeat(size));
-    let limits = Limits { unread_bytes: size + size / 2, ..Limits::default() };
+    let limits = HttpLimits { unread_bytes: size + size / 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let path = "/.well-known/agent-skills/alpha/assets/big.txt";
@@ -705,7 +706,7 @@ fn shutdown_answers_requests_sent_before_it() {
 #[test]
 fn shutdown_accepts_no_more_connections_than_the_limit() {
     let world = World::new();
-    let limits = Limits { connections: 1, ..Limits::default() };
+    let limits = HttpLimits { connections: 1, ..HttpLimits::default() };
     let address = "127.0.0.1:0".parse().unwrap();
     let bound = world
         .server()

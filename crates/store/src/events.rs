@@ -11,7 +11,7 @@ use repertoire::{Error, ErrorKind};
 use crate::SqlStore;
 use crate::database::{Database, Durability, Lock, insert};
 use crate::usage::{self, UsageBatch, bounded, day};
-use crate::value::Value;
+use crate::value::SqlValue;
 
 impl<D: Database> Journal for SqlStore<D> {
     fn append(&self, events: &[Event]) -> Result<(), Error> {
@@ -26,7 +26,7 @@ impl<D: Database> Journal for SqlStore<D> {
                 event.time.into(),
                 event.skill.as_deref().map(|skill| bounded(skill, MAX_NAME_BYTES)).as_ref().into(),
                 event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)).as_ref().into(),
-                Value::Text(json),
+                SqlValue::Text(json),
             ]);
             usage.add(event);
         }
@@ -39,13 +39,13 @@ impl<D: Database> Journal for SqlStore<D> {
 
     fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error> {
         let name = |text: &String| bounded(text, MAX_NAME_BYTES);
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Vec<SqlValue> = Vec::new();
         let mut sql = "SELECT id, json FROM events WHERE 1 = 1".to_owned();
         for (condition, value) in [
-            ("id >", query.after.map(Value::from)),
-            ("time_ms >=", query.since.map(Value::from)),
-            ("skill =", query.skill.as_ref().map(|skill| Value::from(&name(skill)))),
-            ("agent =", query.agent.as_ref().map(|agent| Value::from(&name(agent)))),
+            ("id >", query.after.map(SqlValue::from)),
+            ("time_ms >=", query.since.map(SqlValue::from)),
+            ("skill =", query.skill.as_ref().map(|skill| SqlValue::from(&name(skill)))),
+            ("agent =", query.agent.as_ref().map(|agent| SqlValue::from(&name(agent)))),
         ] {
             if let Some(value) = value {
                 values.push(value);
@@ -53,7 +53,7 @@ impl<D: Database> Journal for SqlStore<D> {
             }
         }
         let order = if query.after.is_some() { "ASC" } else { "DESC" };
-        values.push(Value::from(query.limit as u64));
+        values.push(SqlValue::from(query.limit as u64));
         sql.push_str(&format!(" ORDER BY id {order} LIMIT ${}", values.len()));
         let rows = self.database.read(|connection| connection.query(&sql, &values))?;
         let lines = rows.into_iter().map(|mut row| Ok(JournalLine { id: row.number()?, json: row.text()? }));
@@ -94,7 +94,7 @@ impl<D: Database> Journal for SqlStore<D> {
                 &[
                     EventKind::SkillLoaded.as_str().into(),
                     Outcome::Ok.as_str().into(),
-                    Value::from(day(since)),
+                    SqlValue::from(day(since)),
                 ],
             )
         })?;

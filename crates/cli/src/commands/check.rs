@@ -3,6 +3,7 @@
 mod compat;
 mod confusable;
 mod fix;
+mod python;
 mod report;
 mod target;
 
@@ -80,12 +81,16 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         for target in &targets {
             checked.extend(check_all(target));
         }
+        for checked in &mut checked {
+            python::describe(ui, context, checked, &policy);
+        }
     }
     drop(progress);
     let worst = if ui.is_json() {
         report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
     } else {
-        report::write(ui, context, &targets, &checked)?
+        let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
+        report::write(ui, context, &targets, &checked, scope)?
     };
     match refusal {
         Some(error) => Err(error),

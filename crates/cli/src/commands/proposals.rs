@@ -232,7 +232,7 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
     }
     match ui.consent(&format!("Apply proposal {} to {}?", args.id, proposal.content.name), args.yes)? {
         Consent::Given => {}
-        Consent::Refused => return Ok(Exit::No),
+        Consent::Refused => return Err(CliError::no("nothing was approved")),
         Consent::Unasked => {
             return Err(CliError::no("nothing was approved: there is no terminal to ask on")
                 .hint("pass --yes to approve it"));

@@ -57,7 +57,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
     }
     match ui.consent(&format!("Restore version {} of {name}?", args.number), args.yes)? {
         Consent::Given => {}
-        Consent::Refused => return Ok(Exit::No),
+        Consent::Refused => return Err(CliError::no("nothing was restored")),
         Consent::Unasked => {
             return Err(CliError::no("nothing was restored: there is no terminal to ask on")
                 .hint("pass --yes to restore it"));

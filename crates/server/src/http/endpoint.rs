@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::media;
-use super::options::Limits;
+use super::options::HttpLimits;
 use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
@@ -113,7 +113,7 @@ impl Endpoint {
     pub(super) fn new(
         view: Arc<AgentView>,
         principal: Principal,
-        limits: &Limits,
+        limits: &HttpLimits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
     ) -> Self {

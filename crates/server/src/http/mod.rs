@@ -16,5 +16,5 @@ mod router;
 mod serve;
 
 pub use access::Token;
-pub use options::{DEFAULT_ADDRESS, HttpOptions, Limits};
+pub use options::{DEFAULT_ADDRESS, HttpLimits, HttpOptions};
 pub use serve::HttpServer;

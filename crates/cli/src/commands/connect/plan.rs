@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::args::{ConnectArgs, DEFAULT_NAME, FORMER_NAME};
-use super::edit::{self, Fault, Spot};
+use super::edit::{self, EditFault, Spot};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
@@ -191,7 +191,7 @@ impl Planner<'_> {
     }
 
     /// Returns the entry of this program under its former name, if the name is not chosen by the user.
-    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, Fault> {
+    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
         if self.args.name != DEFAULT_NAME {
             return Ok(None);
         }
@@ -227,7 +227,7 @@ impl Planner<'_> {
     }
 }
 
-fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
+fn broken(client: &Client, path: &Path, fault: EditFault) -> CliError {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
         .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))

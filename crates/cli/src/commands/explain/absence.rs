@@ -13,6 +13,9 @@ use crate::ui::{Style, Ui, count, escape};
 
 use crate::wire::{Context, Library};
 
+/// The most skills of a group that are named.
+const MAX_NAMED: usize = 20;
+
 /// The most entries of a directory that are read for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -46,8 +49,21 @@ struct NearMiss {
     path: String,
     /// The reason that no skill was found there.
     reason: Reason,
-    /// Files of it that look like a misspelled `SKILL.md`.
+    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group.
     files: Vec<String>,
+}
+
+impl NearMiss {
+    /// Returns it as a group, if it has no `SKILL.md` and skills of `library` lie below it.
+    fn or_group(self, library: &Library) -> Self {
+        let below =
+            library.snapshot.entries().iter().filter(|entry| Path::new(&*entry.path).starts_with(&self.path));
+        let names: Vec<String> = below.map(|entry| entry.name().to_string()).take(MAX_NAMED).collect();
+        if self.reason != Reason::NoManifest || names.is_empty() {
+            return self;
+        }
+        Self { reason: Reason::Group, files: names, ..self }
+    }
 }
 
 /// The reason that a directory is not the skill it may have been meant to be.
@@ -56,6 +72,8 @@ struct NearMiss {
 enum Reason {
     /// It has no `SKILL.md`.
     NoManifest,
+    /// It has none, and is a group of skills.
+    Group,
     /// It, or a directory above it, is hidden or one that skills are never looked for in.
     Skipped,
     /// It is deeper than `scan.max_depth`, or below another skill.
@@ -83,6 +101,7 @@ impl Absence {
             .filter(|place| place.presence == Presence::Found)
             .flat_map(|place| near_misses(&place.root.path, name))
             .filter(|miss| !known(Path::new(&miss.path)))
+            .map(|miss| miss.or_group(library))
             .collect();
         Self { nearest, places: library.places.iter().map(looked).collect(), near_misses }
     }
@@ -104,6 +123,7 @@ impl Absence {
                 Reason::NoManifest => {
                     writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?
                 }
+                Reason::Group => writeln!(ui.out(), "\n{path} is a group of skills: {files}")?,
                 Reason::Skipped => writeln!(
                     ui.out(),
                     "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"

@@ -15,10 +15,10 @@ use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
-use super::manifest::{self, Manifest};
+use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
 use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
-use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
+use super::safe_dir::{DirectoryEntry, Entries, FsFault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
 
 /// Below this many directories, starting threads costs more than it saves.
@@ -300,7 +300,7 @@ impl Scanner<'_> {
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
             // A link to a file is a file, and files are ignored.
-            Err(Fault::NotDirectory) => Visit::default(),
+            Err(FsFault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
@@ -372,16 +372,16 @@ impl Scanner<'_> {
         }
         let (limits, cap) = (&self.options.limits, self.options.caps.manifest_bytes);
         let (file_name, document, length, stamp) = match manifest::read(place, cap, limits.max_entries) {
-            Manifest::Read { file_name, bytes, stamp } => {
+            ManifestFile::Read { file_name, bytes, stamp } => {
                 let parse = Document::parse_for_listing;
                 let document = manifest::parse(parse, place, &file_name, &bytes, stamp, self.policy);
                 (file_name, document, last_good::length_without_blanks(&bytes), stamp)
             }
-            Manifest::Refused { file_name, rule, message, help } => {
+            ManifestFile::Refused { file_name, rule, message, help } => {
                 (file_name, manifest::unreadable(place, rule, &message, help, self.policy), 0, None)
             }
-            Manifest::Absent(entries) => return (Visit::default(), entries),
-            Manifest::Unreachable(fault) => return (self.unreachable(place, &fault), None),
+            ManifestFile::Absent(entries) => return (Visit::default(), entries),
+            ManifestFile::Unreachable(fault) => return (self.unreachable(place, &fault), None),
         };
         let good = before.and_then(|skill| skill.last_good()).cloned();
         let good = good
@@ -423,9 +423,9 @@ impl Scanner<'_> {
         ScannedSkill { listed: Arc::new(listed), home: place.home.clone(), stamp, is_settled, good }
     }
 
-    fn unreachable(&self, place: &Place<'_>, fault: &Fault) -> Visit {
+    fn unreachable(&self, place: &Place<'_>, fault: &FsFault) -> Visit {
         // A mounted directory is there on purpose; it is read through a handle of its own.
-        if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
+        if let (FsFault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
@@ -460,7 +460,7 @@ impl Scanner<'_> {
         self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
-    fn unreadable(&self, relative: &str, fault: &Fault) -> Option<Problem> {
+    fn unreadable(&self, relative: &str, fault: &FsFault) -> Option<Problem> {
         let message = format!("the directory cannot be read: {}", fault.message());
         self.problem(relative, RuleId::FileUnreadable, message)
     }
@@ -483,7 +483,7 @@ fn is_unchanged(skill: &ScannedSkill, place: &Place<'_>) -> bool {
     let Some(stamp) = skill.stamp.filter(|_| skill.is_settled) else { return false };
     let file_name = &*skill.listed.manifest_file;
     // The exact spelling may have appeared beside another.
-    (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)))
+    (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(FsFault::Missing)))
         && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == stamp)
 }
 
@@ -513,14 +513,15 @@ fn is_near_miss(name: &str) -> bool {
 }
 
 /// Returns the links among `entries` that may lead to skills, sorted.
-fn links(entries: &[Entry]) -> Vec<String> {
-    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+fn links(entries: &[DirectoryEntry]) -> Vec<String> {
+    let is_link =
+        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
     let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
     links.sort_unstable();
     links
 }
 
 /// Returns whether a directory or link like this is searched for skills.
-pub(super) fn may_be_skill(entry: &Entry) -> bool {
+pub(super) fn may_be_skill(entry: &DirectoryEntry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
 }

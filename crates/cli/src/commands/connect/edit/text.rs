@@ -2,14 +2,14 @@
 
 /// An error that keeps a file from being edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct EditFault {
     /// The error, in lower case.
     pub(crate) message: String,
     /// The line, counted from 1.
     pub(crate) line: Option<usize>,
 }
 
-impl Fault {
+impl EditFault {
     /// Returns the fault about the byte at `offset` of `text`.
     pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = text.get(..offset).unwrap_or(text);
