@@ -114,7 +114,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let mut options = context.session_options(Some(Render::Markdown.as_str()));
     // A person calls here; what models are offered does not matter.
     options.offered = OfferedTools::All;
-    let session = context.session_with(options, None, &[], Some(Arc::clone(&executor)))?;
+    let session = context.session_with(options, None, &[], Some(executor.clone()))?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         // The error of an unknown name suggests others.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use repertoire::{Library, Registry, Watcher};
+use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
@@ -134,8 +134,8 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let executor = context.session_executor(ui, args.exec)?;
-    context.library(options.session_options(context.session_options(None)), &needed, executor)
+    let runner = context.session_executor(ui, args.exec)?.map(|executor| executor as Arc<dyn Runner>);
+    context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
 
 /// Returns the options of MCP, from the flags and the configuration.

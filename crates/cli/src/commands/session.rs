@@ -4,9 +4,10 @@ mod protocol;
 mod lines;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clap::Args;
-use repertoire::Runner as _;
+use repertoire::Runner;
 use repertoire::event::Surface;
 use repertoire_model::answer::Render;
 
@@ -94,7 +95,13 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
             interrupt.end_now();
         })?;
     }
-    let session = context.session_with(options, args.agent.as_deref(), &args.skills, executor)?;
+    let runner: Option<Arc<dyn Runner>> = match (executor, context.approvals()) {
+        (Some(executor), _) => Some(executor),
+        // They know the tools of each `tools.py` without a `schema.json`.
+        (None, Ok(approvals)) if args.own_handlers => Some(Arc::new(approvals)),
+        (None, _) => None,
+    };
+    let session = context.session_with(options, args.agent.as_deref(), &args.skills, runner)?;
     let snapshot = session.registry().snapshot();
     report(ui, &snapshot, snapshot.problems())?;
     let mut conversation = Conversation::new(context, session);

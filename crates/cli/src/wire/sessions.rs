@@ -5,8 +5,7 @@ use std::sync::Arc;
 use pollster::block_on;
 use repertoire::event::{Sinks, Surface};
 use repertoire::proposal::ProposalMode;
-use repertoire::{Library, Session, SessionOptions, Snapshot};
-use repertoire_exec::Executor;
+use repertoire::{Library, Runner, Session, SessionOptions, Snapshot};
 use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
@@ -31,15 +30,15 @@ impl Context {
     }
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything, limited to `skills` unless
-    /// these are empty; `executor` runs what skills bring along.
+    /// these are empty; `runner` runs what skills bring along.
     pub(crate) fn session_with(
         &self,
         options: SessionOptions,
         agent: Option<&str>,
         skills: &[String],
-        executor: Option<Arc<Executor>>,
+        runner: Option<Arc<dyn Runner>>,
     ) -> Result<Session, CliError> {
-        let library = self.library(options, agent.as_slice(), executor)?;
+        let library = self.library(options, agent.as_slice(), runner)?;
         let session = match (narrowed(&library.snapshot(), skills)?, agent) {
             (Some(scope), agent) => block_on(library.session_within(agent, scope)),
             (None, Some(agent)) => block_on(library.session_for(agent)),
@@ -48,13 +47,13 @@ impl Context {
         Ok(session?)
     }
 
-    /// Opens a library whose sessions have `options` and run things with `executor`, and whose agents are those configured;
+    /// Opens a library whose sessions have `options` and run things with `runner`, and whose agents are those configured;
     /// `needed` ones must be sound.
     pub(crate) fn library(
         &self,
         options: SessionOptions,
         needed: &[&str],
-        executor: Option<Arc<Executor>>,
+        runner: Option<Arc<dyn Runner>>,
     ) -> Result<Library, CliError> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
@@ -79,8 +78,8 @@ impl Context {
         if self.store_location().is_some() && !is_off {
             builder = builder.proposer(self.proposer()?);
         }
-        if let Some(executor) = executor {
-            builder = builder.runner(executor);
+        if let Some(runner) = runner {
+            builder = builder.runner(runner);
         }
         for name in self.settings.agents.keys() {
             match self.agent(name) {

@@ -1,4 +1,4 @@
-//! The executor as the runner of a library.
+//! The executor as the runner of a library, and approvals as the runner of one whose host runs tools itself.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::call;
 use super::executor::Executor;
+use crate::approval::Approvals;
 
 impl Runner for Executor {
     fn trust(&self, source: &str) -> Trust {
@@ -18,8 +19,7 @@ impl Runner for Executor {
     }
 
     fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
-        let approval = self.approvals.find(entry).ok()??;
-        approval.schema_of(python).map(str::to_owned)
+        self.approvals.python_tools(entry, python)
     }
 
     fn run_tool<'a>(
@@ -46,5 +46,40 @@ impl Runner for Executor {
     fn settled(&self) -> BoxFuture<'_, ()> {
         let jobs = Arc::clone(&self.jobs);
         Box::pin(blocking::unblock(move || jobs.wait()))
+    }
+}
+
+/// Runs nothing: it only knows the tools of each approved `tools.py`. It is for sessions with
+/// [`SessionOptions::host_runs_tools`](repertoire::SessionOptions::host_runs_tools), which need no sandbox.
+impl Runner for Approvals {
+    fn trust(&self, _: &str) -> Trust {
+        Trust::Ask
+    }
+
+    fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
+        self.find(entry).ok()??.schema_of(python).map(str::to_owned)
+    }
+
+    fn run_tool<'a>(
+        &'a self,
+        _: SkillCaller<'a>,
+        tool: &'a SkillTool,
+        _: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>> {
+        Box::pin(async { Err(FaultKind::NoHandler { tool: tool.name.clone() }) })
+    }
+
+    fn run_script<'a>(
+        &'a self,
+        _: SkillCaller<'a>,
+        script: ScriptCall,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>> {
+        Box::pin(async { Err(FaultKind::NoHandler { tool: script.path }) })
+    }
+
+    fn end(&self) {}
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
     }
 }

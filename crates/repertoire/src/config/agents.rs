@@ -47,6 +47,12 @@ pub const AGENT_KEYS: &[AgentKey] = &[
         example: "[\"*-internal\"]",
     },
     AgentKey {
+        name: "channel",
+        takes: "the name of a channel",
+        summary: "The channel of the store that the agent follows, where several are served; by default, the last one.",
+        example: "\"next\"",
+    },
+    AgentKey {
         name: "instructions",
         takes: "a string",
         summary: "What comes after the instructions of the skills and so has the last word.",
@@ -130,6 +136,8 @@ pub struct ConfiguredAgent {
     pub agent: Agent,
     /// The file of its prompt.
     pub prompt: Option<ConfiguredPath>,
+    /// The channel of a store that it follows, if the table names one.
+    pub channel: Option<String>,
     /// Its own inheritance, if the table has one.
     pub inherit: Option<Inherit>,
     /// The file with the token that makes an HTTP client this agent.
@@ -194,6 +202,11 @@ impl AgentParser<'_> {
             ("skills.deny", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
                 self.configured.agent.scope.deny = patterns;
             }),
+            ("channel", DeValue::String(name)) => {
+                SkillName::new(name).filter(|valid| valid.as_str() == *name).map(|valid| {
+                    self.configured.channel = Some(valid.to_string());
+                })
+            }
             ("instructions", DeValue::String(text)) => {
                 self.configured.agent.instructions = Some(text.to_string());
                 Some(())

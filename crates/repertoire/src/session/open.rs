@@ -295,7 +295,9 @@ fn worded(library: &Library, options: &SessionOptions) -> Wording {
     let offers = resources.runner.is_some() || !resources.handlers.is_empty() || options.host_runs_tools;
     let is_called =
         offers && options.exposure == ToolExposure::Stable && options.offered.includes("call_skill_tool");
-    let runs = resources.runner.is_some() && options.offered.includes("run_skill_script");
+    let runs = resources.runner.is_some()
+        && !options.host_runs_tools
+        && options.offered.includes("run_skill_script");
     Wording {
         call: is_called.then(|| options.names.call.clone()),
         run_script: runs.then(|| options.names.run_script.clone()),

@@ -1,5 +1,7 @@
 //! The tools and scripts of skills: callable while the skill is loaded.
 
+use std::sync::Arc;
+
 use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, Render, RunRefusal, ToolResult, ToolSchema};
 use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema};
 use repertoire_model::{Digest, FileEntry, LineRange, SkillTool};
@@ -10,7 +12,7 @@ use super::open::Session;
 use super::options::{Account, ToolExposure};
 use crate::handler::HostHandler;
 use crate::registry::{Entry, Snapshot};
-use crate::runner::{ScriptCall, SkillCaller, ToolRun, Trust};
+use crate::runner::{Runner, ScriptCall, SkillCaller, ToolRun, Trust};
 use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted, recorded_path};
 
 /// The tool that runs scripts of skills.
@@ -41,6 +43,11 @@ impl Session {
         self.state().exposed.owner(name).is_some()
     }
 
+    /// Returns the runner, unless the host runs everything itself.
+    fn runner(&self) -> Option<&Arc<dyn Runner>> {
+        self.library().runner().filter(|_| !self.options().host_runs_tools)
+    }
+
     /// Returns `true` if the built-in tool `canonical` is offered.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
@@ -53,7 +60,7 @@ impl Session {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
             "call_skill_tool" => self.offers_skill_tools(),
-            RUN => self.library().runner().is_some(),
+            RUN => self.runner().is_some(),
             "search_skills" => self.library().searcher().is_some(),
             "propose_skill" | "propose_skill_update" => self.library().proposer().is_some(),
             "review_skill_proposals" => {
@@ -85,7 +92,7 @@ impl Session {
         let is_ours =
             [names.call.as_str(), "call_skill_tool", names.run_script.as_str(), RUN].contains(&tool);
         if is_ours {
-            return self.library().runner().is_none().then_some(RunRefusal::Off);
+            return self.runner().is_none().then_some(RunRefusal::Off);
         }
         self.state().refused.iter().find(|((_, refused), _)| refused == tool).map(|(_, why)| *why)
     }
@@ -138,7 +145,9 @@ impl Session {
             (None, Some(python)) => {
                 let runner = self.library().runner().filter(|_| self.refusal_of(entry).is_none());
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
-                if schema.is_none() && !self.options().host_runs_tools {
+                // A host that runs tools itself and has no record of approvals describes them to its models itself.
+                let is_known = self.library().runner().is_some() || !self.options().host_runs_tools;
+                if schema.is_none() && is_known {
                     declared.notes.extend(self.unread_python(entry));
                 }
                 schema.map(String::into_bytes)
@@ -365,7 +374,7 @@ impl Session {
             };
             return Ok(ToolRun { result, sandbox: None, exit_code: None, digest: None });
         }
-        match &self.library().resources().runner {
+        match self.runner() {
             Some(runner) => runner.run_tool(self.caller(entry, address), tool, arguments).await,
             None => Err(FaultKind::NoHandler { tool: tool.name.clone() }),
         }
@@ -392,7 +401,7 @@ impl Session {
         } else if !self.is_below_ceiling(RUN) {
             Err(FaultKind::NotApproved { tool, why: RunRefusal::Ceiling })
         } else {
-            match &self.library().resources().runner {
+            match self.runner() {
                 Some(runner) => runner.run_script(self.caller(&entry, &address), call).await,
                 None => Err(FaultKind::NoHandler { tool }),
             }

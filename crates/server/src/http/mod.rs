@@ -9,6 +9,7 @@ mod body;
 mod media;
 mod session;
 mod sessions;
+mod skill_query;
 mod endpoint;
 mod app;
 mod refusals;

@@ -126,7 +126,7 @@ impl HttpServer {
                 Some(earlier) => Arc::clone(&endpoints[earlier].view),
                 None => {
                     let view = self.server.view(agent.as_deref()).await?;
-                    followers.spawn(Arc::clone(&view).follow());
+                    followers.spawn(view.follow());
                     view
                 }
             };
