@@ -493,7 +493,7 @@ fn a_queued_call_of_a_session_never_runs_if_its_client_disconnects() {
 fn a_queued_call_without_a_session_never_runs_if_its_client_disconnects() {
     let world = World::new();
     let (server, begun, permits, limit) = gated(&world);
-    let limits = Limits { connections: limit + 1, ..Limits::default() };
+    let limits = HttpLimits { connections: limit + 1, ..HttpLimits::default() };
     let http = Http::start(&server, changed(HttpOptions::default(), |options| options.limits = limits));
     let send = |stream: &mut TcpStream, params: Value| {
         let name = params["name"].as_str().unwrap().to_owned();
