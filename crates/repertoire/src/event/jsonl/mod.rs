@@ -9,5 +9,7 @@ mod sink;
 #[cfg(all(test, unix))]
 mod tests;
 
+#[cfg(feature = "otel")]
+pub(super) use line::bounded;
 pub use line::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, line, rfc3339};
 pub use sink::{DEFAULT_KEEP, DEFAULT_MAX_BYTES, JsonlOptions, JsonlSink};
