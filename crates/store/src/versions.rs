@@ -77,6 +77,19 @@ impl<D: Database> Versions for SqlStore<D> {
                     ],
                 )?;
             }
+            if !is_new && version.origin != Origin::Edit {
+                connection.execute(
+                    "UPDATE versions SET origin = $1, author = $2 WHERE skill = $3 AND digest = $4 AND origin = $5 \
+                     AND number = (SELECT newest FROM skills WHERE skill = $3)",
+                    &[
+                        version.origin.as_str().into(),
+                        version.author.as_ref().into(),
+                        Value::from(&version.skill),
+                        Value::from(&version.digest),
+                        Origin::Edit.as_str().into(),
+                    ],
+                )?;
+            }
             let newest = newest(connection, &version.skill)?;
             let newest =
                 newest.ok_or_else(|| connection.error("the newest version of a skill is missing"))?;

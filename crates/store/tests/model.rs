@@ -18,7 +18,7 @@ const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3 };
 enum Operation {
     Submit { skill: u8, base: Option<u8>, result: u8, session: Option<u8>, replaces: Option<u64> },
     Decide { id: u64, from: ProposalState, to: ProposalState, reviewer: Option<Option<String>> },
-    AddVersion { skill: u8, content: u8 },
+    AddVersion { skill: u8, content: u8, origin: Origin },
     Release { channel: u8, changes: Vec<(u8, Option<u8>)> },
 }
 
@@ -29,7 +29,8 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(skill, base, result, session, replaces)| Operation::Submit { skill, base, result, session, replaces }),
         4 => (1..6_u64, prop_oneof![3 => Just(ProposalState::Pending), 1 => state()], state(), proptest::option::of(proptest::option::of(".{0,8}")))
             .prop_map(|(id, from, to, reviewer)| Operation::Decide { id, from, to, reviewer }),
-        2 => (0..2_u8, 0..3_u8).prop_map(|(skill, content)| Operation::AddVersion { skill, content }),
+        2 => (0..2_u8, 0..3_u8, prop_oneof![Just(Origin::Edit), Just(Origin::Proposal)])
+            .prop_map(|(skill, content, origin)| Operation::AddVersion { skill, content, origin }),
         2 => (0..2_u8, proptest::collection::vec((0..3_u8, proptest::option::of(0..3_u8)), 0..4))
             .prop_map(|(channel, changes)| Operation::Release { channel, changes }),
     ]
@@ -69,13 +70,13 @@ fn apply(store: &dyn Store, operation: &Operation) -> String {
             });
             format!("{:?}", store.decide(id, from, to, decision.as_ref()).unwrap())
         }
-        Operation::AddVersion { skill, content } => {
+        Operation::AddVersion { skill, content, origin } => {
             let version = NewVersion {
                 skill: skill.to_string(),
                 name: "a".to_owned(),
                 digest: digest(content),
                 time,
-                origin: Origin::Edit,
+                origin,
                 author: None,
             };
             format!("{:?}", store.add_version(&version).unwrap())

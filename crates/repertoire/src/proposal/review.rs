@@ -280,7 +280,11 @@ impl Reviewer<'_> {
         }
         let after = skill_files(self.store, &wanted.digest)?;
         write_skill(Path::new(directory), &files, &after)?;
-        let (version, _) = record(self.store, names, &after, Origin::Rollback, Some(self.name), self.time)?;
+        // A version that is in force already stays what it was.
+        let is_changed = wanted.digest != digest;
+        let origin = if is_changed { Origin::Rollback } else { Origin::Edit };
+        let author = is_changed.then_some(self.name);
+        let (version, _) = record(self.store, names, &after, origin, author, self.time)?;
         for proposal in self.store.proposals(&[ProposalState::Applied])? {
             if proposal.content.skill == skill && proposal.content.result == digest && digest != wanted.digest
             {

@@ -12,7 +12,7 @@ use super::proposals::{
     Decision, NewProposal, Proposal, ProposalLimits, ProposalState, Proposals, Submission,
 };
 use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases};
-use super::versions::{Blob, NewVersion, Version, Versions};
+use super::versions::{Blob, NewVersion, Origin, Version, Versions};
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::{Error, ErrorKind};
 
@@ -127,7 +127,7 @@ impl Journal for MemoryStore {
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
         let mut loads: BTreeMap<(String, u64), u64> = BTreeMap::new();
         for (date, usage) in self.lock().usage.iter().filter(|(date, _)| *date >= day(since)) {
-            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok {
+            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok && usage.file.is_none() {
                 *loads.entry((usage.skill.clone(), *date)).or_default() += usage.calls;
             }
         }
@@ -186,7 +186,10 @@ impl Versions for MemoryStore {
     fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error> {
         let mut state = self.lock();
         let versions = state.versions.entry(version.skill.clone()).or_default();
-        if let Some(newest) = versions.last().filter(|newest| newest.digest == version.digest) {
+        if let Some(newest) = versions.last_mut().filter(|newest| newest.digest == version.digest) {
+            if newest.origin == Origin::Edit && version.origin != Origin::Edit {
+                (newest.origin, newest.author) = (version.origin, version.author.clone());
+            }
             return Ok((newest.clone(), false));
         }
         let NewVersion { skill, name, digest, time, origin, author } = version.clone();

@@ -92,6 +92,9 @@ pub trait Versions: Send + Sync {
 
     /// Records `version` as the newest of its skill, unless the newest has the same digest. Returns the newest, and `true` if it is new.
     ///
+    /// A newest version of the same digest that was seen as an edit gets the origin and the author of `version`: a server that watches
+    /// the files may be faster than the command that changes them.
+    ///
     /// Writers at the same time get different numbers.
     fn add_version(&self, version: &NewVersion) -> Result<(Version, bool), Error>;
 

@@ -94,6 +94,8 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     store.append(&[tokens(10, loaded("a", day(1))), tokens(20, loaded("a", day(3)))]).unwrap();
     store.append(&[tokens(5, loaded("a", day(2))), failed, read, loaded("b", day(2))]).unwrap();
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", day(3))]).unwrap();
+    // A file that came with a load is no load.
+    store.append(&[Event { file: Some("references/x.md".into()), ..loaded("c", day(2)) }]).unwrap();
     let count = |since, skill: &str, kind, outcome| {
         let usage = store.usage(since).unwrap();
         let mut rows =
@@ -122,10 +124,10 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     let keep = |age, events| Retention { age, events };
     assert_eq!(store.prune(keep(DAY * 100, 100), day(3)).unwrap(), 0);
     assert_eq!(store.prune(keep(DAY, 100), day(3)).unwrap(), 1);
-    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 6);
-    assert_eq!(store.prune(keep(DAY, 2), day(3)).unwrap(), 4);
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 7);
+    assert_eq!(store.prune(keep(DAY, 2), day(3)).unwrap(), 5);
     let left = store.events(&EventQuery::default()).unwrap();
-    assert!(left[1].json.contains("skills_listed"), "{left:?}");
+    assert!(left[0].json.contains("skills_listed"), "{left:?}");
     check();
 }
 
@@ -204,6 +206,12 @@ fn versions_are_numbered(store: &dyn Store) {
     assert_eq!((all[1].origin, &all[1].author, &*all[1].name), (Origin::Rollback, &None, "pdf"));
     assert_eq!((all[0].author.as_deref(), &all[0]), (Some("ann"), &third));
     assert_eq!(store.latest_version("/a").unwrap(), Some(third));
+    // A command that changed the files tells more than the server that saw them change.
+    let approved = NewVersion { origin: Origin::Proposal, author: None, ..version("/b", "1", 6) };
+    let (relabelled, is_new) = store.add_version(&approved).unwrap();
+    assert_eq!((relabelled.origin, &relabelled.author, is_new), (Origin::Proposal, &None, false));
+    let (same, _) = store.add_version(&version("/b", "1", 7)).unwrap();
+    assert_eq!((&same, same.time), (&relabelled, at(5)));
     let one = Digest::of(b"1");
     assert_eq!(store.latest_digests().unwrap(), [("/a".to_owned(), one), ("/b".to_owned(), one)]);
 }
