@@ -225,3 +225,31 @@ fn rollback_mends_a_broken_skill() {
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["check"]).code, 0);
 }
+
+#[test]
+fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() {
+    let sandbox = with_two_versions();
+    sandbox.write(MANIFEST, "---\nname: alpha\n");
+    let called = sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+    assert!(called.code == 0 && called.stdout.contains("Do it twice."), "{}", called.stderr);
+    let finding = |skill: &Value| {
+        let all = skill["diagnostics"].as_array().unwrap();
+        all.iter().any(|found| found["rule"] == "last-good")
+    };
+    for arguments in [&["list", "--json"][..], &["list", "--all", "--json"]] {
+        let listed = sandbox.json(arguments);
+        let alpha = &listed["skills"][0];
+        assert!(alpha["state"] == "active" && finding(alpha), "{alpha}");
+    }
+    let checked = sandbox.run(&["check", "--json"]);
+    let report: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert!(checked.code == 1 && finding(&report["skills"][0]), "{report}");
+    let checked = sandbox.run(&["check", "alpha"]);
+    assert!(checked.stdout.contains("the last good version is in force"), "{}", checked.stdout);
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("alpha is broken on disk, agents get its last good version"),
+        "{}",
+        doctor.stdout
+    );
+}

@@ -453,3 +453,58 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
     assert!(head.starts_with("post /hook "), "{head}");
     assert!(head.contains(&format!("x-repertoire-signature: sha256={signature}")), "{head}");
 }
+
+#[test]
+fn show_tells_which_queries_find_another_skill_after_the_change() {
+    let sandbox = sandbox();
+    let with_description = |name: &str, description: &str| {
+        format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n\nDo it.\n")
+    };
+    let (alpha, beta) =
+        ("Fills in forms. Use when a form is to be filled.", "Deploys services to Kubernetes.");
+    sandbox.write(MANIFEST, with_description("alpha", alpha));
+    sandbox.write(".agents/skills/beta/SKILL.md", with_description("beta", beta));
+    let change = |new: &str| {
+        let diff = format!(
+            "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3 +3 @@\n-description: {alpha}\n+description: {new}\n"
+        );
+        sandbox.write("change.diff", diff);
+        let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+        proposal["id"].to_string()
+    };
+    let greedy = change(
+        "Deploys services to Kubernetes clusters. Use when services are to be deployed to Kubernetes.",
+    );
+    let show = |id: &str| sandbox.json(&["proposals", "show", id, "--json"])["triggers"].clone();
+    assert_eq!(show(&greedy), Value::Null, "there are no queries");
+    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    assert!(!text.contains("triggers:"), "{text}");
+
+    let queries = json!([
+        {"query": "services are to be deployed to kubernetes clusters", "should_trigger": true},
+        {"query": "fill in this form", "should_trigger": false},
+    ]);
+    sandbox.write(".agents/skills/beta/eval_queries.json", queries.to_string());
+    let effect = show(&greedy);
+    assert_eq!((&effect["before"], &effect["after"]["right"]), (&json!({"right": 2, "of": 2}), &json!(1)));
+    let changed = &effect["changed"][0];
+    assert_eq!(
+        (&changed["skill"], &changed["first"], &changed["worse"]),
+        (&json!("beta"), &json!("alpha"), &json!(true))
+    );
+    assert_eq!((&changed["rank_before"], &changed["rank_after"]), (&json!(1), &json!(2)));
+    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("triggers: ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "triggers: 2 of 2 queries right before, 1 after",
+            "triggers: worse: beta: \"services are to be deployed to kubernetes clusters\": rank 1 before, rank 2 after, alpha is first",
+        ]
+    );
+    let harmless = change("Fills in forms of all kinds. Use when a form is to be filled.");
+    let effect = show(&harmless);
+    assert_eq!((&effect["before"], &effect["changed"]), (&effect["after"], &json!([])));
+    sandbox.json(&["proposals", "reject", &harmless, "--why", "no", "--json"]);
+    assert_eq!(show(&harmless), Value::Null, "it is decided");
+}

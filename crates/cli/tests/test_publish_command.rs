@@ -58,6 +58,26 @@ fn a_release_has_only_what_changed() {
 }
 
 #[test]
+fn history_lists_the_published_versions_of_a_store() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("USER", "ann");
+    for text in ["One.", "Two."] {
+        sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", &format!("# Alpha\n\n{text}\n")));
+        assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]).code, 0);
+    }
+    let listed = sandbox.json(&["history", "alpha", "--store", "fleet.db", "--json"]);
+    let versions: Vec<Value> = listed["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["id"], one["origin"], one["author"]]))
+        .collect();
+    assert_eq!(versions, [json!([2, "publish", "user:ann"]), json!([1, "publish", "user:ann"])]);
+    let run = sandbox.run(&["history", "gamma", "--store", "fleet.db"]);
+    assert!(run.code == 1 && run.stderr.contains("no skill `gamma` was published"), "{}", run.stderr);
+}
+
+#[test]
 fn skills_with_errors_are_not_published() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n---\n");
@@ -169,7 +189,7 @@ fn damaged_content_is_stored_again() {
 
 /// Waits until `found` is true, for as long as a busy machine may need.
 #[cfg(unix)]
-fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !found() {
         assert!(Instant::now() < deadline, "{what}");

@@ -106,6 +106,7 @@ fn without_usage_every_skill_is_unused() {
     alpha  never                27  .agents/skills/alpha/SKILL.md
     beta   never                27  .agents/skills/beta/SKILL.md
     --- stderr
+    nothing has been recorded yet
     hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
     ");
     assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
@@ -147,4 +148,31 @@ fn records_of_clients_are_told_apart() {
     assert_eq!(sandbox.json(&["stats", "--json"])["clients"], json!([]));
     let text = sandbox.run(&["stats", "--from-clients"]).stdout;
     assert!(text.ends_with("gamma     1  2999-01-02  Codex        transcripts\n"), "{text}");
+}
+
+#[test]
+fn stats_and_events_make_no_store() {
+    let sandbox = Sandbox::with_skills();
+    for command in ["stats", "events"] {
+        let run = sandbox.run(&[command]);
+        assert!(run.code == 0 && run.stderr.starts_with("nothing has been recorded yet\n"), "{}", run.stderr);
+        assert_eq!(sandbox.run(&[command, "--json"]).stderr, "");
+    }
+    assert_eq!(sandbox.json(&["stats", "--json"])["totals"]["loads"], 0);
+    assert!(!sandbox.home().join(".local").exists());
+}
+
+#[test]
+fn the_time_without_use_is_told_in_its_unit() {
+    let sandbox = with_usage();
+    for (given, told, days) in [
+        ("12h", "12 hours", json!(0.5)),
+        ("90m", "90 minutes", json!(0.0625)),
+        ("2d", "2 days", json!(2)),
+        ("1d", "1 day", json!(1)),
+    ] {
+        let run = sandbox.run(&["stats", "--dead-after", given]);
+        assert!(run.stdout.contains(&format!("not used for {told}:")), "{}", run.stdout);
+        assert_eq!(sandbox.json(&["stats", "--dead-after", given, "--json"])["dead_after_days"], days);
+    }
 }

@@ -90,7 +90,8 @@ impl<D: Database> Journal for SqlStore<D> {
         let rows = self.database.read(|connection| {
             connection.query(
                 "SELECT k.skill, u.day, CAST(sum(u.calls) AS BIGINT) FROM usage_keys k JOIN usage u ON u.key = k.key \
-                 WHERE k.kind = $1 AND k.outcome = $2 AND u.day >= $3 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
+                 WHERE k.kind = $1 AND k.outcome = $2 AND k.file IS NULL AND u.day >= $3 \
+                 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
                 &[
                     EventKind::SkillLoaded.as_str().into(),
                     Outcome::Ok.as_str().into(),

@@ -79,7 +79,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         confusable_pairs = Some(confusable::find(&targets, &mut checked, &policy));
     } else {
         for target in &targets {
-            checked.extend(check_all(target));
+            checked.extend(check_all(context, target));
         }
         for checked in &mut checked {
             python::describe(ui, context, checked, &policy);
@@ -174,13 +174,17 @@ fn unchecked(target: &Target) -> impl Iterator<Item = CheckedSkill<'_>> {
 }
 
 /// Returns every skill of `target`, in order, with everything found in it.
-fn check_all(target: &Target) -> Vec<CheckedSkill<'_>> {
+fn check_all<'t>(context: &Context, target: &'t Target) -> Vec<CheckedSkill<'t>> {
     let library = &target.library;
     let entries: Vec<&Entry> = target.entries().collect();
     let found = library.check(&entries).into_iter();
+    let mut recorded = context.recorded_in_force(library);
     entries
         .into_iter()
         .zip(found)
-        .map(|(entry, diagnostics)| CheckedSkill { library, entry, diagnostics })
+        .map(|(entry, mut diagnostics)| {
+            diagnostics.extend(recorded.remove(&*entry.path));
+            CheckedSkill { library, entry, diagnostics }
+        })
         .collect()
 }

@@ -57,6 +57,17 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<Exit, CliError> {
+    if !context.has_store() {
+        if !args.follow {
+            if !ui.is_json() {
+                writeln!(ui.err(), "nothing has been recorded yet")?;
+            }
+            return Ok(Exit::Success);
+        }
+        while !context.has_store() {
+            std::thread::sleep(PAUSE);
+        }
+    }
     let store = context.store()?;
     let mut query = EventQuery {
         after: None,

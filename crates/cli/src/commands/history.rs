@@ -7,10 +7,11 @@ use pollster::block_on;
 use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::{capture, identity, record};
-use repertoire::store::{Origin, Store};
+use repertoire::store::{Origin, Store, Version};
 use serde_json::{Value, json};
 
 use super::proposals::recovered_library;
+use super::publish::published;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -27,20 +28,34 @@ pub(crate) struct HistoryArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
+    /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
+    if let Some(location) = &args.store {
+        let versions = context.store_at(Some(location))?.versions(&published(&args.name))?;
+        if versions.is_empty() {
+            return Err(CliError::no(format!("no skill `{}` was published to this store", args.name))
+                .hint("run `rep channel show` to see the skills of a channel"));
+        }
+        return write(ui, &args.name, &versions);
+    }
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
     let entry = library.find_any(&args.name)?;
     if let Err(error) = record_current(&library, entry, &*store) {
         ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
     }
-    let versions = store.versions(&identity(entry))?;
+    write(ui, entry.name().as_str(), &store.versions(&identity(entry))?)
+}
+
+fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError> {
     if ui.is_json() {
         let versions: Vec<Value> = versions.iter().map(json::version).collect();
-        ui.write_json(&json!({"name": entry.name().as_str(), "versions": versions}))?;
+        ui.write_json(&json!({"name": name, "versions": versions}))?;
         return Ok(Exit::Success);
     }
     let column = |heading, align| Column { heading, align, style: None };
@@ -51,7 +66,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
         column("AUTHOR", Align::Left),
         column("DIGEST", Align::Elastic),
     ]);
-    for version in &versions {
+    for version in versions {
         table.cell(version.number.to_string());
         table.cell(rfc3339(version.time));
         table.cell(version.origin.as_str());

@@ -86,7 +86,8 @@ struct Row<'a> {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be inspected.
-    let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
+    let library =
+        if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
     let findings = library.findings(&entries, MOST_CHECKED);

@@ -1,5 +1,7 @@
 //! `rep proposals`.
 
+mod triggers;
+
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
@@ -30,7 +32,7 @@ pub(crate) struct ProposalsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Shows a proposal: its diff, its reasons, what the check finds, and tokens before and after
+    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),
@@ -83,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         }
         Some(Action::Show(OneArgs { id })) => {
             let proposal = find(&*store, *id)?;
-            show(ui, &*store, &library, &proposal)
+            show(ui, context, &*store, &library, &proposal)
         }
         Some(Action::Approve(args)) => approve(ui, &reviewer, args),
         Some(Action::Reject(RejectArgs { id, why })) => {
@@ -166,7 +168,13 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) -> Result<Exit, CliError> {
+fn show(
+    ui: &mut Ui,
+    context: &Context,
+    store: &dyn Store,
+    library: &Library,
+    proposal: &Proposal,
+) -> Result<Exit, CliError> {
     let content = &proposal.content;
     let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
     let after = skill_files(store, &content.result)?;
@@ -175,8 +183,10 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
         library.snapshot.entries().iter().find(|entry| repertoire::history::identity(entry) == content.skill);
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
+    let triggers = triggers::effect(context, library, proposal, &after)?;
     if ui.is_json() {
         let mut value = json::proposal_with_diff(proposal);
+        value["triggers"] = triggers.map(|effect| effect.json()).into();
         value["tokens"] = json!({"before": was, "after": is});
         value["changed_since"] = is_stale.into();
         ui.write_json(&value)?;
@@ -204,6 +214,9 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
                 writeln!(ui.out(), "check: {}", escape(line))?;
             }
         }
+    }
+    if let Some(effect) = triggers {
+        effect.write(ui)?;
     }
     if is_stale && proposal.state == ProposalState::Pending {
         ui.warn("the skill changed since; rebase the proposal before it can be approved")?;

@@ -85,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
         let (author, time) = (context.person(), SystemTime::now());
         for change in changes.iter().filter(|change| change.digest.is_some()) {
             let Some(skill) = skills.get(&change.name) else { continue };
-            let identity = format!("store:{}", change.name);
+            let identity = published(&change.name);
             let names = (identity.as_str(), change.name.as_str());
             record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
         }
@@ -97,6 +97,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
+}
+
+/// Returns the identity under which the versions of a published skill are recorded.
+pub(super) fn published(name: &str) -> String {
+    format!("store:{name}")
 }
 
 /// Stores the content again that is damaged in the store.

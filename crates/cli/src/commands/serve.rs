@@ -151,8 +151,12 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
     options.notices = Notices::new(move |notice| teller.tell(notice));
-    if let Some(journal) = context.journal() {
-        options.dropped_events = Probe::new(move || journal.dropped());
+    let (journal, traces) = (context.journal(), context.traces());
+    if journal.is_some() || traces.is_some() {
+        options.dropped_events = Probe::new(move || {
+            let journal = journal.as_ref().map_or(0, |sink| sink.dropped());
+            journal + traces.as_ref().map_or(0, |sink| sink.dropped())
+        });
     }
     if !settings.store_url.is_empty() {
         let store = context.lazy_store();

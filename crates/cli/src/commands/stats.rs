@@ -4,12 +4,13 @@ mod clients;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::store::{EventQuery, Store, Usage};
+use repertoire::store::{EventQuery, MemoryStore, Store, Usage};
 use repertoire::usage::{
     CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibrarySkill, SkillUsage, UsageData, UsageReport,
     loads_per_day, report,
@@ -72,7 +73,14 @@ struct Stats {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
-    let store = context.store()?;
+    let store: Arc<dyn Store> = if context.has_store() {
+        context.store()?
+    } else {
+        if !ui.is_json() {
+            writeln!(ui.err(), "nothing has been recorded yet")?;
+        }
+        Arc::new(MemoryStore::new())
+    };
     let library = context.inspect(context.settings.policy.clone());
     let stats = stats(context, &library, &*store, args, SystemTime::now())?;
     if ui.is_json() {
@@ -204,7 +212,7 @@ impl Stats {
                 "loaded_skills": concentration.loaded_skills,
             },
             "skills": skills.iter().map(|skill| self.skill_json(skill)).collect::<Value>(),
-            "dead_after_days": self.dead_after.as_secs() / (24 * 60 * 60),
+            "dead_after_days": days(self.dead_after),
             "dead": dead.iter().map(|skill| self.dead_json(skill)).collect::<Value>(),
             "hot_files": self
                 .hot_files()
@@ -241,6 +249,12 @@ impl Stats {
             "switch_off": SWITCH_OFF,
         })
     }
+}
+
+/// Returns a duration in days, as a whole number where it is one.
+fn days(duration: Duration) -> Value {
+    let (seconds, day) = (duration.as_secs(), 24 * 60 * 60);
+    if seconds.is_multiple_of(day) { (seconds / day).into() } else { (seconds as f64 / day as f64).into() }
 }
 
 fn file_json(file: &FileUsage) -> Value {

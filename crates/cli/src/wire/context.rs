@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use repertoire::config::{ConfigInput, Settings};
 use repertoire::event::JournalSink;
+use repertoire::event::otel::OtelSink;
 use repertoire::store::LazyStore;
 
 use crate::config;
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     pub(super) store: OnceLock<LazyStore>,
     /// The sink that appends events to it, once it is asked for.
     pub(super) journal: OnceLock<Arc<JournalSink>>,
+    /// The sink that sends calls of tools to a collector, once it is asked for.
+    pub(super) traces: OnceLock<Option<Arc<OtelSink>>>,
     /// The channels of the store whose skills are served, those that win first.
     pub(super) served: Vec<String>,
 }
@@ -41,7 +44,8 @@ impl Context {
 
     /// Returns the context of a command whose configuration was read.
     pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
-        Self { env, globals, settings, store: OnceLock::new(), journal: OnceLock::new(), served: Vec::new() }
+        let (store, journal, traces) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { env, globals, settings, store, journal, traces, served: Vec::new() }
     }
 
     /// Returns the context of a command that may serve the skills of a store.

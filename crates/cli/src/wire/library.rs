@@ -1,5 +1,6 @@
 //! Opens the library for commands that read it once, and finds skills in it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::toolbox::Toolbox;
-use repertoire_model::{Diagnostic, Policy, Severity, State, validate};
+use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
 use repertoire_search::SkillSearch;
 
 use super::context::Context;
@@ -58,6 +59,26 @@ impl Context {
         self.inspect_places(places, problems, policy)
     }
 
+    /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills that are broken on disk.
+    pub(crate) fn inspect_served(&self, policy: Policy) -> Library {
+        let (places, problems) = self.places(&policy);
+        self.inspect_with(places, problems, policy, self.past_versions())
+    }
+
+    /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded version is in force, by path.
+    pub(crate) fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
+        if !library.snapshot.entries().iter().any(|entry| entry.state == State::Quarantined) {
+            return BTreeMap::new();
+        }
+        let policy = library.registry.policy().clone();
+        let served = self.inspect_with(library.places.clone(), Vec::new(), policy, self.past_versions());
+        let finding = |entry: &Entry| {
+            let found = entry.diagnostics().find(|found| found.rule == RuleId::LastGood)?;
+            Some((entry.path.to_string(), found.clone()))
+        };
+        served.snapshot.entries().iter().filter_map(finding).collect()
+    }
+
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
@@ -65,7 +86,17 @@ impl Context {
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
-        let providers = self.present_providers(&places, &policy, None);
+        self.inspect_with(places, problems, policy, None)
+    }
+
+    fn inspect_with(
+        &self,
+        places: Vec<Place>,
+        problems: Vec<Problem>,
+        policy: Policy,
+        past: Option<PastVersions>,
+    ) -> Library {
+        let providers = self.present_providers(&places, &policy, past);
         let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
@@ -99,7 +130,7 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there, or are missing because they are configured.
-    fn present_providers(
+    pub(crate) fn present_providers(
         &self,
         places: &[Place],
         policy: &Policy,

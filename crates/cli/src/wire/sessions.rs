@@ -95,8 +95,14 @@ impl Context {
 
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
-        let journal = self.journal();
-        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(sink))
+        let mut sinks = Sinks::new();
+        if let Some(journal) = self.journal() {
+            sinks = sinks.with(journal);
+        }
+        if let Some(traces) = self.traces() {
+            sinks = sinks.with(traces);
+        }
+        sinks
     }
 }
 

@@ -45,6 +45,11 @@ impl Context {
         Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
     }
 
+    /// Returns `true` if there is a store, so that a look need not make one.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store_location().is_some_and(|location| is_there(&location))
+    }
+
     /// Returns the name under which the person at the terminal proposes and decides.
     pub(crate) fn person(&self) -> String {
         format!("user:{}", self.env.user_name().unwrap_or_else(|| "unknown".to_owned()))
@@ -101,11 +106,7 @@ impl Context {
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
-        let is_stored =
-            |location: String| location.contains("://") || Path::new(&location).try_exists().unwrap_or(false);
-        if self.settings.catalog_prefer != CatalogPreference::Used
-            || !self.store_location().is_some_and(is_stored)
-        {
+        if self.settings.catalog_prefer != CatalogPreference::Used || !self.has_store() {
             return Vec::new();
         }
         let since = SystemTime::now().checked_sub(PREFERENCE_TIME);
@@ -157,8 +158,8 @@ impl Context {
         let store = self.lazy_store();
         Some(PastVersions::new(move |directory| {
             // Nothing is recorded in a store that does not exist, and a look makes none.
-            let is_there = location.contains("://") || Path::new(&location).symlink_metadata().is_ok();
-            let found = is_there.then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
+            let found =
+                is_there(&location).then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
             found.unwrap_or_default()
         }))
     }
@@ -211,6 +212,11 @@ impl Context {
             write_markdown(&directory, proposal);
         }
     }
+}
+
+/// Returns `true` if `location` is the address of a server, or a file that exists.
+fn is_there(location: &str) -> bool {
+    location.contains("://") || Path::new(location).symlink_metadata().is_ok()
 }
 
 /// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.

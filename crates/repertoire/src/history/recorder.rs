@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// it stops the thread after the skill at hand.
 pub struct Recorder {
     stop: Arc<AtomicBool>,
+    /// The thread waits for changes.
+    is_idle: Arc<AtomicBool>,
     last_error: Arc<Mutex<Option<Error>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -33,8 +35,10 @@ pub struct Recorder {
 /// The state of the thread.
 struct Recording {
     registry: Registry,
-    store: Arc<dyn Store>,
+    /// The store, once it could be opened.
+    store: Option<Arc<dyn Store>>,
     stop: Arc<AtomicBool>,
+    is_idle: Arc<AtomicBool>,
     /// The newest recorded digest of each skill.
     recorded: HashMap<String, Digest>,
 }
@@ -42,26 +46,27 @@ struct Recording {
 impl Recorder {
     /// Starts recording the skills of `registry`: first all that changed since the last time, then every change.
     ///
-    /// `open` opens the store on the thread, so that the caller does not wait for it.
+    /// `open` opens the store on the thread, so that the caller does not wait for it; if it fails, the next change tries again.
     pub fn start(
         registry: &Registry,
-        open: impl FnOnce() -> Result<Arc<dyn Store>, Error> + Send + 'static,
+        open: impl Fn() -> Result<Arc<dyn Store>, Error> + Send + 'static,
     ) -> Self {
         let (stop, last_error) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
         let (mut changes, registry) = (registry.subscribe(), registry.clone());
         let (is_stopped, error) = (Arc::clone(&stop), Arc::clone(&last_error));
+        let is_idle = Arc::new(AtomicBool::new(false));
+        let waits = Arc::clone(&is_idle);
         let thread = thread::Builder::new().name("versions".to_owned()).spawn(move || {
-            let outcome = open().and_then(|store| {
-                let recorded = store.latest_digests()?.into_iter().collect();
-                let mut recording = Recording { registry, store, stop: is_stopped, recorded };
-                recording.run(&mut changes, &error);
-                Ok(())
-            });
-            if let Err(failed) = outcome {
-                *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
-            }
+            let mut recording = Recording {
+                registry,
+                store: None,
+                stop: is_stopped,
+                is_idle: waits,
+                recorded: HashMap::new(),
+            };
+            recording.run(&open, &mut changes, &error);
         });
-        Self { stop, last_error, thread: thread.ok() }
+        Self { stop, is_idle, last_error, thread: thread.ok() }
     }
 
     /// Returns the last error and forgets it.
@@ -72,8 +77,11 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        self.stop.store(true, Ordering::SeqCst);
+        // A thread that waits writes nothing more; the end of a program need not wait for it.
+        if let Some(thread) = self.thread.take()
+            && !self.is_idle.load(Ordering::SeqCst)
+        {
             // It can only have panicked, which hurts nobody else.
             let _ = thread.join();
         }
@@ -81,30 +89,47 @@ impl Drop for Recorder {
 }
 
 impl Recording {
-    fn run(&mut self, changes: &mut Subscription, error: &Mutex<Option<Error>>) {
+    fn run(
+        &mut self,
+        open: &dyn Fn() -> Result<Arc<dyn Store>, Error>,
+        changes: &mut Subscription,
+        error: &Mutex<Option<Error>>,
+    ) {
         let mut snapshot = Some(self.registry.snapshot());
         while !self.is_stopped() {
             if let Some(snapshot) = snapshot.take()
-                && let Err(failed) = self.record_all(&snapshot)
+                && let Err(failed) = self.store(open).and_then(|store| self.record_all(&*store, &snapshot))
             {
                 *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
             }
+            self.is_idle.store(true, Ordering::SeqCst);
             snapshot = changes.next_within(PATIENCE).map(|change| change.after);
+            self.is_idle.store(false, Ordering::SeqCst);
         }
     }
 
+    /// Returns the store, which is opened first if it was not.
+    fn store(&mut self, open: &dyn Fn() -> Result<Arc<dyn Store>, Error>) -> Result<Arc<dyn Store>, Error> {
+        if let Some(store) = &self.store {
+            return Ok(Arc::clone(store));
+        }
+        let store = open()?;
+        self.recorded = store.latest_digests()?.into_iter().collect();
+        Ok(Arc::clone(self.store.insert(store)))
+    }
+
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::SeqCst)
     }
 
     /// Records the skills of `snapshot` that changed. Returns the first error of the store; skills that cannot be read are left out.
-    fn record_all(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn record_all(&mut self, store: &dyn Store, snapshot: &Snapshot) -> Result<(), Error> {
         let mut outcome = Ok(());
         for entry in snapshot.entries().iter().filter(|entry| is_recordable(entry)) {
             if self.is_stopped() {
                 break;
             }
-            if let Err(error) = self.record(entry)
+            if let Err(error) = self.record(store, entry)
                 && matches!(error.kind(), ErrorKind::Store | ErrorKind::Corrupt)
             {
                 outcome = outcome.and(Err(error));
@@ -113,7 +138,7 @@ impl Recording {
         outcome
     }
 
-    fn record(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn record(&mut self, store: &dyn Store, entry: &Entry) -> Result<(), Error> {
         let skill = identity(entry);
         let digest = block_on(self.registry.digest(entry))?;
         if self.recorded.get(&skill) == Some(&digest) {
@@ -124,7 +149,7 @@ impl Recording {
         let _lock = entry.identity.as_deref().and_then(|directory| super::lock_skill(Path::new(directory)));
         let (files, digest) = block_on(capture(&self.registry, entry))?;
         let names = (skill.as_str(), entry.name().as_str());
-        record(&*self.store, names, &files, Origin::Edit, None, clock::now())?;
+        record(store, names, &files, Origin::Edit, None, clock::now())?;
         self.recorded.insert(skill, digest);
         Ok(())
     }
@@ -161,7 +186,7 @@ mod tests {
         let identity = identity(library.snapshot().active().next().unwrap());
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
         let opened = Arc::clone(&store);
-        let recorder = Recorder::start(library.registry(), move || Ok(opened as Arc<dyn Store>));
+        let recorder = Recorder::start(library.registry(), move || Ok(Arc::clone(&opened) as Arc<dyn Store>));
         let wait_for = |number: usize| {
             while store.versions(&identity).unwrap().len() < number {
                 assert!(recorder.take_error().is_none());

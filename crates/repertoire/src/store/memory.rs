@@ -127,7 +127,7 @@ impl Journal for MemoryStore {
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
         let mut loads: BTreeMap<(String, u64), u64> = BTreeMap::new();
         for (date, usage) in self.lock().usage.iter().filter(|(date, _)| *date >= day(since)) {
-            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok {
+            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok && usage.file.is_none() {
                 *loads.entry((usage.skill.clone(), *date)).or_default() += usage.calls;
             }
         }

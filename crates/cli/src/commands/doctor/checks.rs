@@ -270,10 +270,16 @@ impl Checks {
             self.add(Status::Warn, "skill", format!("{}: {}", entry.name(), error.message), Some(&hint));
         }
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
+        let recorded = context.recorded_in_force(library);
         for entry in of(State::Quarantined).take(MAX_NAMED) {
             let path = context.shown(&entry.path);
             let hint = format!("run `rep check {path}`");
-            let message = format!("{} is quarantined: {}", entry.name(), why(entry));
+            let state = if recorded.contains_key(&*entry.path) {
+                "broken on disk, agents get its last good version"
+            } else {
+                "quarantined"
+            };
+            let message = format!("{} is {state}: {}", entry.name(), why(entry));
             self.add(Status::Warn, "skill", message, Some(&hint));
         }
         for entry in of(State::Shadowed).take(MAX_NAMED) {

@@ -1,6 +1,6 @@
 //! The text of `rep stats` for people.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
@@ -113,8 +113,7 @@ impl Stats {
         if dead.is_empty() {
             return Ok(());
         }
-        let days = self.dead_after.as_secs() / (24 * 60 * 60);
-        writeln!(ui.out(), "\nnot used for {days} days:")?;
+        writeln!(ui.out(), "\nnot used for {}:", span(self.dead_after))?;
         let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -202,6 +201,17 @@ fn date(time: Option<SystemTime>) -> String {
 /// Returns the day of a time in RFC 3339.
 fn day(time: &str) -> String {
     time.chars().take("2026-02-28".len()).collect()
+}
+
+/// Returns a duration in the largest unit that it is a whole number of, such as `12 hours`.
+fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(24 * 60 * 60, "day"), (60 * 60, "hour"), (60, "minute")];
+    let (length, unit) = units
+        .into_iter()
+        .find(|(length, _)| seconds > 0 && seconds.is_multiple_of(*length))
+        .unwrap_or((1, "second"));
+    count(usize::try_from(seconds / length).unwrap_or(usize::MAX), unit)
 }
 
 /// Returns the sums of at most [`MAX_PERIODS`] periods of the same number of days; the oldest may be shorter.
