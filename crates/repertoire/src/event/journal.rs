@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,9 +30,9 @@ pub struct JournalOptions {
     pub queue: usize,
     /// The events that the journal keeps.
     pub retention: Retention,
-    /// The pauses before the attempts to append events again that could not be appended.
+    /// The pauses before the attempts to append events again that could not be appended; the last one is repeated while the queue has room.
     pub retries: Vec<Duration>,
-    /// Called with the reason when events are dropped because they cannot be written, once.
+    /// Called with the reason when events cannot be written after these pauses, once.
     pub on_failure: Option<Arc<OnFailure>>,
 }
 
@@ -49,12 +49,12 @@ impl Default for JournalOptions {
 }
 
 /// Opens the journal.
-type Opener = Box<dyn FnOnce() -> Result<Arc<dyn Journal>, Error> + Send>;
+type Opener = Box<dyn FnMut() -> Result<Arc<dyn Journal>, Error> + Send>;
 
 /// A sink that appends events to a journal, from a thread of its own.
 ///
-/// It is best effort: events that cannot be queued or written are dropped and counted. The journal is opened and the thread
-/// started with the first event. A sink that is dropped waits a short time for the events that are queued.
+/// It is best effort: events that cannot be written are kept while the queue has room; then the oldest are dropped and counted. The
+/// journal is opened and the thread started with the first event. A sink that is dropped waits a short time for the events that are queued.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,7 +64,7 @@ type Opener = Box<dyn FnOnce() -> Result<Arc<dyn Journal>, Error> + Send>;
 ///
 /// let store = Arc::new(MemoryStore::new());
 /// let journal: Arc<dyn Journal> = store.clone();
-/// let sink = JournalSink::new(move || Ok(journal), JournalOptions::default());
+/// let sink = JournalSink::new(move || Ok(journal.clone()), JournalOptions::default());
 /// sink.record(&Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now()));
 /// assert!(sink.flush(Duration::from_secs(10)));
 /// assert_eq!(store.events(&EventQuery::default())?.len(), 1);
@@ -156,9 +156,10 @@ impl SharedQueue {
 }
 
 impl JournalSink {
-    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread.
+    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread, and again
+    /// if it fails.
     pub fn new(
-        open: impl FnOnce() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
+        open: impl FnMut() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
         options: JournalOptions,
     ) -> Self {
         Self { shared: Arc::default(), start: Mutex::new(Some(Box::new(open))), options }
@@ -179,12 +180,14 @@ impl JournalSink {
     /// Starts the thread, unless it was started before.
     fn start(&self) {
         let Some(open) = self.start.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let writer = Writer {
+        let mut writer = Writer {
             shared: Arc::clone(&self.shared),
             options: self.options.clone(),
-            is_told: AtomicBool::new(false),
+            open,
+            journal: None,
+            is_told: false,
         };
-        let started = std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(open));
+        let started = std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run());
         if started.is_err() {
             self.shared.give_up();
         }
@@ -228,27 +231,25 @@ impl fmt::Debug for JournalSink {
 struct Writer {
     shared: Arc<SharedQueue>,
     options: JournalOptions,
+    open: Opener,
+    /// The journal, once it is open.
+    journal: Option<Arc<dyn Journal>>,
     /// The callback was called.
-    is_told: AtomicBool,
+    is_told: bool,
 }
 
 impl Writer {
-    fn run(&self, open: Opener) {
-        let journal = match open() {
-            Ok(journal) => journal,
-            Err(error) => {
-                self.shared.give_up();
-                return self.tell(&error);
-            }
-        };
+    fn run(&mut self) {
         let mut pruned: Option<Instant> = None;
         while let Some(events) = self.shared.take() {
-            if let Err(error) = self.append(&*journal, &events) {
+            if let Err(error) = self.append(&events) {
                 self.shared.drop_events(events.len());
                 self.tell(&error);
             }
             self.shared.done();
-            if pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE_INTERVAL) {
+            if let Some(journal) = &self.journal
+                && pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE_INTERVAL)
+            {
                 pruned = Some(Instant::now());
                 // The journal is only larger than it should be; the next attempt is in an hour.
                 let _ = journal.prune(self.options.retention, clock::now());
@@ -256,28 +257,36 @@ impl Writer {
         }
     }
 
-    /// Appends `events`, after a pause again if that fails; once the sink is dropped, without more pauses.
-    fn append(&self, journal: &dyn Journal, events: &[Event]) -> Result<(), Error> {
-        let mut failed = match journal.append(events) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
-        };
-        for pause in &self.options.retries {
-            let is_last = self.shared.pause(*pause);
-            match journal.append(events) {
-                Ok(()) => return Ok(()),
-                Err(error) => failed = error,
+    /// Appends `events`, after pauses again if that fails, until the queue is full; once the sink is dropped, without more pauses.
+    fn append(&mut self, events: &[Event]) -> Result<(), Error> {
+        let mut attempts = 0;
+        loop {
+            let Err(error) = self.try_append(events) else { return Ok(()) };
+            let Some(last) = self.options.retries.len().checked_sub(1) else { return Err(error) };
+            if attempts > last {
+                self.tell(&error);
             }
-            if is_last {
-                break;
+            if self.shared.lock().events.len() >= self.options.queue {
+                return Err(error);
             }
+            if self.shared.pause(self.options.retries[attempts.min(last)]) {
+                return self.try_append(events);
+            }
+            attempts += 1;
         }
-        Err(failed)
     }
 
-    fn tell(&self, error: &Error) {
+    fn try_append(&mut self, events: &[Event]) -> Result<(), Error> {
+        let journal = match &self.journal {
+            Some(journal) => journal,
+            None => self.journal.insert((self.open)()?),
+        };
+        journal.append(events)
+    }
+
+    fn tell(&mut self, error: &Error) {
         if let Some(on_failure) = &self.options.on_failure
-            && !self.is_told.swap(true, Ordering::Relaxed)
+            && !std::mem::replace(&mut self.is_told, true)
         {
             on_failure(error);
         }
@@ -347,7 +356,8 @@ mod tests {
     fn scripted(options: JournalOptions) -> Script {
         let ((appended, batches), (send, results)) = (channel(), channel());
         let journal = ScriptedJournal { appended: Mutex::new(appended), results: Mutex::new(results) };
-        (JournalSink::new(move || Ok(Arc::new(journal)), options), batches, send)
+        let journal = Arc::new(journal);
+        (JournalSink::new(move || Ok(Arc::clone(&journal) as Arc<_>), options), batches, send)
     }
 
     #[test]
@@ -356,7 +366,7 @@ mod tests {
         let journal: Arc<dyn Journal> = store.clone();
         // Events of the suite are from long ago, too.
         let age = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-        let sink = JournalSink::new(move || Ok(journal), options(|options| options.retention.age = age));
+        let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), options(|options| options.retention.age = age));
         let expect = conformance::stand(&sink);
         assert!(sink.flush(TIMEOUT));
         assert_eq!(sink.dropped(), 0);
@@ -399,56 +409,73 @@ mod tests {
         assert_eq!(sizes, [500, 500, 200]);
     }
 
-    #[test]
-    fn a_batch_that_fails_is_appended_again_and_dropped_in_the_end() {
+    /// Returns options with a queue of `queue` events, and what tells the reasons of failures.
+    fn telling(queue: usize) -> (JournalOptions, Receiver<ErrorKind>) {
         let (told, reasons) = channel();
         let told = Mutex::new(told);
         let options = options(|options| {
+            options.queue = queue;
             options.on_failure = Some(Arc::new(move |error: &Error| {
                 told.lock().unwrap().send(error.kind()).unwrap();
             }));
         });
-        let (sink, batches, results) = scripted(options);
-        sink.record(&event(0));
-        results.send(Err(ErrorKind::Store)).unwrap();
-        results.send(Ok(())).unwrap();
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!((batches.try_iter().count(), sink.dropped()), (2, 0), "the second attempt");
-        for number in 1..=2 {
-            sink.record(&event(number));
-            (0..3).for_each(|_| results.send(Err(ErrorKind::Store)).unwrap());
-            assert!(sink.flush(TIMEOUT));
-            assert_eq!((batches.try_iter().count(), sink.dropped()), (3, number as u64));
-        }
-        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
-        sink.record(&event(3));
-        drop(results);
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2, "it goes on");
+        (options, reasons)
     }
 
     #[test]
-    fn a_journal_that_cannot_be_opened_drops_everything() {
-        let (told, reasons) = channel();
-        let told = Mutex::new(told);
-        let options = options(|options| {
-            options.on_failure = Some(Arc::new(move |error: &Error| {
-                told.lock().unwrap().send(error.kind()).unwrap();
-            }));
-        });
-        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+    fn a_batch_that_fails_is_kept_until_the_queue_is_full() {
+        let (options, reasons) = telling(2);
+        let (sink, batches, results) = scripted(options);
+        sink.record(&event(0));
+        for _ in 0..20 {
+            assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+            results.send(Err(ErrorKind::Store)).unwrap();
+        }
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+        assert_eq!(sink.dropped(), 0, "the queue has room");
+        (1..=2).for_each(|number| sink.record(&event(number)));
+        results.send(Err(ErrorKind::Store)).unwrap();
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["1", "2"]);
+        assert_eq!(sink.dropped(), 1, "the oldest one made room");
+        drop(results);
+        assert!(sink.flush(TIMEOUT));
+        assert_eq!(sink.dropped(), 1);
+        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_opened_at_first_gets_all_events() {
+        let store = Arc::new(MemoryStore::new());
+        let journal: Arc<dyn Journal> = store.clone();
+        let (options, reasons) = telling(10);
+        let (back, is_back) = channel();
+        let open = move || match is_back.try_recv() {
+            Ok(()) => Ok(Arc::clone(&journal)),
+            Err(_) => Err(Error::new(ErrorKind::Store)),
+        };
+        let sink = JournalSink::new(open, options);
         sink.record(&event(0));
         assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
         sink.record(&event(1));
+        back.send(()).unwrap();
         assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2);
+        assert_eq!((sessions(&store).len(), sink.dropped()), (2, 0));
+    }
+
+    #[test]
+    fn a_sink_that_is_dropped_gives_up_events_that_cannot_be_written() {
+        let (options, reasons) = telling(10);
+        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+        sink.record(&event(0));
+        drop(sink);
+        assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
     }
 
     #[test]
     fn dropping_the_sink_writes_what_is_queued() {
         let store = Arc::new(MemoryStore::new());
         let journal: Arc<dyn Journal> = store.clone();
-        let sink = JournalSink::new(move || Ok(journal), options(|_| {}));
+        let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), options(|_| {}));
         (0..20).for_each(|number| sink.record(&event(number)));
         drop(sink);
         assert_eq!(sessions(&store).len(), 20);
@@ -463,7 +490,7 @@ mod tests {
         let sink = JournalSink::new(
             move || {
                 open.recv().unwrap();
-                Ok(journal)
+                Ok(Arc::clone(&journal))
             },
             options,
         );
