@@ -131,7 +131,7 @@ impl Context {
         };
         options.on_failure = Some(Arc::new(|error: &Error| {
             let why = error.chain();
-            say(&format!("events are not recorded, skills are served all the same: {why}"));
+            say(&format!("events are not recorded for now, skills are served all the same: {why}"));
         }));
         JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
     }
@@ -149,7 +149,13 @@ impl Context {
     pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
         let is_on = self.settings.versions_record && self.store_location().is_some();
-        is_on.then(|| Recorder::start(registry, move || store.get()))
+        let report = |error: &Error| {
+            let why = error.chain();
+            say(&format!(
+                "changes of skills are not recorded as versions, skills are served all the same: {why}"
+            ));
+        };
+        is_on.then(|| Recorder::start(registry, store, report))
     }
 
     /// Returns the recorded versions, which stay in force for skills that are broken on disk.

@@ -20,9 +20,9 @@ pub struct JournalOptions {
     pub queue: usize,
     /// The events that the journal keeps.
     pub retention: Retention,
-    /// The pauses before the attempts to append events again that could not be appended.
+    /// The pauses before the attempts to append events again that could not be appended; the last one is repeated while the queue has room.
     pub retries: Vec<Duration>,
-    /// Called with the reason when events are dropped because they cannot be written, once.
+    /// Called with the reason when events cannot be written after these pauses, once.
     pub on_failure: Option<Arc<OnFailure>>,
 }
 
@@ -40,8 +40,8 @@ impl Default for JournalOptions {
 
 /// A sink that appends events to a journal, from a thread of its own.
 ///
-/// It is best effort: events that cannot be queued or written are dropped and counted. The journal is opened and the thread
-/// started with the first event. A sink that is dropped waits a short time for the events that are queued.
+/// It is best effort: events that cannot be written are kept while the queue has room; then the oldest are dropped and counted. The
+/// journal is opened and the thread started with the first event. A sink that is dropped waits a short time for the events that are queued.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,7 +63,7 @@ impl JournalSink {
     /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread, and
     /// again with later events if it fails.
     pub fn new(
-        open: impl Fn() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
+        mut open: impl FnMut() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
         options: JournalOptions,
     ) -> Self {
         let JournalOptions { queue, retention, retries, on_failure } = options;
@@ -120,8 +120,6 @@ impl BatchWriter for JournalWriter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::SystemTime;
 
@@ -183,8 +181,8 @@ mod tests {
     fn scripted(options: JournalOptions) -> Script {
         let ((appended, batches), (send, results)) = (channel(), channel());
         let journal = ScriptedJournal { appended: Mutex::new(appended), results: Mutex::new(results) };
-        let journal: Arc<dyn Journal> = Arc::new(journal);
-        (JournalSink::new(move || Ok(Arc::clone(&journal)), options), batches, send)
+        let journal = Arc::new(journal);
+        (JournalSink::new(move || Ok(Arc::clone(&journal) as Arc<_>), options), batches, send)
     }
 
     #[test]
@@ -239,68 +237,66 @@ mod tests {
         assert_eq!(sizes, [500, 500, 200]);
     }
 
-    #[test]
-    fn a_batch_that_fails_is_appended_again_and_dropped_in_the_end() {
+    /// Returns options with a queue of `queue` events, and what tells the reasons of failures.
+    fn telling(queue: usize) -> (JournalOptions, Receiver<ErrorKind>) {
         let (told, reasons) = channel();
         let told = Mutex::new(told);
         let options = options(|options| {
+            options.queue = queue;
             options.on_failure = Some(Arc::new(move |error: &Error| {
                 told.lock().unwrap().send(error.kind()).unwrap();
             }));
         });
+        (options, reasons)
+    }
+
+    #[test]
+    fn a_batch_that_fails_is_kept_until_the_queue_is_full() {
+        let (options, reasons) = telling(2);
         let (sink, batches, results) = scripted(options);
         sink.record(&event(0));
-        results.send(Err(ErrorKind::Store)).unwrap();
-        results.send(Ok(())).unwrap();
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!((batches.try_iter().count(), sink.dropped()), (2, 0), "the second attempt");
-        for number in 1..=2 {
-            sink.record(&event(number));
-            (0..3).for_each(|_| results.send(Err(ErrorKind::Store)).unwrap());
-            assert!(sink.flush(TIMEOUT));
-            assert_eq!((batches.try_iter().count(), sink.dropped()), (3, number as u64));
+        for _ in 0..20 {
+            assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+            results.send(Err(ErrorKind::Store)).unwrap();
         }
-        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
-        sink.record(&event(3));
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+        assert_eq!(sink.dropped(), 0, "the queue has room");
+        (1..=2).for_each(|number| sink.record(&event(number)));
+        results.send(Err(ErrorKind::Store)).unwrap();
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["1", "2"]);
+        assert_eq!(sink.dropped(), 1, "the oldest one made room");
         drop(results);
         assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2, "it goes on");
+        assert_eq!(sink.dropped(), 1);
+        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
     }
 
     #[test]
-    fn a_journal_that_could_not_be_opened_is_opened_with_later_events() {
+    fn a_journal_that_cannot_be_opened_at_first_gets_all_events() {
         let store = Arc::new(MemoryStore::new());
         let journal: Arc<dyn Journal> = store.clone();
-        let is_there = Arc::new(AtomicBool::new(false));
-        let is_open = Arc::clone(&is_there);
-        let open = move || {
-            let is_open = is_open.load(Ordering::Relaxed);
-            if is_open { Ok(Arc::clone(&journal)) } else { Err(Error::new(ErrorKind::Store)) }
+        let (options, reasons) = telling(10);
+        let (back, is_back) = channel();
+        let open = move || match is_back.try_recv() {
+            Ok(()) => Ok(Arc::clone(&journal)),
+            Err(_) => Err(Error::new(ErrorKind::Store)),
         };
-        let sink = JournalSink::new(open, options(|_| {}));
-        sink.record(&event(0));
-        assert!(sink.flush(TIMEOUT));
-        is_there.store(true, Ordering::Relaxed);
-        sink.record(&event(1));
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!((sink.dropped(), sessions(&store)), (1, vec!["1".to_owned()]));
-    }
-
-    #[test]
-    fn a_journal_that_cannot_be_opened_drops_everything() {
-        let (told, reasons) = channel();
-        let told = Mutex::new(told);
-        let options = options(|options| {
-            options.on_failure = Some(Arc::new(move |error: &Error| {
-                told.lock().unwrap().send(error.kind()).unwrap();
-            }));
-        });
-        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+        let sink = JournalSink::new(open, options);
         sink.record(&event(0));
         assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
         sink.record(&event(1));
+        back.send(()).unwrap();
         assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2);
+        assert_eq!((sessions(&store).len(), sink.dropped()), (2, 0));
+    }
+
+    #[test]
+    fn a_sink_that_is_dropped_gives_up_events_that_cannot_be_written() {
+        let (options, reasons) = telling(10);
+        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+        sink.record(&event(0));
+        drop(sink);
+        assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
     }
 
     #[test]

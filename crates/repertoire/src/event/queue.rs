@@ -1,7 +1,7 @@
 //! The queue of a sink that writes events from a thread of its own.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) trait BatchWriter {
 }
 
 /// Opens the destination, on the thread.
-type Opener = Box<dyn Fn() -> Result<Box<dyn BatchWriter>, Error> + Send>;
+type Opener = Box<dyn FnMut() -> Result<Box<dyn BatchWriter>, Error> + Send>;
 
 /// The options of an [`EventQueue`].
 #[derive(Clone)]
@@ -41,9 +41,9 @@ pub(super) struct QueueOptions {
     pub(super) name: &'static str,
     /// The most events that wait to be written; more are dropped and counted.
     pub(super) limit: usize,
-    /// The pauses before the attempts to write a batch again.
+    /// The pauses before the attempts to write a batch again; the last one is repeated while the queue has room.
     pub(super) retries: Vec<Duration>,
-    /// Called with the reason when events are dropped because they cannot be written, once.
+    /// Called with the reason when events cannot be written after these pauses, once.
     pub(super) on_failure: Option<Arc<OnFailure>>,
 }
 
@@ -138,7 +138,7 @@ impl SharedQueue {
 impl EventQueue {
     /// Returns a queue whose events go where `open` says.
     pub(super) fn new(
-        open: impl Fn() -> Result<Box<dyn BatchWriter>, Error> + Send + 'static,
+        open: impl FnMut() -> Result<Box<dyn BatchWriter>, Error> + Send + 'static,
         options: QueueOptions,
     ) -> Self {
         Self { shared: Arc::default(), start: Mutex::new(Some(Box::new(open))), options }
@@ -177,13 +177,15 @@ impl EventQueue {
     /// Starts the thread, unless it was started before.
     fn start(&self) {
         let Some(open) = self.start.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let worker = Worker {
+        let mut worker = Worker {
             shared: Arc::clone(&self.shared),
             options: self.options.clone(),
-            is_told: AtomicBool::new(false),
+            open,
+            writer: None,
+            is_told: false,
         };
         let name = self.options.name.to_owned();
-        let started = std::thread::Builder::new().name(name).spawn(move || worker.run(open));
+        let started = std::thread::Builder::new().name(name).spawn(move || worker.run());
         if started.is_err() {
             self.shared.give_up();
         }
@@ -202,54 +204,61 @@ impl Drop for EventQueue {
 struct Worker {
     shared: Arc<SharedQueue>,
     options: QueueOptions,
+    open: Opener,
+    /// The destination, once it is open.
+    writer: Option<Box<dyn BatchWriter>>,
     /// The callback was called.
-    is_told: AtomicBool,
+    is_told: bool,
 }
 
 impl Worker {
-    fn run(&self, open: Opener) {
-        let mut writer: Option<Box<dyn BatchWriter>> = None;
+    fn run(&mut self) {
         while let Some(events) = self.shared.take() {
-            let written = match &mut writer {
-                Some(writer) => self.write(&mut **writer, &events),
-                None => open().and_then(|opened| self.write(&mut **writer.insert(opened), &events)),
-            };
-            if let Err(error) = written {
+            if let Err(error) = self.write(&events) {
                 self.shared.drop_events(events.len());
                 self.tell(&error);
             }
             self.shared.done();
-            if let Some(writer) = &mut writer {
+            if let Some(writer) = &mut self.writer {
                 writer.after_batch();
             }
         }
     }
 
-    /// Writes `events`, after a pause again if that fails; once the queue is dropped, without more pauses.
-    fn write(&self, writer: &mut dyn BatchWriter, events: &[Event]) -> Result<(), Error> {
-        let mut failed = match writer.write(events) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
-        };
-        for pause in &self.options.retries {
-            if !writer.is_transient(&failed) {
-                break;
+    /// Writes `events`, after pauses again if that fails, until the queue is full; once the queue is closed, without more pauses.
+    fn write(&mut self, events: &[Event]) -> Result<(), Error> {
+        let mut attempts = 0;
+        loop {
+            let Err(error) = self.try_write(events) else { return Ok(()) };
+            let is_transient = self.writer.as_ref().is_none_or(|writer| writer.is_transient(&error));
+            let last = match self.options.retries.len().checked_sub(1) {
+                Some(last) if is_transient => last,
+                _ => return Err(error),
+            };
+            if attempts > last {
+                self.tell(&error);
             }
-            let is_last = self.shared.pause(*pause);
-            match writer.write(events) {
-                Ok(()) => return Ok(()),
-                Err(error) => failed = error,
+            if self.shared.lock().events.len() >= self.options.limit {
+                return Err(error);
             }
-            if is_last {
-                break;
+            if self.shared.pause(self.options.retries[attempts.min(last)]) {
+                return self.try_write(events);
             }
+            attempts += 1;
         }
-        Err(failed)
     }
 
-    fn tell(&self, error: &Error) {
+    fn try_write(&mut self, events: &[Event]) -> Result<(), Error> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.writer.insert((self.open)()?),
+        };
+        writer.write(events)
+    }
+
+    fn tell(&mut self, error: &Error) {
         if let Some(on_failure) = &self.options.on_failure
-            && !self.is_told.swap(true, Ordering::Relaxed)
+            && !std::mem::replace(&mut self.is_told, true)
         {
             on_failure(error);
         }

@@ -157,6 +157,8 @@ pub struct Snapshot {
     /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
+    /// The labels of the sources that could not be listed.
+    pub(super) unlisted: Vec<Arc<str>>,
 }
 
 impl Snapshot {
@@ -191,12 +193,12 @@ impl Snapshot {
         }
         // The sort is stable, so skills of one name and state keep their precedence.
         entries.sort_by(|a, b| (a.name(), a.state).cmp(&(b.name(), b.state)));
-        Self { number: 0, took: Duration::ZERO, entries, problems }
+        Self { number: 0, took: Duration::ZERO, entries, problems, unlisted: Vec::new() }
     }
 
     /// Returns `true` if the two have the same skills and problems.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.entries == other.entries && self.problems == other.problems
+        self.entries == other.entries && self.problems == other.problems && self.unlisted == other.unlisted
     }
 
     /// Returns the snapshot's number; a later one is higher.
@@ -238,6 +240,11 @@ impl Snapshot {
     /// Returns the problems of the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Returns the labels of the sources that could not be listed, so that none of their skills is here.
+    pub fn unlisted_sources(&self) -> impl Iterator<Item = &str> {
+        self.unlisted.iter().map(AsRef::as_ref)
     }
 
     /// Returns the skills because of which the policy refuses the library, each with the diagnostic that

@@ -65,22 +65,35 @@ async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Answers whether the first snapshot of the library is published and the store answers, if there is one.
+/// Answers whether every source of the library was read, and whether the store answers, if there is one.
+///
+/// A store that is away does not make the server unready: it serves what it has read.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     if app.server.library().snapshot().number() == 0 {
-        return not_ready("the library was not read yet");
+        return readiness(Some("the library was not read yet".to_owned()), None);
     }
     let store = app.server.options().store.clone();
-    let answer = tokio::task::spawn_blocking(move || store.ask().unwrap_or(true));
-    match tokio::time::timeout(STORE_TIME, answer).await {
-        Ok(Ok(true)) => (StatusCode::OK, "ready\n").into_response(),
-        _ => not_ready("the store does not answer"),
-    }
+    let answer = tokio::task::spawn_blocking(move || store.ask());
+    let store = match tokio::time::timeout(STORE_TIME, answer).await {
+        Ok(Ok(answer)) => answer,
+        _ => Some(false),
+    };
+    let snapshot = app.server.library().snapshot();
+    let unread = snapshot.unlisted_sources().next();
+    readiness(unread.map(|source| format!("the source {source} was not read yet")), store)
 }
 
-fn not_ready(reason: &str) -> Response {
-    let body = serde_json::json!({"ready": false, "reason": reason}).to_string();
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+/// Returns the answer of a server that is ready unless there is a `reason`.
+fn readiness(reason: Option<String>, store: Option<bool>) -> Response {
+    let status = if reason.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut body = serde_json::json!({"ready": reason.is_none()});
+    if let Some(reason) = reason {
+        body["reason"] = reason.into();
+    }
+    if let Some(is_there) = store {
+        body["store"] = if is_there { "ok" } else { "away" }.into();
+    }
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
 /// Answers with the metrics; skills that the agent of the token may not see have no series of their own.
