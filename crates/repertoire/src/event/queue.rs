@@ -18,7 +18,7 @@ const DROP_TIME: Duration = Duration::from_secs(2);
 pub type OnFailure = dyn Fn(&Error) + Send + Sync;
 
 /// A destination of batches of events.
-pub(super) trait BatchWriter {
+pub(super) trait BatchWriter: Send {
     /// Writes `events`, all or none of them.
     fn write(&mut self, events: &[Event]) -> Result<(), Error>;
 
