@@ -181,8 +181,8 @@ fn a_commented_file_is_written_once() {
     # Whether skills inside other skills are looked for. Takes: true, false.
     # nested = false
 
-    # Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are
-    # looked at. Takes: anywhere, roots.
+    # Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots
+    # that are looked at. Takes: anywhere, roots.
     # links = "anywhere"
 
     [discovery]
@@ -267,6 +267,10 @@ fn a_commented_file_is_written_once() {
     # The skills that the agent may not see, whatever is allowed. Takes: a list of patterns over names or
     # source:name, where * stands for any text and ? for one character.
     # reviewer.skills.deny = ["*-internal"]
+
+    # The channel of the store that the agent follows, where several are served; by default, the last one.
+    # Takes: the name of a channel.
+    # reviewer.channel = "next"
 
     # What comes after the instructions of the skills and so has the last word. Takes: a string.
     # reviewer.instructions = "Be brief."

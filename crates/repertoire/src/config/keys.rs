@@ -311,7 +311,7 @@ pub const KEYS: &[Key] = &[
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
-    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
+    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
