@@ -39,8 +39,7 @@ impl Default for ScanLimits {
     }
 }
 
-/// The directories that a symbolic link directly below a root may lead to; links further down are never
-/// followed.
+/// The directories that symbolic links to skills and to groups of skills may lead to; links in skills are never followed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LinkScope {
     /// Any directory.

@@ -29,7 +29,7 @@ pub(super) enum Home {
     Beneath,
     /// By its locator, the mount point of another file system.
     Mounted,
-    /// By a link directly below the root that was resolved to this path.
+    /// By a link below the root that was resolved to this path.
     Linked(PathBuf),
 }
 
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
         Ok(Self { root, relative, home: home.clone(), own })
     }
 
-    /// Opens the target of the link `relative`, an entry of the root; the link is resolved only here.
+    /// Opens the target of the link `relative`; the link is resolved only here.
     pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, Fault> {
         let resolved = canonicalize(root.resolved.join(relative)).map_err(Fault::Io)?;
         Self::open(root, relative, &Home::Linked(resolved))

@@ -24,6 +24,9 @@ use crate::provider::{ListedSkill, Locator, Problem};
 /// Below this many directories, starting threads costs more than it saves.
 const SEQUENTIAL_BELOW: usize = 32;
 
+/// The most directories in one beyond the last level that are looked at, to report skills that lie too deep.
+const MAX_PROBED: usize = 16;
+
 /// Names of files that were probably meant to be a `SKILL.md`, in any case.
 const NEAR_MISSES: [&str; 7] =
     ["SKILLS.md", "SKILL", "SKILL.txt", "SKILL.markdown", "SKILL.mdx", "SKILL.md.txt", "SKIL.md"];
@@ -113,6 +116,10 @@ struct Visit {
     children: Vec<String>,
     /// The number of entries that were read.
     entries: usize,
+    /// The links in it that may lead to skills.
+    links: Vec<String>,
+    /// A directory below it that holds a skill and is not searched, because it lies too deep.
+    too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
     /// The skills of a group that a link leads to, and its directory.
@@ -173,10 +180,10 @@ impl Scanner<'_> {
             }
         }
         let has_manifest = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
-        let links = links(&entries.entries);
+        let mut links = links("", &entries.entries);
         let mut level = self.children("", entries, &mut scan.problems);
         let mut room = limits.max_directories;
-        let mut repositories = Vec::new();
+        let (mut repositories, mut too_deep) = (Vec::new(), None);
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
@@ -185,8 +192,10 @@ impl Scanner<'_> {
             room -= level.len();
             let visits = each(&level, |relative| self.visit(relative, depth));
             let mut children = Vec::new();
-            for (relative, visit) in level.iter().zip(visits) {
+            for (relative, mut visit) in level.iter().zip(visits) {
                 read += visit.entries;
+                links.append(&mut visit.links);
+                too_deep = too_deep.or(visit.too_deep.take());
                 if visit.is_repository {
                     repositories.push(relative.clone());
                 }
@@ -196,14 +205,15 @@ impl Scanner<'_> {
             level = children;
         }
         for repository in repositories {
-            let is_in_it = |skill: &Arc<ScannedSkill>| {
-                let below = skill.listed.locator.as_str().strip_prefix(repository.as_str());
-                below.is_some_and(|below| below.starts_with('/'))
+            let is_in_it = |path: &str| {
+                path.strip_prefix(repository.as_str()).is_some_and(|below| below.starts_with('/'))
             };
-            if !scan.skills.iter().any(is_in_it) {
+            let is_found = scan.skills.iter().any(|skill| is_in_it(skill.listed.locator.as_str()));
+            if !is_found && !too_deep.as_deref().is_some_and(is_in_it) {
                 scan.problems.extend(self.empty_repository(&repository));
             }
         }
+        scan.problems.extend(too_deep.and_then(|path| self.too_deep(&path)));
         if links.len() > room {
             scan.problems.extend(self.over_limit());
         }
@@ -240,7 +250,10 @@ impl Scanner<'_> {
         let place = Place::beneath(self.root, relative);
         let (mut visit, entries) = self.examine(&place);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
-            visit.problems.extend(entries.and_then(|entries| self.near_miss(relative, &entries)));
+            if let Some(entries) = entries {
+                visit.problems.extend(self.near_miss(relative, &entries));
+                visit.too_deep = self.skill_below(relative, entries);
+            }
             return visit;
         }
         let entries = match entries {
@@ -252,14 +265,7 @@ impl Scanner<'_> {
             Ok(entries) => {
                 // One at least, because the directory was searched even if there is nothing in it yet.
                 visit.entries = entries.entries.len().max(1);
-                for link in links(&entries.entries) {
-                    let path = format!("{relative}/{link}");
-                    // A link to a file is a file, and files are ignored.
-                    if self.root.resolved.join(&path).is_dir() {
-                        let message = "a symbolic link this deep is not followed".to_owned();
-                        visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
-                    }
-                }
+                visit.links = links(relative, &entries.entries);
                 if visit.skill.is_none() {
                     visit.problems.extend(self.near_miss(relative, &entries));
                 }
@@ -336,7 +342,8 @@ impl Scanner<'_> {
                 Err(fault) => visit.problems.extend(self.unreadable(&locator, &fault)),
             }
         }
-        if skills.is_empty() {
+        // In a group a link may lead to a directory of anything, as a directory there may be one.
+        if skills.is_empty() && !relative.contains('/') {
             let message =
                 "the symbolic link leads neither to a skill nor to a directory of skills".to_owned();
             visit.problems.extend(self.problem(relative, RuleId::FileSymlink, message));
@@ -350,6 +357,24 @@ impl Scanner<'_> {
         let depth = self.options.limits.max_depth.min(MAX_DEPTH);
         let message = format!(
             "the repository holds no skill within {depth} levels of the root; if there are any, add their directory to `roots`"
+        );
+        self.problem(relative, RuleId::SourceLimit, message)
+    }
+
+    /// Returns a directory directly below `relative` that holds a skill; the first few are looked at.
+    fn skill_below(&self, relative: &str, entries: Entries) -> Option<String> {
+        let children = self.children(relative, entries, &mut Vec::new());
+        let is_skill = |path: &String| {
+            matches!(Place::beneath(self.root, path).stat(manifest::FILE_NAME), Ok((Kind::File, _)))
+        };
+        children.into_iter().take(MAX_PROBED).find(is_skill)
+    }
+
+    /// Returns the problem of skills that lie too deep, of which `relative` is one.
+    fn too_deep(&self, relative: &str) -> Option<Problem> {
+        let depth = self.options.limits.max_depth.min(MAX_DEPTH);
+        let message = format!(
+            "this skill lies deeper than {depth} levels below the root, where no skills are searched; add the directory around it to `roots`"
         );
         self.problem(relative, RuleId::SourceLimit, message)
     }
@@ -444,7 +469,7 @@ impl Scanner<'_> {
             if entry.kind != Kind::Directory || is_skipped(&entry.name) {
                 continue;
             }
-            let path = if parent.is_empty() { entry.name } else { format!("{parent}/{}", entry.name) };
+            let path = join(parent, &entry.name);
             if entry.decoded {
                 children.push(path);
             } else {
@@ -512,12 +537,18 @@ fn is_near_miss(name: &str) -> bool {
     NEAR_MISSES.iter().any(|near| name.eq_ignore_ascii_case(near))
 }
 
-/// Returns the links among `entries` that may lead to skills, sorted.
-fn links(entries: &[Entry]) -> Vec<String> {
+/// Returns the links among the `entries` of `parent` that may lead to skills, sorted.
+fn links(parent: &str, entries: &[Entry]) -> Vec<String> {
     let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
-    let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
+    let links = entries.iter().filter(is_link).map(|entry| join(parent, &entry.name));
+    let mut links: Vec<String> = links.collect();
     links.sort_unstable();
     links
+}
+
+/// Returns the path of `name` in `parent`, which is empty for the root.
+fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
 }
 
 /// Returns whether a directory or link like this is searched for skills.

@@ -324,6 +324,55 @@ fn a_link_to_a_group_of_skills_is_followed_or_reported() {
 }
 
 #[test]
+fn links_in_groups_are_followed_as_those_directly_below_the_root() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, elsewhere) = (root.path().join("skills"), root.path().join("elsewhere"));
+    write_skill(&skills, "group/own");
+    write_skill(&elsewhere, "one");
+    write_skill(&elsewhere, "team/two");
+    fs::create_dir_all(elsewhere.join("docs")).unwrap();
+    write(elsewhere.join("file"), "");
+    for (link, target) in [
+        ("one", "one"),
+        ("team", "team"),
+        ("docs", "docs"),
+        ("file", "file"),
+        (".hidden", "one"),
+        ("missing", "missing"),
+    ] {
+        symlink(elsewhere.join(target), skills.join("group").join(link)).unwrap();
+    }
+    symlink("..", skills.join("group/up")).unwrap();
+    let provider = provider(&skills);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["group/one", "group/own", "group/team/two"]);
+    assert_eq!(rules(&listing), [RuleId::FileSymlink], "{:?}", listing.problems);
+    assert!(listing.problems[0].path.ends_with("group/missing"), "{:?}", listing.problems);
+    let two = Locator::new("group/team/two");
+    assert_eq!(block_on(provider.get(&two, &Policy::default())).unwrap().unwrap().text, skill_md("two"));
+    let confined = FsOptions { links: LinkScope::Within(Vec::new()), ..FsOptions::new("test", &skills) };
+    let listing = list(&FsProvider::new(confined));
+    assert_eq!(locators(&listing), ["group/own"]);
+    assert!(rules(&listing).iter().all(|rule| *rule == RuleId::FileSymlink), "{:?}", listing.problems);
+}
+
+#[test]
+fn skills_that_lie_too_deep_are_reported_once() {
+    let root = tempfile::tempdir().unwrap();
+    for path in ["a", "b/c/d", "b/c/e/f/g", "b/c/h/i", "deep/er/and/deeper", "node_modules/x/y/z"] {
+        write_skill(root.path(), path);
+    }
+    fs::create_dir(root.path().join("deep/.git")).unwrap();
+    let listing = list(&provider(root.path()));
+    assert_eq!(locators(&listing), ["a", "b/c/d"]);
+    assert_eq!(rules(&listing), [RuleId::SourceLimit, RuleId::SourceLimit], "{:?}", listing.problems);
+    let (repository, too_deep) = (&listing.problems[0], &listing.problems[1]);
+    assert!(repository.path.ends_with("/deep"), "{repository:?}");
+    assert!(too_deep.path.ends_with("b/c/h/i"), "{too_deep:?}");
+    assert!(too_deep.diagnostic.message.contains("deeper than 3 levels"), "{too_deep:?}");
+}
+
+#[test]
 fn groups_behind_links_share_the_limit_of_directories() {
     let root = tempfile::tempdir().unwrap();
     let (skills, group) = (root.path().join("skills"), root.path().join("group"));
