@@ -128,7 +128,7 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
     let is_skill = |name: &str| root.handle.stat(name).is_ok();
     Ok(entries.entries.iter().any(|entry| {
         manifest::is_spelling(&entry.name)
-            || scan::may_be_skill(entry)
+            || scan::may_be_skill(entry, &limits)
                 && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
     }))
 }
