@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire_model::{Policy, Severity, SkillName};
+use repertoire::provider::Problem;
+use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
 use self::compat::CompatTool;
 use self::target::{CheckedSkill, Target, is_named};
@@ -142,7 +143,8 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
     }
     let places = context.given_places("path", skill_directory(given));
     let library = context.inspect_places(places, Vec::new(), policy.clone());
-    if library.snapshot.entries().is_empty() && library.problems.is_empty() {
+    let is_limit = |problem: &Problem| problem.diagnostic.rule == RuleId::SourceLimit;
+    if library.snapshot.entries().is_empty() && library.problems.iter().all(is_limit) {
         let error = CliError::no(format!("there is no skill at {}", given.display()));
         return Err(error.hint(match depth_of_skills(context, directory, policy) {
             Some(depth) => format!(
