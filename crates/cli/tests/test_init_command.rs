@@ -168,8 +168,8 @@ fn a_commented_file_is_written_once() {
 
     [scan]
     # How many levels below a root skills are looked for; directories of skills are not searched.
-    # Directories that are named with `--root` are searched 5 levels deep by default. Takes: a whole
-    # number, 1 to 6.
+    # Directories that are named with `--root` are searched 5 levels deep by default, and hidden
+    # directories in them as well. Takes: a whole number, 1 to 10.
     # max_depth = 3
 
     # The most directories of a root that are looked at. Takes: a whole number, at least 1.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::{Ui, cut, escape};
 use crate::wire::Context;
 
 /// The most events that are read at once.
@@ -122,7 +122,8 @@ fn write(ui: &mut Ui, lines: &[JournalLine]) -> Result<(), CliError> {
             word("agent"),
             event["tokens"],
         );
-        writeln!(ui.out(), "{}", escape(&text))?;
+        let width = ui.width();
+        writeln!(ui.out(), "{}", cut(&escape(&text), width))?;
     }
     Ok(())
 }

@@ -250,6 +250,7 @@ fn summary(
         hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
         hints.push(context.hint_without_skills());
     }
+    hints.extend(context.hints_about_unlisted(library));
     if faulty + flawed > 0 || !library.problems.is_empty() {
         hints.push("run `rep check` to see what is wrong".to_owned());
     }

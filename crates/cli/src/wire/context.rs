@@ -37,6 +37,12 @@ impl Context {
     /// Reads the configuration.
     pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, ui.is_err_coloured())?;
+        if globals.root.is_empty()
+            && let Some(root) = settings.roots.iter().find(|root| root.path.exists() && !root.path.is_dir())
+        {
+            return Err(CliError::usage(format!("{} is not a directory", root.path.display()))
+                .hint("`roots` of the configuration takes directories of skills"));
+        }
         let mut context = Self::new(env, globals, settings);
         context.settings.session.catalog.priority = context.preferred_skills();
         Ok(context)

@@ -1,7 +1,7 @@
 //! Opens the library for commands that read it once, and finds skills in it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ use repertoire_search::SkillSearch;
 
 use super::context::Context;
 use crate::error::CliError;
-use crate::ui::Progress;
+use crate::ui::{Progress, count};
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -106,27 +106,78 @@ impl Context {
     pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
         let mut options = FsOptions::new("path", directory);
         let max_directories = self.settings.scan.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
-        options.limits = ScanLimits { max_depth: MAX_DEPTH, max_directories, ..self.settings.scan };
+        options.limits =
+            ScanLimits { max_depth: MAX_DEPTH, max_directories, hidden: true, ..self.settings.scan };
         let provider = Arc::new(FsProvider::new(options));
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }
 
-    /// Returns a hint about skills below the working directory, for a library that has none.
+    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library that has
+    /// none.
     pub(crate) fn hint_without_skills(&self) -> String {
-        let directory = self.env.working_directory();
-        let below = self.inspect_deeply(directory, self.settings.policy.clone()).snapshot();
-        match below.entries().len() {
-            0 => "run `rep new my-skill` to make one".to_owned(),
-            number => format!(
-                "{} below this directory, where no agent looks: run `rep --root . list` to see them, or set `roots` in \
-                 repertoire.toml",
-                if number == 1 {
-                    "there is 1 skill".to_owned()
-                } else {
-                    format!("there are {number} skills")
-                }
-            ),
+        let (here, given) = (self.env.working_directory(), &self.globals.root);
+        let directories: Vec<PathBuf> = if given.is_empty() {
+            vec![here.to_owned()]
+        } else {
+            given.iter().map(|root| here.join(root)).collect()
+        };
+        let skills_below = |directory: &PathBuf| {
+            self.inspect_deeply(directory, self.settings.policy.clone()).snapshot().entries().len()
+        };
+        let skills = match directories.iter().map(skills_below).sum() {
+            0 => return "run `rep new my-skill` to make one".to_owned(),
+            1 => "there is 1 skill".to_owned(),
+            number => format!("there are {number} skills"),
+        };
+        if given.is_empty() {
+            format!(
+                "{skills} below this directory, where no agent looks: run `rep --root . list` to see them, or set `roots` in \
+                 repertoire.toml"
+            )
+        } else {
+            format!(
+                "{skills} further down: raise `scan.max_depth`, or give `--root` the directory around them"
+            )
         }
+    }
+
+    /// Returns hints about skills that `library` leaves out, because they lie inside other skills or too deep; none for a large
+    /// library, where the search would take long.
+    pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
+        let listed: HashSet<&Path> =
+            library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
+        if listed.is_empty() || listed.len() > MAX_CHECKED {
+            return Vec::new();
+        }
+        let policy = self.settings.policy.clone();
+        let links = self.link_scope(&library.places, &policy);
+        let is_there = |place: &&Place| place.presence == Presence::Found;
+        let options = self.settings.provider_options(library.places.iter().filter(is_there), &links);
+        let providers = options.into_iter().map(|mut options| -> Arc<dyn Provider> {
+            options.limits.max_depth = MAX_DEPTH;
+            options.limits.max_directories = options.limits.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
+            options.limits.nested = true;
+            Arc::new(FsProvider::new(options))
+        });
+        let all = pollster::block_on(Registry::open_for_inspection(providers.collect(), policy)).snapshot();
+        let unlisted = all.entries().iter().map(|entry| Path::new(entry.directory()));
+        let (inside, deep): (Vec<&Path>, Vec<&Path>) = unlisted
+            .filter(|directory| !listed.contains(directory))
+            .partition(|directory| directory.ancestors().any(|above| listed.contains(above)));
+        let mut hints = Vec::new();
+        if !inside.is_empty() {
+            let skills = count(inside.len(), "more skill");
+            hints.push(format!(
+                "{skills} inside listed skills: set `scan.nested` to list skills inside skills"
+            ));
+        }
+        if !deep.is_empty() {
+            let skills = count(deep.len(), "more skill");
+            hints.push(format!(
+                "{skills} too deep below a root: raise `scan.max_depth`, or add the directory to `roots`"
+            ));
+        }
+        hints
     }
 
     /// Returns the providers of those of `places` that are there, or are missing because they are configured.

@@ -10,8 +10,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names};
+use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names, tool_words};
 use super::trust::FileTrust;
+use crate::tool::OPTIONAL_ARGUMENTS;
 use crate::{Agent, Bind, Inherit};
 
 /// A key of an agent's table.
@@ -238,7 +239,12 @@ impl AgentParser<'_> {
         }
         match AGENT_KEYS.iter().find(|known| known.name == key) {
             Some(known) => {
-                let help = format!("it takes {}", known.takes.replace('`', ""));
+                let takes = match known.name {
+                    "tools.offer" => format!("all, minimal, or a list of {}", tool_words().join(", ")),
+                    "tools.hide_args" => format!("a list of {}", OPTIONAL_ARGUMENTS.join(", ")),
+                    _ => known.takes.replace('`', ""),
+                };
+                let help = format!("it takes {takes}");
                 let near = value.get_ref().as_str().and_then(|word| nearest_inherit(key, word));
                 let help = near.map_or(help, |near| format!("did you mean \"{near}\"?"));
                 self.fault(value.span(), format!("bad value for `{}.{key}`", self.prefix), Some(help));

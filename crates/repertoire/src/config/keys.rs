@@ -307,7 +307,7 @@ pub const KEYS: &[Key] = &[
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, session.catalog.tokenizer, None, "What tokens are counted with."),
-    key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default."),
+    key!("scan.max_depth" Kind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),

@@ -147,7 +147,12 @@ impl Planner<'_> {
         let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
         let is_theirs =
             |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
-        let mut entry = client.entry(spot.name, self.server).unwrap_or_default();
+        let former_args = former.as_ref().and_then(|entry| client.command_line(entry));
+        let server = match &former_args {
+            Some((_, args)) => self.server.with_arguments(args),
+            None => self.server.clone(),
+        };
+        let mut entry = client.entry(spot.name, &server).unwrap_or_default();
         entry.retain(|key, _| !is_theirs(key));
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();

@@ -17,7 +17,20 @@ impl Server {
     pub(super) fn is_stdio(&self) -> bool {
         matches!(self, Self::Stdio { .. })
     }
+
+    /// Returns the same server with the arguments `former`, unless it has options of its own.
+    pub(super) fn with_arguments(&self, former: &[String]) -> Self {
+        match self {
+            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
+                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
+            }
+            _ => self.clone(),
+        }
+    }
 }
+
+/// The arguments of a server without options.
+const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 /// Returns the server that `args` and `globals` ask for.
 pub(super) fn server(
@@ -43,7 +56,7 @@ pub(super) fn server(
     };
     let lasting =
         |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
-    let mut words: Vec<String> = vec!["serve".to_owned(), "--stdio".to_owned()];
+    let mut words = SERVE.map(str::to_owned).to_vec();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for root in &globals.root {
         option("--root", text(&lasting(root))?);

@@ -167,6 +167,9 @@ impl Checks {
         };
         let (status, hint) = match place.root.tier {
             Tier::Given => (Status::Error, "give --root a directory that exists"),
+            Tier::Configured if place.presence == Presence::NotDirectory => {
+                (Status::Error, "correct `roots` in the configuration")
+            }
             Tier::Configured | Tier::Pack => (Status::Warn, "correct it in the configuration, or make it"),
             Tier::Project | Tier::User if place.presence == Presence::Missing => return,
             Tier::Project | Tier::User => (Status::Warn, "make it a directory of skills, or remove it"),
@@ -246,13 +249,27 @@ impl Checks {
                 self.ok("index", format!("{shown}: {}, {}", count(skills, "skill"), bytes(size)))
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
-            (_, Err(_)) => self.ok("index", format!("{shown}: none yet, the first search makes it")),
+            (_, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.ok("index", format!("{shown}: none yet, the first search makes it"));
+            }
+            (_, Err(error)) => {
+                let hint = "every run that searches makes its own; correct the directory of the cache";
+                self.add(Status::Warn, "index", format!("{shown} cannot be read: {error}"), Some(hint));
+            }
         }
     }
 
     fn library(&mut self, context: &Context, library: &Library) {
-        // A missing directory is reported as a place.
-        let is_new = |problem: &&Problem| problem.diagnostic.rule != RuleId::SourceMissing;
+        // A directory that is missing, or a file, is reported as a place.
+        let is_place = |path: &str| {
+            let is_file = |place: &Place| place.presence == Presence::NotDirectory;
+            library.places.iter().any(|place| is_file(place) && place.root.path == Path::new(path))
+        };
+        let is_new = |problem: &&Problem| match problem.diagnostic.rule {
+            RuleId::SourceMissing => false,
+            RuleId::SourceBroken => !is_place(&problem.path),
+            _ => true,
+        };
         for problem in library.problems.iter().filter(is_new) {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
@@ -302,6 +319,9 @@ impl Checks {
                 self.add(Status::Warn, "library", "there are no skills", Some(&hint));
             }
             false => self.ok("library", counts.join(", ")),
+        }
+        for hint in context.hints_about_unlisted(library) {
+            self.info("library", hint);
         }
     }
 }

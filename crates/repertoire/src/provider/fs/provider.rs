@@ -131,7 +131,7 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
         if manifest::is_spelling(&entry.name) {
             return Ok(true);
         }
-        if scan::may_be_skill(entry) {
+        if scan::may_be_skill(entry, &limits) {
             level.push(entry.name.clone());
         }
     }
@@ -148,7 +148,7 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
         for path in level.iter().take(room) {
             let Ok(directory) = root.handle.open_dir(path) else { continue };
             let Ok(below) = directory.entries(limits.max_entries) else { continue };
-            let children = below.entries.iter().filter(|entry| scan::may_be_skill(entry));
+            let children = below.entries.iter().filter(|entry| scan::may_be_skill(entry, &limits));
             next.extend(children.map(|entry| format!("{path}/{}", entry.name)));
         }
         room = room.saturating_sub(level.len());

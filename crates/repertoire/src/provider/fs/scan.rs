@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
-use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
+use super::limits::{LinkScope, MAX_DEPTH, ScanLimits};
 use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
 use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
@@ -173,14 +173,8 @@ impl Scanner<'_> {
             }
         };
         let mut read = entries.entries.len();
-        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
-            self.visit_root(scan);
-            if !limits.nested {
-                return;
-            }
-        }
         let has_manifest = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
-        let mut links = links("", &entries.entries);
+        let mut links = links("", &entries.entries, limits);
         let mut level = self.children("", entries, &mut scan.problems);
         let mut room = limits.max_directories;
         let (mut repositories, mut too_deep) = (Vec::new(), None);
@@ -229,20 +223,43 @@ impl Scanner<'_> {
                 scan.skills.extend(skills);
             }
         }
-        // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        let has_skills = scan.skills.iter().any(|skill| !skill.listed.locator.as_str().contains('/'));
-        if has_manifest && !has_skills {
-            if !limits.nested {
-                scan.skills.clear();
-            }
+        if has_manifest {
             self.visit_root(scan);
         }
     }
 
+    /// Examines the `SKILL.md` of the root itself, after everything below it.
+    ///
+    /// A root that is a skill hides those inside it, as other skills do; a stray file beside skills hides none.
     fn visit_root(&self, scan: &mut Scan) {
-        let (visit, _) = self.examine(&Place::beneath(self.root, ROOT_LOCATOR));
+        let place = Place::beneath(self.root, ROOT_LOCATOR);
+        let (visit, _) = self.examine(&place);
+        if let Some(skill) = &visit.skill
+            && !self.options.limits.nested
+        {
+            let Document { name, manifest, .. } = &*skill.listed.document;
+            let is_bare = manifest.name.is_none() && manifest.description.is_none();
+            let is_named_after_root = place.directory_name().as_deref() == Some(name.as_str());
+            let is_beside = scan.skills.iter().any(|skill| !skill.listed.locator.as_str().contains('/'));
+            if is_bare && is_beside {
+                return scan.problems.extend(self.stray(&skill.listed.manifest_file));
+            }
+            if !is_bare && (is_named_after_root || !is_beside) {
+                // Hidden directories are no part of a skill.
+                scan.skills.retain(|skill| skill.listed.locator.as_str().starts_with('.'));
+                scan.problems.clear();
+            }
+        }
         scan.problems.extend(visit.problems);
         scan.skills.extend(visit.skill);
+    }
+
+    /// Returns the problem of a file in the root that makes no skill of a directory of skills.
+    fn stray(&self, file: &str) -> Option<Problem> {
+        let message =
+            "the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own"
+                .to_owned();
+        self.problem(file, RuleId::FrontmatterMissing, message)
     }
 
     fn visit(&self, relative: &str, depth: usize) -> Visit {
@@ -265,7 +282,7 @@ impl Scanner<'_> {
             Ok(entries) => {
                 // One at least, because the directory was searched even if there is nothing in it yet.
                 visit.entries = entries.entries.len().max(1);
-                visit.links = links(relative, &entries.entries);
+                visit.links = links(relative, &entries.entries, limits);
                 if visit.skill.is_none() {
                     visit.problems.extend(self.near_miss(relative, &entries));
                 }
@@ -466,7 +483,7 @@ impl Scanner<'_> {
         }
         let mut children = Vec::new();
         for entry in entries.entries {
-            if entry.kind != Kind::Directory || is_skipped(&entry.name) {
+            if entry.kind != Kind::Directory || self.options.limits.skips(&entry.name) {
                 continue;
             }
             let path = join(parent, &entry.name);
@@ -538,9 +555,9 @@ fn is_near_miss(name: &str) -> bool {
 }
 
 /// Returns the links among the `entries` of `parent` that may lead to skills, sorted.
-fn links(parent: &str, entries: &[DirectoryEntry]) -> Vec<String> {
+fn links(parent: &str, entries: &[DirectoryEntry], limits: &ScanLimits) -> Vec<String> {
     let is_link =
-        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !limits.skips(&entry.name);
     let links = entries.iter().filter(is_link).map(|entry| join(parent, &entry.name));
     let mut links: Vec<String> = links.collect();
     links.sort_unstable();
@@ -553,6 +570,6 @@ fn join(parent: &str, name: &str) -> String {
 }
 
 /// Returns whether a directory or link like this is searched for skills.
-pub(super) fn may_be_skill(entry: &DirectoryEntry) -> bool {
-    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
+pub(super) fn may_be_skill(entry: &DirectoryEntry, limits: &ScanLimits) -> bool {
+    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !limits.skips(&entry.name)
 }

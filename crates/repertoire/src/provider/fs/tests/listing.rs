@@ -83,6 +83,49 @@ fn a_root_with_a_skill_md_is_one_skill() {
 }
 
 #[test]
+fn a_stray_skill_md_beside_skills_hides_none_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    for name in ["a", "b", "group/c", ".hidden"] {
+        write_skill(&skills, name);
+    }
+    let provider = provider(&skills);
+    let with = |text: &str| {
+        write(skills.join("SKILL.md"), text);
+        let listing = list(&provider);
+        let locators: Vec<String> = locators(&listing).into_iter().map(str::to_owned).collect();
+        (locators.join(" "), rules(&listing))
+    };
+    let (stray, none) = (vec![RuleId::FrontmatterMissing], Vec::new());
+    assert_eq!(with("# My skills\n"), ("a b group/c".to_owned(), stray));
+    // One that says what it is for is a skill like the others, unless the root is evidently its directory.
+    assert_eq!(with(&skill_md("other")), (". a b group/c".to_owned(), none.clone()));
+    assert_eq!(with(&skill_md("skills")), (".".to_owned(), none.clone()));
+    for name in ["a", "b"] {
+        fs::remove_dir_all(skills.join(name)).unwrap();
+    }
+    assert_eq!(with(&skill_md("other")), (".".to_owned(), none.clone()));
+    assert_eq!(with("# My skills\n"), (". group/c".to_owned(), none));
+}
+
+#[test]
+fn hidden_directories_are_searched_on_demand() {
+    let root = tempfile::tempdir().unwrap();
+    for path in ["skills/.curated/a", ".kiro/skills/b", "c", ".git/d", ".venv/e", "x/node_modules/f"] {
+        write_skill(root.path(), path);
+    }
+    assert_eq!(locators(&list(&provider(root.path()))), ["c"]);
+    let mut options = FsOptions::new("test", root.path());
+    options.limits.hidden = true;
+    let hidden = FsProvider::new(options);
+    assert_eq!(locators(&list(&hidden)), [".kiro/skills/b", "c", "skills/.curated/a"]);
+    // They are no part of a root that is a skill.
+    write(root.path().join("SKILL.md"), skill_md("root"));
+    fs::remove_dir_all(root.path().join("c")).unwrap();
+    assert_eq!(locators(&list(&hidden)), [".", ".kiro/skills/b"]);
+}
+
+#[test]
 fn other_spellings_are_found_and_the_exact_one_preferred() {
     let root = tempfile::tempdir().unwrap();
     write(root.path().join("a/skill.md"), skill_md("a"));
