@@ -174,6 +174,25 @@ fn b11_c6_strict_refuses_a_library_on_every_surface() {
 }
 
 #[test]
+fn b11_c6_strict_refuses_a_library_with_a_broken_file() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/beta/schema.json", "{");
+    for arguments in
+        [&["list"][..], &["catalog"], &["call", "list_skills"], &["serve", "--stdio"], &["search", "alpha"]]
+    {
+        let run = run_with(&sandbox, &[arguments, &["--profile", "strict"]].concat(), &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        let expect = "the policy refuses this library: beta (";
+        assert!(run.stderr.contains(expect) && run.stderr.contains("schema.json"), "{}", run.stderr);
+    }
+    let run = sandbox.run(&["explain", "alpha", "--profile", "strict"]);
+    assert!(run.stdout.contains("refuses the whole library because of `beta`"), "{}", run.stdout);
+    assert!(!run.stdout.contains("can be loaded\n"), "{}", run.stdout);
+    let run = sandbox.run(&["explain", "beta", "--profile", "strict"]);
+    assert!(run.stdout.contains("refuses the whole library because of it"), "{}", run.stdout);
+}
+
+#[test]
 fn a_strict_project_does_not_refuse_the_skills_of_the_user() {
     let sandbox = Sandbox::with_skills();
     let text = skill("mine", "Do.\n").replace("---\nDo", "tag: [x]\n---\nDo");

@@ -69,6 +69,82 @@ fn flags_and_keys_limit_the_offered_features_and_skills() {
     assert_eq!(found[0]["result"]["capabilities"], json!({"prompts": {"listChanged": true}}));
 }
 
+/// Returns the names of the tools over MCP with `flags`, and the results of `calls`.
+fn tools_and_results(sandbox: &Sandbox, flags: &[&str], calls: &[(&str, Value)]) -> (Vec<Value>, Vec<Value>) {
+    let mut messages = vec![initialize(), request(2, "tools/list", json!({}))];
+    for (id, (tool, arguments)) in (3..).zip(calls) {
+        messages.push(request(id, "tools/call", json!({"name": tool, "arguments": arguments})));
+    }
+    let mut answers = answers(sandbox, flags, &messages);
+    let results = answers.drain(2..).map(|mut answer| answer["result"].take()).collect();
+    let tools = answers[1]["result"]["tools"].as_array().unwrap().iter();
+    (tools.map(|tool| tool["name"].clone()).collect(), results)
+}
+
+#[test]
+fn b18_b26_to_b33_role_packs_get_json_objects_over_mcp() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "one\n");
+    let calls = [
+        ("load_skill", json!({"name": "alpha"})),
+        ("load_skill", json!({"name": "alpha", "reference": "guide.md"})),
+        ("load_skill", json!({"name": "nope"})),
+    ];
+    let (tools, results) = tools_and_results(&sandbox, &["--profile", "bernstein"], &calls);
+    assert_eq!(tools, ["load_skill"]);
+    let found = &results[0]["structuredContent"];
+    assert_eq!((&found["name"], &found["version"]), (&json!("alpha"), &json!("1.0.0")));
+    assert!(found["body"].as_str().unwrap().contains("Do alpha."), "{found}");
+    assert_eq!(found["available_references"], json!(["guide.md"]));
+    assert_eq!(found["available_scripts"], json!([]));
+    let found = &results[1]["structuredContent"];
+    assert_eq!((&found["reference_content"], found.get("body")), (&json!("one\n"), None));
+    assert!(results[2]["structuredContent"]["error"].is_string(), "{}", results[2]);
+    let flags = ["--profile", "bernstein", "--result", "markdown"];
+    let (_, results) = tools_and_results(&sandbox, &flags, &calls[..1]);
+    assert_eq!(results[0].get("structuredContent"), None, "an explicit form wins");
+}
+
+#[test]
+fn h27_h28_h42_harnesses_get_sentences_and_can_unload_over_mcp() {
+    let sandbox = Sandbox::with_skills();
+    let alpha = json!({"name": "alpha"});
+    let calls = [
+        ("load_skill", alpha.clone()),
+        ("load_skill", json!({"name": "nope"})),
+        ("unload_skill", json!({"name": "beta"})),
+    ];
+    let (tools, results) = tools_and_results(&sandbox, &["--profile", "harness"], &calls);
+    assert_eq!(tools, ["load_skill", "unload_skill"]);
+    let text = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text(&results[0]).starts_with("Loaded skill 'alpha' with 0 tools: \n\n"), "{}", results[0]);
+    assert_eq!(text(&results[1]), "Error: Unknown skill 'nope'. Check the skill menu.");
+    assert_eq!(text(&results[2]), "Skill 'beta' is not loaded.");
+}
+
+#[test]
+fn x49_helix_gets_xml_over_mcp() {
+    let sandbox = Sandbox::with_skills();
+    let calls = [("load_skill", json!({"name": "alpha"}))];
+    let (tools, results) = tools_and_results(&sandbox, &["--profile", "helix"], &calls);
+    assert_eq!(tools, ["load_skill", "read_skill_file"]);
+    let text = results[0]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("<skill name=\"alpha\""), "{text}");
+}
+
+#[test]
+fn y41_y43_the_directory_is_the_id_and_skills_are_listed_by_a_query() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/foo/SKILL.md", skill("bar", "Do foo.\n"));
+    let calls = [("read_skill", json!({"skill_id": "foo"})), ("list_skills", json!({"query": "foo"}))];
+    let (_, results) = tools_and_results(&sandbox, &["--profile", "yodoca"], &calls);
+    for (result, expect) in results.iter().zip(["Do foo.", "foo"]) {
+        assert!(result["content"][0]["text"].as_str().unwrap().contains(expect), "{result}");
+    }
+    let listed = sandbox.json(&["--profile", "yodoca", "list", "--json"]);
+    assert!(listed.to_string().contains("\"foo\""), "{listed}");
+}
+
 #[test]
 fn unpublished_skills_are_reported_on_standard_error() {
     let sandbox = Sandbox::with_skills();

@@ -199,3 +199,14 @@ fn a_path_is_no_other_spelling_of_a_name() {
         assert!(run.stderr.contains("there is no skill"), "{name} {}", run.stderr);
     }
 }
+
+#[test]
+fn a_skill_that_hides_another_is_announced() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "The user's own.\n"));
+    let run = sandbox.run(&["show", "alpha"]);
+    let expect = "note: this is project:.agents/skills:alpha, which hides user:.claude/skills:alpha\n";
+    assert_eq!((run.code, run.stderr.as_str()), (0, expect));
+    assert_eq!(sandbox.run(&["show", "beta"]).stderr, "");
+    assert_eq!(sandbox.run(&["show", "user:.claude/skills:alpha"]).stderr, "");
+}

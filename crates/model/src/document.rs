@@ -656,6 +656,30 @@ mod tests {
     }
 
     #[test]
+    fn x24_x25_x41_x42_helix_skips_skills_without_a_sound_name_and_description() {
+        let long = format!("name: a\ndescription: {}", "Does a thing. ".repeat(80));
+        for (fields, directory, expect) in [
+            ("name: a\ndescription: Short.", "a", Standing::Sound),
+            ("name: a\ndescription: Does a thing. Use when asked.\nversion: 1", "a", Standing::Sound),
+            (&long, "a", Standing::Quarantined),
+            ("name: under_score\ndescription: Does a thing.", "under_score", Standing::Quarantined),
+            ("name: a--b\ndescription: Does a thing.", "a--b", Standing::Quarantined),
+            ("name: a", "a", Standing::Quarantined),
+            ("description: Does a thing.", "a", Standing::Quarantined),
+            ("name: b\ndescription: Does a thing.", "a", Standing::Quarantined),
+        ] {
+            let text = format!("---\n{fields}\n---\nbody\n");
+            let source =
+                Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
+            let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
+            assert_eq!(document.standing, expect, "{fields}");
+        }
+        let source = Source { bytes: b"# Title\n\nText.\n", directory: Some("a"), file_name: MANIFEST_FILE };
+        let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
+        assert_eq!(document.standing, Standing::Quarantined);
+    }
+
+    #[test]
     fn silence_does_not_change_the_standing() {
         let mut policy = Policy { name_mismatch: NameMismatch::Quarantine, ..Policy::default() };
         policy.rule_severities.insert(RuleId::NameTool, None);

@@ -32,7 +32,15 @@ const CODE: &[(&str, &[&str])] = &[
     ("css", &["/*", "*"]),
     ("sql", &["--"]),
     ("lua", &["--"]),
+    ("awk", &["#"]),
+    ("html", &["<!--"]),
+    ("htm", &["<!--"]),
+    ("xml", &["<!--"]),
+    ("svg", &["<!--"]),
 ];
+
+/// The marks of comments in a file without an extension, which is described only if its first line names an interpreter.
+const SCRIPT: &[&str] = &["#"];
 
 /// Words of comments that say nothing about what a file is for.
 const NOISE: &[&str] =
@@ -41,7 +49,7 @@ const NOISE: &[&str] =
 /// Returns whether a file at `path` can have a description.
 pub fn is_describable(path: &str) -> bool {
     let extension = extension(path);
-    PROSE.contains(&extension.as_str()) || marks(&extension).is_some()
+    PROSE.contains(&extension.as_str()) || extension.is_empty() || marks(&extension).is_some()
 }
 
 /// Returns the first heading or comment of the file at `path`, on one line, if it says more than the name of the file.
@@ -55,8 +63,13 @@ pub fn is_describable(path: &str) -> bool {
 pub fn describe(path: &str, file: &str) -> Option<String> {
     let extension = extension(path);
     let lines = file.trim_start_matches('\u{feff}').lines().take(MAX_LINES).map(str::trim);
-    let found =
-        if PROSE.contains(&extension.as_str()) { heading(lines) } else { comment(lines, marks(&extension)?) };
+    let found = if PROSE.contains(&extension.as_str()) {
+        heading(lines)
+    } else if extension.is_empty() {
+        file.starts_with("#!").then(|| comment(lines, SCRIPT)).flatten()
+    } else {
+        comment(lines, marks(&extension)?)
+    };
     let line = text::visible_line(found?);
     let says_more = line.chars().any(char::is_alphabetic) && words(&line) != words(stem(path));
     says_more.then(|| text::shorten(&line, MAX_CHARS))
@@ -82,6 +95,7 @@ fn comment<'a>(lines: impl Iterator<Item = &'a str>, marks: &[&str]) -> Option<&
     for line in lines.filter(|line| !line.is_empty()) {
         if line.starts_with("#!")
             || line.starts_with("<?")
+            || line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("<!doctype"))
             || matches!(line, "'use strict';" | "\"use strict\";")
         {
             continue;
@@ -92,10 +106,12 @@ fn comment<'a>(lines: impl Iterator<Item = &'a str>, marks: &[&str]) -> Option<&
             None if is_open => line,
             None => return None,
         };
-        is_open = line.starts_with("\"\"\"") || line.starts_with("'''") || line.starts_with("/*");
+        is_open = ["\"\"\"", "'''", "/*", "<!--"].iter().any(|mark| line.starts_with(mark));
         let said = said.trim_start_matches(['/', '#', '*', '!', '-', '=']).trim();
-        let said =
-            ["\"\"\"", "'''", "*/"].iter().fold(said, |said, end| said.trim_end_matches(end)).trim_end();
+        let said = ["\"\"\"", "'''", "*/", "-->"]
+            .iter()
+            .fold(said, |said, end| said.trim_end_matches(end))
+            .trim_end();
         let lower = said.to_lowercase();
         if said.chars().any(char::is_alphabetic) && !NOISE.iter().any(|noise| lower.contains(noise)) {
             return Some(said);
@@ -159,6 +175,12 @@ mod tests {
         check("a.sql", "-- Creates tables\n", Some("Creates tables"));
         check("a.png", "# no\n", None);
         check("LICENSE", "# no\n", None);
+        check("tools/file_find", "#!/bin/sh\n# Finds files by name.\n", Some("Finds files by name."));
+        check("tools/run", "#!/usr/bin/env node\n// Runs.\n", None);
+        check("a.awk", "# Splits arguments.\nBEGIN {}\n", Some("Splits arguments."));
+        check("a.html", "<!DOCTYPE html>\n<!-- The report. -->\n<html>\n", Some("The report."));
+        check("a.html", "<!--\n  The report.\n-->\n<html>\n", Some("The report."));
+        check("a.html", "<html><!-- late -->\n", None);
         assert_eq!(describe("a.md", &format!("# {}", "x".repeat(500))).unwrap().chars().count(), MAX_CHARS);
     }
 }

@@ -196,9 +196,8 @@ pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
     if let Some(c) = name.chars().find(|c| !allowed(*c)) {
         faults.push(GrammarFault::Character(c));
     }
-    if grammar == Grammar::Bernstein
-        && !name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_uppercase())
-    {
+    // A letter that is not allowed is reported as such.
+    if grammar == Grammar::Bernstein && !name.starts_with(char::is_alphabetic) {
         faults.push(GrammarFault::StartsWithoutLetter);
     }
     faults
@@ -268,7 +267,11 @@ mod tests {
         assert_eq!(faults(&"a".repeat(65)), [TooLong(65)]);
         assert_eq!(faults(&"a".repeat(64)), []);
         assert_eq!(faults("技能"), [Character('技')]);
-        assert_eq!(grammar_faults("1password", Grammar::Bernstein), [StartsWithoutLetter]);
+        let b12 = |name: &str| grammar_faults(name, Grammar::Bernstein);
+        assert_eq!(b12("1password"), [StartsWithoutLetter]);
+        assert_eq!(b12("_a"), [Character('_'), StartsWithoutLetter]);
+        assert_eq!(b12("A"), [Uppercase]);
+        assert_eq!(b12("é"), [Character('é')]);
         assert_eq!(grammar_faults("My_Skill", Grammar::Relaxed), []);
     }
 
@@ -283,6 +286,6 @@ mod tests {
         assert_eq!(faults("a_b"), [Character('_')]);
         assert_eq!(faults("aB"), [Uppercase]);
         assert_eq!(faults("Ab"), [Uppercase], "it starts with a letter");
-        assert_eq!(faults("é"), [Character('é'), StartsWithoutLetter]);
+        assert_eq!(faults("é"), [Character('é')]);
     }
 }

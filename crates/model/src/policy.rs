@@ -19,9 +19,9 @@ pub enum Profile {
     Harness,
     /// As `strict`, with the schema of role packs: `trigger_keywords`, `references`, `scripts`, `assets`, `version`, `author`.
     Bernstein,
-    /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets.
+    /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets; the directory is the name.
     Yodoca,
-    /// XML with a guardrail; the last root wins, and a skill in a directory of another name is set aside.
+    /// XML with a guardrail; the last root wins, and a skill without a sound name and description is set aside.
     Helix,
 }
 
@@ -58,6 +58,26 @@ impl Profile {
             Self::Lenient => 2,
             Self::Harness => 3,
         }
+    }
+
+    /// Returns the severity of `rule` if it differs from that of the profile's column.
+    fn own_severity(self, rule: RuleId) -> Option<Severity> {
+        let is_error = match self {
+            // Descriptions of 20 characters at least are part of the schema of role packs, not of the open standard.
+            Self::Bernstein => rule == RuleId::DescriptionShort,
+            // A skill that breaks the grammar of names or lacks a field that is required is skipped.
+            Self::Helix => matches!(
+                rule,
+                RuleId::FrontmatterMissing
+                    | RuleId::NameMissing
+                    | RuleId::NameUnusable
+                    | RuleId::NameGrammar
+                    | RuleId::DescriptionMissing
+                    | RuleId::DescriptionLong
+            ),
+            _ => false,
+        };
+        is_error.then_some(Severity::Error)
     }
 }
 
@@ -234,7 +254,7 @@ impl Policy {
                 quarantine_errors: true,
                 ..standard
             },
-            Profile::Yodoca => standard,
+            Profile::Yodoca => Self { name_mismatch: NameMismatch::DirWins, ..standard },
             Profile::Helix => Self {
                 duplicates: Duplicates::LastWins,
                 name_mismatch: NameMismatch::Quarantine,
@@ -259,6 +279,11 @@ impl Policy {
         self.duplicates == Duplicates::Abort
             || self.on_invalid == OnInvalid::Abort
             || self.name_mismatch == NameMismatch::Abort
+    }
+
+    /// Returns whether any error in a skill of `source` is a reason for the registry to refuse to open.
+    pub fn refuses_errors_of(&self, source: &str) -> bool {
+        self.on_invalid == OnInvalid::Abort && self.quarantine_errors && !self.tolerates(source)
     }
 
     /// Returns whether skills of `source` are no reason for the registry to refuse to open.
@@ -287,7 +312,7 @@ impl Policy {
                 NameMismatch::Quarantine | NameMismatch::Abort => Some(Severity::Error),
                 NameMismatch::DirWins => None,
             },
-            _ => severities[self.profile.column()],
+            _ => self.profile.own_severity(rule).or(severities[self.profile.column()]),
         }
     }
 }
@@ -318,9 +343,27 @@ mod tests {
     }
 
     #[test]
+    fn strict_means_the_open_standard_to_the_letter() {
+        let severity = |profile, rule| Policy::of(profile).severity(rule);
+        assert_eq!(severity(Profile::Strict, RuleId::AllowedToolsForm), Some(Severity::Error));
+        assert_eq!(severity(Profile::Strict, RuleId::DescriptionShort), Some(Severity::Warning));
+    }
+
+    #[test]
+    fn b13_a_short_description_is_an_error_in_role_packs() {
+        let severity = Policy::of(Profile::Bernstein).severity(RuleId::DescriptionShort);
+        assert_eq!(severity, Some(Severity::Error));
+    }
+
+    #[test]
+    fn y41_the_directory_is_the_name() {
+        assert_eq!(Policy::of(Profile::Yodoca).name_mismatch, NameMismatch::DirWins);
+    }
+
+    #[test]
     fn severities_of_profiles_equal_the_table() {
-        // These set one of them by a key of its own.
-        let own = [Profile::Helix];
+        // These have severities of their own.
+        let own = [Profile::Bernstein, Profile::Yodoca, Profile::Helix];
         for profile in Profile::ALL.into_iter().filter(|profile| !own.contains(profile)) {
             for rule in RULES {
                 let column = rule.severities[profile.column()];

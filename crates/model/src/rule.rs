@@ -102,7 +102,7 @@ rules! {
     NameTool "name-tool" [E E E E E] "the name is that of a tool";
     // The description.
     DescriptionMissing "description-missing" [W E W - E] "there is no description";
-    DescriptionShort "description-short" [W E I - W] "the description is too short to choose by";
+    DescriptionShort "description-short" [W W I - W] "the description is too short to choose by";
     DescriptionLong "description-long" [W E W - E] "the description is longer than the standard allows";
     DescriptionVerbose "description-verbose" [I I - - I] "the description is longer than 500 characters";
     DescriptionWhen "description-when" [W W - - I] "the description does not say when to use the skill";
@@ -113,7 +113,7 @@ rules! {
     CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
     MetadataValues "metadata-values" [I W - - E] "metadata holds values that are not strings";
     MetadataReserved "metadata-reserved" [I W - - E] "metadata has a key with the prefix that MCP reserves";
-    AllowedToolsForm "allowed-tools-form" [I I - - W] "allowed-tools is not a space-separated string";
+    AllowedToolsForm "allowed-tools-form" [I E - - W] "allowed-tools is not a space-separated string";
     PathsGlob "paths-glob" [E E W W E] "a glob in `paths` is malformed";
     VersionNumber "version-number" [W W I I I] "the version is a number in YAML";
     // The body.

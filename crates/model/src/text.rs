@@ -108,6 +108,14 @@ pub fn visible_line(text: &str) -> String {
     one_line(&kept)
 }
 
+/// Returns `text` as one line like [`visible_line`], with the blanks inside as they are.
+pub(crate) fn visible_line_as_written(text: &str) -> String {
+    let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
+    let is_break = |c: char| c.is_whitespace() && c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let kept = text.trim().chars().filter(|c| !is_dropped(*c));
+    kept.map(|c| if is_break(c) { ' ' } else { c }).collect()
+}
+
 /// Returns `text` without `mark` at its end, which only the engine may set.
 pub(crate) fn unmarked<'a>(mut text: &'a str, mark: &str) -> &'a str {
     while let Some(rest) = text.strip_suffix(mark.trim_start()) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use repertoire::event::Surface;
 use repertoire::session::{Account, Refresh};
+use repertoire::tool::OfferedTools;
 use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
@@ -37,17 +38,23 @@ pub enum ResultForm {
     Markdown,
     /// JSON, both as text and as structured content.
     Json,
+    /// XML text only.
+    Xml,
+    /// The sentences of the harness guide only.
+    Text,
 }
 
 impl ResultForm {
     /// All forms.
-    pub const ALL: [Self; 2] = [Self::Markdown, Self::Json];
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Json, Self::Xml, Self::Text];
 
     /// Returns the name of the form in configuration and options.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
             Self::Json => "json",
+            Self::Xml => "xml",
+            Self::Text => "text",
         }
     }
 
@@ -168,17 +175,21 @@ impl Default for ServerOptions {
 impl ServerOptions {
     /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
-    /// A server sees no transcript, so it always returns the body and offers nothing to unload.
+    /// A server sees no transcript, so it always returns the body, and offers `unload_skill` only where the list of
+    /// offered tools names it.
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
         options.render = match self.result {
             ResultForm::Markdown => Render::Markdown,
             ResultForm::Json => Render::Json,
+            ResultForm::Xml => Render::Xml,
+            ResultForm::Text => Render::Text,
         };
         options.surface = Surface::Mcp;
         options.account = Account::None;
         options.reload = Reload::AlwaysBody;
         options.refresh = Refresh::Session;
-        options.unload_tool = false;
+        options.unload_tool &=
+            matches!(&options.offered, OfferedTools::Only(tools) if tools.contains("unload_skill"));
         options.show_loaded = false;
         options
     }

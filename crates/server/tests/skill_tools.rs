@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use repertoire::session::ToolExposure;
+use repertoire::tool::OfferedTools;
 use repertoire::{HandlerError, SessionOptions};
 use repertoire_server::Server;
 use repertoire_server::http::HttpOptions;
@@ -107,6 +108,24 @@ async fn dynamic_tools_are_announced_when_skills_are_loaded_and_unloaded() {
     // Loads and unloads of one client do not notify another.
     assert_eq!(names(&mut other).await, before);
     assert_eq!(other.others(), &[] as &[Value]);
+}
+
+#[tokio::test]
+async fn h42_a_skill_without_tools_is_unloaded_for_the_client_that_loaded_it() {
+    let world = World::new();
+    let mut options = SessionOptions::default();
+    options.offered = OfferedTools::Only(["unload_skill".to_owned()].into());
+    let server = world.server_equipped(options, |builder| builder);
+    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    client.initialize("2025-11-25").await;
+    other.initialize("2025-11-25").await;
+    assert_eq!(names(&mut client).await, ["load_skill", "unload_skill"]);
+    let alpha = json!({"name": "alpha"});
+    call(&mut client, "load_skill", alpha.clone()).await;
+    let elsewhere = call(&mut other, "unload_skill", alpha.clone()).await;
+    assert_eq!(text(&elsewhere), "Skill not loaded: alpha");
+    assert_eq!(text(&call(&mut client, "unload_skill", alpha.clone()).await), "Skill unloaded: alpha");
+    assert_eq!(text(&call(&mut client, "unload_skill", alpha).await), "Skill not loaded: alpha");
 }
 
 #[tokio::test]

@@ -51,6 +51,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
     if entries.is_empty() {
         return explain_absence(ui, context, &library, &args.name);
     }
+    let refusal = pollster::block_on(library.registry.accepted()).err();
     let mut skills = Vec::new();
     for entry in entries {
         let found = pollster::block_on(library.registry.check(entry));
@@ -59,7 +60,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
             source: entry.source.to_string(),
             path: entry.path.to_string(),
             state: entry.state.as_str(),
-            decisions: decisions::of(context, &library, entry, &found)?,
+            decisions: decisions::of(context, &library, entry, &found, refusal.as_ref())?,
             diagnostics: found.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
         });
     }

@@ -4,13 +4,13 @@ use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
 use repertoire::{Entry, ErrorKind};
-use repertoire_model::{FileKind, LineRange, SkillPath, document};
+use repertoire_model::{FileKind, LineRange, SkillPath, State, document};
 use serde::Serialize;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, count};
+use crate::ui::{Ui, count, escape};
 use crate::wire::{Context, Library};
 
 /// Prints a skill's instructions, or one of its files
@@ -78,6 +78,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         return outcome.map(|()| Exit::Success);
     }
     let entry = library.find(&args.name)?;
+    let hidden: Vec<String> = library.snapshot.hidden_by(entry).map(Entry::qualified_name).collect();
+    if entry.state == State::Active && !hidden.is_empty() {
+        let (shown, hidden) = (escape(&entry.qualified_name()), escape(&hidden.join(", ")));
+        writeln!(ui.err(), "note: this is {shown}, which hides {hidden}")?;
+    }
     let asked = asked_for(args)?;
     let bytes = match &asked {
         Some((_, path)) => content(&library, entry, path, args)?,

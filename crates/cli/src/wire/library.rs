@@ -36,7 +36,7 @@ impl Context {
         let providers = self.present_providers(&places, &policy, self.past_versions());
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         let library = Library::new(registry, places, problems);
-        library.snapshot.accepted()?;
+        pollster::block_on(library.registry.accepted())?;
         Ok(library)
     }
 

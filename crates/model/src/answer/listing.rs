@@ -13,6 +13,8 @@ pub struct FileList {
     pub files: Vec<ListedFile>,
     /// The number of files that are not listed.
     pub more: usize,
+    /// The source of the skill, if it hides another of the same name.
+    pub source: Option<String>,
 }
 
 /// A file of a skill.
@@ -50,4 +52,6 @@ pub struct SkillListItem {
     pub tags: Vec<String>,
     /// True if it is active.
     pub loaded: bool,
+    /// Its source, if it hides another of the same name.
+    pub source: Option<String>,
 }

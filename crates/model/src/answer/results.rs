@@ -45,6 +45,8 @@ pub struct SearchResult {
     pub section: Option<Section>,
     /// True if it is active.
     pub loaded: bool,
+    /// Its source, if it hides another of the same name.
+    pub source: Option<String>,
 }
 
 impl SearchResult {

@@ -178,6 +178,7 @@ fn search_results_are_bounded() {
         why: vec![MatchedWord { word: text.clone(), fields: vec![Field::Name], is_common: false }; 12],
         section: Some(Section { title: text.clone(), level: 1, first_line: 1, last_line: 2, tokens: 3 }),
         loaded: false,
+        source: Some(text.clone()),
     };
     let results = vec![result; 20];
     let answer = SearchResults { query: text.clone(), tag: Some(text), results, shows_paths: true };

@@ -14,7 +14,7 @@ use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath,
 use super::keys::{ConfigValue, KEYS, Kind};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
-use super::settings::Settings;
+use super::settings::{McpResult, Settings};
 use super::trust::FileTrust;
 use crate::{SessionOptions, regular_file};
 
@@ -139,6 +139,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         // A setting that a project may not change by a key it may not change by a profile either.
         settings.session.reload = Reload::default();
         settings.session.render = Render::default();
+        settings.mcp_result = McpResult::default();
         settings.session.names = SessionOptions::default().names;
         settings.session.arguments = SessionOptions::default().arguments;
         settings.session.hidden_arguments = SessionOptions::default().hidden_arguments;
@@ -177,6 +178,8 @@ mod tests {
             let settings = settle(&assignments, of_project);
             assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
             assert_eq!(settings.session.render, render);
+            let is_own = settings.mcp_result == McpResult::Text;
+            assert_eq!(is_own, of_project == 0);
         };
         check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
         check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);

@@ -66,6 +66,10 @@ words! {
         Markdown "markdown",
         /// JSON, in the text and as structured content.
         Json "json",
+        /// XML alone.
+        Xml "xml",
+        /// The sentences of the harness guide alone.
+        Text "text",
     }
 }
 
@@ -268,7 +272,8 @@ impl Settings {
             Profile::Bernstein => {
                 let catalog = CatalogOptions { format: Format::List, ..CatalogOptions::default() };
                 let session = SessionOptions { render: Render::Json, catalog, ..session };
-                Self { session: with_surface(session, &[], &["asset", "force"]), ..standard }
+                let session = with_surface(session, &[], &["asset", "force"]);
+                Self { session, mcp_result: McpResult::Json, ..standard }
             }
             Profile::Yodoca => {
                 let mut session = SessionOptions { render: Render::Markdown, ..session };
@@ -277,7 +282,7 @@ impl Settings {
                 session.arguments.name = "skill_id".to_owned();
                 session.arguments.skill = "skill_id".to_owned();
                 session.catalog.format = Format::Bracket;
-                let hidden = ["reference", "script", "asset", "force", "start_line", "end_line", "query"];
+                let hidden = ["reference", "script", "asset", "force", "start_line", "end_line"];
                 let session = with_surface(
                     session,
                     &["list_skills", "propose_skill_update", "read_skill_file"],
@@ -290,7 +295,7 @@ impl Settings {
                 session.arguments.start_line = "startLine".to_owned();
                 session.arguments.end_line = "endLine".to_owned();
                 let session = with_surface(session, &["read_skill_file"], &LOAD_ARGUMENTS);
-                Self { session, ..standard }
+                Self { session, mcp_result: McpResult::Xml, ..standard }
             }
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
             Profile::Harness => {
@@ -304,7 +309,8 @@ impl Settings {
                     include_frontmatter: true,
                     ..session
                 };
-                Self { session: with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS), ..standard }
+                let session = with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS);
+                Self { session, mcp_result: McpResult::Text, ..standard }
             }
         }
     }
@@ -336,5 +342,20 @@ mod tests {
         assert_eq!(offered(Profile::Harness), "unload_skill");
         let hidden = Settings::of(Profile::Bernstein).session.hidden_arguments;
         assert_eq!(hidden.into_iter().collect::<Vec<_>>(), ["asset", "force"]);
+    }
+
+    #[test]
+    fn y43_the_query_of_list_skills_is_shown() {
+        assert!(!Settings::of(Profile::Yodoca).session.hidden_arguments.contains("query"));
+    }
+
+    #[test]
+    fn answers_over_mcp_have_the_form_of_the_profile() {
+        for profile in Profile::ALL {
+            let settings = Settings::of(profile);
+            let is_usual = settings.session.render == Render::default() && profile != Profile::Helix;
+            let expect = if is_usual { Render::Markdown } else { settings.session.render };
+            assert_eq!(settings.mcp_result.as_str(), expect.as_str(), "{}", profile.as_str());
+        }
     }
 }

@@ -43,8 +43,15 @@ const USERS_AGENT_KEYS: [&str; 5] =
 /// The single keys that only the user may set: the acknowledgement of instructions that may be lost, the form
 /// of answers, some of which have no wrapper around untrusted text, and the server that gets the texts of the
 /// user's skills and the user's key.
-const USERS_KEYS: [&str; 6] =
-    ["load.reload", "render.load", "search.embeddings", "search.url", "search.model", "search.key_env"];
+const USERS_KEYS: [&str; 7] = [
+    "load.reload",
+    "render.load",
+    "mcp.result",
+    "search.embeddings",
+    "search.url",
+    "search.model",
+    "search.key_env",
+];
 
 /// Returns `true` if only the user's configuration may have the key `name`.
 pub(super) fn is_users_alone(name: &str) -> bool {
@@ -155,6 +162,7 @@ mod tests {
             ("tools.args.path", true),
             ("load.reload", true),
             ("render.load", true),
+            ("mcp.result", true),
             ("search.embeddings", true),
             ("search.url", true),
             ("search.model", true),

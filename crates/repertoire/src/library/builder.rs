@@ -215,15 +215,15 @@ impl LibraryBuilder {
     /// [`ErrorKind::Refused`]: crate::ErrorKind::Refused
     pub async fn open(self) -> Result<Library, Error> {
         let library = self.open_for_inspection().await?;
-        library.snapshot().accepted()?;
+        library.registry().accepted().await?;
         Ok(library)
     }
 
-    /// Opens the library as [`LibraryBuilder::open`] does, even if the policy refuses it; see [`Snapshot::accepted`].
+    /// Opens the library as [`LibraryBuilder::open`] does, even if the policy refuses it; see [`Registry::accepted`].
     ///
     /// Meant for tools that report everything that is wrong with a library.
     ///
-    /// [`Snapshot::accepted`]: crate::Snapshot::accepted
+    /// [`Registry::accepted`]: crate::Registry::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
         let Self { providers, policy, resources, .. } = self;
         resources.check_names()?;

@@ -42,6 +42,7 @@ impl Library {
             why: hit.words,
             section,
             loaded: false,
+            source: None,
         }
     }
 }

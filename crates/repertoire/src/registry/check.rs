@@ -2,9 +2,9 @@
 
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, ToolFacts};
-use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, SkillPath};
+use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, Severity, SkillPath};
 
-use super::{Entry, Registry, requires};
+use super::{Entry, Registry, Snapshot, requires};
 use crate::provider::{FileListing, OpenedSkill, Skill};
 use crate::{Error, ErrorKind};
 
@@ -32,6 +32,21 @@ impl Registry {
         }
         diagnostics.extend(requires::check(entry, &self.snapshot(), self.policy()));
         diagnostics
+    }
+
+    /// Returns an error if the policy refuses the library; it names the first few skills that are the reason.
+    ///
+    /// Under a policy that refuses every error, such as `strict`, all files of all skills are checked for it.
+    pub async fn accepted(&self) -> Result<(), Error> {
+        let snapshot = self.snapshot();
+        snapshot.accepted()?;
+        let mut refusals = Vec::new();
+        for entry in snapshot.entries().iter().filter(|it| self.policy().refuses_errors_of(&it.source)) {
+            let found = self.check(entry).await.into_iter();
+            let error = found.max_by_key(|found| found.severity).filter(|it| it.severity == Severity::Error);
+            refusals.extend(error.map(|error| (entry, error)));
+        }
+        Snapshot::refused(refusals.iter().map(|(entry, error)| (*entry, error)))
     }
 
     async fn check_bundle(&self, entry: &Entry, skill: &Skill, listing: &FileListing) -> Vec<Diagnostic> {

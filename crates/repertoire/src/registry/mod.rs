@@ -22,7 +22,7 @@ pub use change::{Aspect, Change};
 pub use open::{Registry, RegistryOptions};
 pub use publication::Publication;
 pub use releases::ReleaseFollower;
-pub(crate) use requires::cycle;
+pub(crate) use requires::{cycle, required};
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among, respelled};

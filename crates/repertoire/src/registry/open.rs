@@ -87,11 +87,11 @@ impl Registry {
     /// Fails with [`ErrorKind::Refused`] where the policy wants the whole library refused.
     pub async fn open(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Result<Self, Error> {
         let registry = Self::open_for_inspection(providers, policy).await;
-        registry.snapshot().accepted()?;
+        registry.accepted().await?;
         Ok(registry)
     }
 
-    /// Opens a registry like [`Registry::open`], and leaves the check of [`Snapshot::accepted`] to the
+    /// Opens a registry like [`Registry::open`], and leaves the check of [`Registry::accepted`] to the
     /// caller.
     ///
     /// It is for tools that report problems to people and must not fail at the first one.

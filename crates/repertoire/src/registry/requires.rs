@@ -3,16 +3,25 @@
 use std::collections::HashSet;
 
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Diagnostic, Policy, RuleId, SkillName, State};
+use repertoire_model::{Diagnostic, Manifest, Policy, RuleId, SkillName, State};
 
 use super::{Entry, Lookup, Snapshot};
 
 /// The most skills that are followed to find a cycle.
 const MAX_FOLLOWED: usize = 1_000;
 
+/// Returns the names of the skills that a skill with this `manifest` requires.
+///
+/// Other clients keep programs and packages in `metadata.requires`: a list there that names no skill is not about skills.
+pub(crate) fn required<'m>(manifest: &'m Manifest, snapshot: &Snapshot) -> &'m [String] {
+    let is_in_metadata = manifest.metadata.iter().any(|(key, _)| key == "requires");
+    let is_skill = |id: &String| !matches!(snapshot.find(id), Lookup::Unknown(_));
+    if is_in_metadata && !manifest.requires.iter().any(is_skill) { &[] } else { &manifest.requires }
+}
+
 /// Returns the diagnostics of the skills that `entry` requires.
 pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<Diagnostic> {
-    let requires = &entry.document.manifest.requires;
+    let requires = required(&entry.document.manifest, snapshot);
     // In a library of a single skill the others are merely unknown.
     if requires.is_empty() || snapshot.entries().len() < 2 {
         return Vec::new();
@@ -79,6 +88,24 @@ mod tests {
         let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
         let found = check(entry, &snapshot, library.registry().policy());
         found.into_iter().map(|found| format!("{}: {}", found.rule, found.message)).collect()
+    }
+
+    #[test]
+    fn programs_in_metadata_are_no_skills() {
+        let in_metadata = |name: &str, requires: &[&str]| {
+            let mut skill = skill(name, requires);
+            skill.manifest.metadata = vec![("requires".to_owned(), format!("{requires:?}"))];
+            skill
+        };
+        let skills = || {
+            vec![
+                in_metadata("a", &["bun", "ethers.js"]),
+                in_metadata("b", &["bun-file-io", "gone"]),
+                skill("bun-file-io", &[]),
+            ]
+        };
+        assert_eq!(found(skills(), "a"), Vec::<String>::new());
+        assert_eq!(found(skills(), "b"), ["requires-unknown: the required skill `gone` does not exist"]);
     }
 
     #[test]

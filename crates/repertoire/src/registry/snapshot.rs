@@ -258,8 +258,16 @@ impl Snapshot {
     }
 
     /// Returns an error if the policy refuses the library; it names the first few skills that are the reason.
+    ///
+    /// The files beside each `SKILL.md` are not read for it; see [`Registry::accepted`](super::Registry::accepted).
     pub fn accepted(&self) -> Result<(), Error> {
-        let mut refusals = self.refusals();
+        Self::refused(self.refusals())
+    }
+
+    /// Returns the error of a library that is refused because of `refusals`, if there are any.
+    pub(super) fn refused<'a>(
+        mut refusals: impl Iterator<Item = (&'a Entry, &'a Diagnostic)>,
+    ) -> Result<(), Error> {
         let Some((entry, diagnostic)) = refusals.next() else { return Ok(()) };
         let error = Error::new(ErrorKind::Refused)
             .about(entry.name().as_str())

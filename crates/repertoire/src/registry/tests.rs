@@ -237,6 +237,28 @@ fn b11_b20_c6_strict_refuses_a_library_and_names_the_first_skills_that_break_the
 }
 
 #[test]
+fn b11_c6_strict_refuses_a_library_because_of_a_file_beside_skill_md() {
+    for (file, content) in [("schema.json", "{"), ("a:b", ""), ("CON.txt", "")] {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("sound");
+        std::fs::create_dir_all(&directory).unwrap();
+        let text = "---\nname: sound\ndescription: Does it. Use when it is to be done.\n---\nDo.\n";
+        std::fs::write(directory.join("SKILL.md"), text).unwrap();
+        let open = |policy: Policy| {
+            let provider = Arc::new(FsProvider::new(FsOptions::new("user:test", root.path())));
+            block_on(Registry::open(vec![provider], policy))
+        };
+        assert!(open(Policy::of(Profile::Strict)).is_ok());
+        std::fs::write(directory.join(file), content).unwrap();
+        let error = open(Policy::of(Profile::Strict)).err().unwrap();
+        assert_eq!((error.kind(), error.subject()), (ErrorKind::Refused, Some("sound")));
+        assert!(open(Policy::default()).is_ok());
+        let tolerant = Policy { tolerated_sources: vec!["user".to_owned()], ..Policy::of(Profile::Strict) };
+        assert!(open(tolerant).is_ok());
+    }
+}
+
+#[test]
 fn x42_c4_notices_name_broken_doubled_and_hiding_skills() {
     let providers = vec![
         memory("project:x", &["alpha", "load_skill"]),

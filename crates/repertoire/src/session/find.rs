@@ -28,6 +28,11 @@ impl FoundSkill {
         Self { snapshot: Arc::clone(snapshot), index: snapshot.index_of(entry) }
     }
 
+    /// Returns its snapshot.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
     /// Returns whether the skills of its snapshot come from more sources than one.
     pub(super) fn is_of_several_sources(&self) -> bool {
         self.snapshot.entries().iter().any(|other| other.source != self.source)
@@ -173,6 +178,11 @@ impl Session {
         let holds = self.address(entry) == entry.name().as_str();
         let hidden = entry.snapshot.hidden_by(entry).filter(move |hidden| holds && self.sees(hidden));
         hidden.map(Entry::qualified_name)
+    }
+
+    /// Returns the source of `entry`, a skill of `snapshot`, if it hides one of another tier from this session's agent.
+    pub(crate) fn hiding_source(&self, snapshot: &Snapshot, entry: &Entry) -> Option<String> {
+        snapshot.hidden_by(entry).any(|hidden| self.sees(hidden)).then(|| entry.told_source())
     }
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.

@@ -12,7 +12,7 @@ use super::required::{self, RequiredSkill};
 use crate::event::Via;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
-use crate::registry::Entry;
+use crate::registry::{self, Entry};
 use crate::tool::EventDetails;
 
 /// The most hidden skills that one answer names.
@@ -45,7 +45,7 @@ impl Session {
             skill.file_descriptions = self.registry().describe_files(entry, &files).await;
         }
         let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
-        let requires = &opened.skill.document.manifest.requires;
+        let requires = registry::required(&opened.skill.document.manifest, &self.registry().snapshot());
         let gathered = required::gather(self, entry, requires).await;
         let (decision, given) = if is_accounted {
             self.record_load(&skill, &gathered.loaded, force)

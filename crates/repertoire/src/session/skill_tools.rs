@@ -38,6 +38,12 @@ impl Session {
         resources.runner.is_some() || !resources.handlers.is_empty() || self.options().host_runs_tools
     }
 
+    /// Returns `true` if later answers depend on the skills that were loaded, even without tracking of the context: their tools
+    /// can be called, or they can be unloaded.
+    pub fn remembers_loads(&self) -> bool {
+        self.offers_skill_tools() || (self.options().account == Account::None && self.is_on("unload_skill"))
+    }
+
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
     pub fn is_skill_tool(&self, name: &str) -> bool {
         self.state().exposed.owner(name).is_some()
@@ -246,7 +252,7 @@ impl Session {
 
     /// Makes the tools of a loaded skill callable, and returns notes about those whose names another loaded skill has.
     pub(crate) fn expose(&self, address: String, toolbox: Toolbox) -> Vec<String> {
-        if !self.offers_skill_tools() {
+        if !self.remembers_loads() {
             return Vec::new();
         }
         let mut notes = Vec::new();

@@ -40,7 +40,10 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let entry = session.find(asked).await?;
         let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
         match list(session, &entry, directory).await {
-            Ok(list) => Ok(ToolReply { answer: Answer::Files(list), details }),
+            Ok(list) => {
+                let source = session.hiding_source(entry.snapshot(), &entry);
+                Ok(ToolReply { answer: Answer::Files(FileList { source, ..list }), details })
+            }
             Err(kind) => Err(CallFailure::of(asked, kind, details)),
         }
     })
@@ -87,6 +90,7 @@ async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Resu
         directory: directory.map(|directory| directory.to_string()),
         files: listed.iter().map(file).collect(),
         more: chosen.len().saturating_sub(MAX_LISTED),
+        source: None,
     })
 }
 

@@ -60,6 +60,7 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
         description: entry.document.description.to_string(),
         tags: entry.document.manifest.tags.clone(),
         loaded: active.contains(entry.name()),
+        source: session.hiding_source(&snapshot, entry),
     };
     let skills = entries.iter().map(listed).collect();
     Answer::Skills(SkillList { query: query.map(super::quoted), skills, more })

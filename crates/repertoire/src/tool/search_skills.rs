@@ -61,8 +61,9 @@ async fn search(session: &Session, request: SearchRequest) -> ToolReply {
     let price = |text: &str| session.price(text);
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {
+        let source = session.hiding_source(&snapshot, &snapshot.entries()[hit.entry]);
         let result = session.library().search_result(&snapshot, &request.query, hit, &price).await;
-        results.push(SearchResult { loaded: active.contains(&result.name), ..result });
+        results.push(SearchResult { loaded: active.contains(&result.name), source, ..result });
     }
     let query = quoted(request.query.trim());
     let details = EventDetails {

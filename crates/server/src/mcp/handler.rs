@@ -110,10 +110,10 @@ impl Handler {
         Ok(())
     }
 
-    /// Returns the session for a request. If skills bring tools, each client has its own: skills that one client loaded must not
-    /// change the tools of another.
+    /// Returns the session for a request. If it remembers what is loaded, each client has its own: skills that one client loaded
+    /// must not change the tools of another.
     async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
-        if !self.view.session.offers_skill_tools() || is_stateless_http(context) {
+        if !self.view.session.remembers_loads() || is_stateless_http(context) {
             return Ok(self.current_session());
         }
         self.own_session().await

@@ -303,7 +303,7 @@ impl Checks {
             let hint = format!("run `rep explain {}`", entry.name());
             self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
         }
-        if let Err(error) = library.snapshot.accepted() {
+        if let Err(error) = pollster::block_on(library.registry.accepted()) {
             let hint = "run `rep check`, or use `--profile standard`";
             self.add(Status::Error, "library", error.to_string(), Some(hint));
         }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use repertoire::Entry;
 use repertoire::discovery::{Place, Presence};
+use repertoire::{Entry, Error};
 use repertoire_model::catalog::Tier;
-use repertoire_model::{Diagnostic, RuleId, State, document};
+use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
 use crate::commands::catalog;
@@ -21,12 +21,13 @@ pub(crate) struct Decision {
     pub text: String,
 }
 
-/// Returns the decisions about `entry`, in which the rules found `found`.
+/// Returns the decisions about `entry`, in which the rules found `found`; `refusal` is why the policy refuses the library.
 pub(crate) fn of(
     context: &Context,
     library: &Library,
     entry: &Entry,
     found: &[Diagnostic],
+    refusal: Option<&Error>,
 ) -> Result<Vec<Decision>, CliError> {
     let mut decisions = Decisions(Vec::new());
     decisions.place(context, library, entry);
@@ -36,8 +37,11 @@ pub(crate) fn of(
         let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
         decisions.add("rule", format!("{}[{}] {} ({file}{line})", found.severity, found.rule, found.message));
     }
-    decisions.standing(library, entry, found);
-    decisions.catalog(context, library, entry)?;
+    decisions.standing(library, entry, found, refusal.is_some());
+    match refusal {
+        None => decisions.catalog(context, library, entry)?,
+        Some(refusal) => decisions.refusal(library, entry, found, refusal),
+    }
     Ok(decisions.0)
 }
 
@@ -110,7 +114,7 @@ impl Decisions {
         }
     }
 
-    fn standing(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic]) {
+    fn standing(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic], is_refused: bool) {
         let collision = found.iter().find(|found| found.rule == RuleId::DuplicateName);
         let collision = collision.map(|found| found.message.as_str());
         match entry.state {
@@ -124,7 +128,9 @@ impl Decisions {
                 for loser in losers {
                     self.add("collision", format!("it wins over {} ({})", loser.path, loser.source));
                 }
-                let loadable = if entry.allows_models() {
+                let loadable = if is_refused {
+                    "active: it holds its name"
+                } else if entry.allows_models() {
                     "active: it holds its name and can be loaded"
                 } else {
                     "active: it holds its name; people can invoke it, models can neither see nor load it"
@@ -142,9 +148,24 @@ impl Decisions {
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
             }
         }
-        if library.snapshot.refusals().any(|(refused, _)| std::ptr::eq(refused, entry)) {
-            self.add("refusal", "the policy in force refuses the whole library because of it");
-        }
+    }
+
+    /// Adds that nothing of the library can be loaded.
+    fn refusal(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic], refusal: &Error) {
+        let is_error = found.iter().any(|found| found.severity == Severity::Error);
+        let is_reason = (is_error && library.registry.policy().refuses_errors_of(&entry.source))
+            || library.snapshot.refusals().any(|(refused, _)| std::ptr::eq(refused, entry));
+        let because = match refusal.subject().filter(|_| !is_reason) {
+            Some(other) => format!("`{other}`"),
+            None => "it".to_owned(),
+        };
+        self.add(
+            "refusal",
+            format!(
+                "the policy in force refuses the whole library because of {because}: no skill of it can be loaded"
+            ),
+        );
+        self.add("catalog", "there is none, because the library is refused");
     }
 
     fn catalog(&mut self, context: &Context, library: &Library, entry: &Entry) -> Result<(), CliError> {

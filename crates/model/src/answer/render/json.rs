@@ -236,21 +236,31 @@ fn files(list: &FileList) -> Value {
             object
         })
         .collect::<Value>();
-    json!({
+    let list_object = json!({
         "skill": list.skill.as_str(), "directory": list.directory, "files": files, "more": list.more, "error": null,
-    })
+    });
+    with_source(list_object, list.source.as_deref())
+}
+
+/// Returns `object` with the source of a skill that hides another, if there is one.
+fn with_source(mut object: Value, source: Option<&str>) -> Value {
+    if let Some(source) = source {
+        object["source"] = sentence::line(source).into();
+    }
+    object
 }
 
 fn skills(list: &SkillList) -> Value {
     let skills = list.skills.iter();
     let skills = skills
         .map(|skill| {
-            json!({
+            let object = json!({
                 "name": skill.name.as_str(),
                 "description": sentence::description(&skill.description),
                 "tags": skill.tags,
                 "loaded": skill.loaded,
-            })
+            });
+            with_source(object, skill.source.as_deref())
         })
         .collect::<Value>();
     let note = sentence::more_skills(list);
@@ -260,7 +270,7 @@ fn skills(list: &SkillList) -> Value {
 fn results(results: &SearchResults, wording: &Wording) -> Value {
     let result = |result: &SearchResult| {
         let section = result.section.as_ref();
-        json!({
+        let object = json!({
             "name": result.name.as_str(),
             "description": result.summary(),
             "path": found::path(results, result),
@@ -270,7 +280,8 @@ fn results(results: &SearchResults, wording: &Wording) -> Value {
             "lines": section.map(|section| [section.first_line, section.last_line]),
             "tokens": section.map(|section| section.tokens),
             "loaded": result.loaded,
-        })
+        });
+        with_source(object, result.source.as_deref())
     };
     let note = if results.results.is_empty() {
         Some(found::nothing(results, wording))

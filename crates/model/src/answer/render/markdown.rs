@@ -67,7 +67,7 @@ fn instructions(skill: &LoadedSkill) -> String {
 
 fn stated_fields(skill: &LoadedSkill) -> Option<String> {
     let fields = sentence::stated_fields(skill);
-    let lines = fields.iter().map(|(key, value)| format!("- {key}: {}", code(value)));
+    let lines = fields.iter().map(|(key, value)| format!("- {key}: {}", code_as_written(value)));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty())
         .then(|| format!("Fields of skill {}:\n\n{}", sentence::address(skill), lines.join("\n")))
@@ -165,8 +165,9 @@ fn fence(text: &str) -> String {
 
 fn files(list: &FileList) -> String {
     let below = list.directory.as_ref().map(|directory| format!(" below {}", code(directory)));
+    let source = in_parentheses(list.source.as_deref().map(shown_source).into_iter());
     let mut lines =
-        vec![format!("Files of skill {}{}:", list.skill, below.unwrap_or_default()), String::new()];
+        vec![format!("Files of skill {}{source}{}:", list.skill, below.unwrap_or_default()), String::new()];
     lines.extend(list.files.iter().map(|file| {
         let description = sentence::file_description(file.description.as_deref());
         format!("- {} ({} bytes){description}", code(&file.path), file.size)
@@ -182,8 +183,9 @@ fn skills(list: &SkillList) -> String {
     let mut lines: Vec<String> = Vec::new();
     for skill in &list.skills {
         let description = sentence::description(&skill.description);
-        let loaded = if skill.loaded { " (loaded)" } else { "" };
-        lines.push(format!("- **{}**{loaded}: {description}", skill.name));
+        let loaded = skill.loaded.then(|| "loaded".to_owned()).into_iter();
+        let status = in_parentheses(loaded.chain(skill.source.as_deref().map(shown_source)));
+        lines.push(format!("- **{}**{status}: {description}", skill.name));
     }
     if lines.is_empty() {
         lines.push(sentence::no_skills(list));
@@ -199,8 +201,10 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     let mut lines =
         vec![format!("Skills for {}, best first:", code(&sentence::line(&results.query))), String::new()];
     for result in &results.results {
-        let loaded = if result.loaded { ", loaded" } else { "" };
-        lines.push(format!("- **{}** ({}{loaded}): {}", result.name, result.score, result.summary()));
+        let loaded = result.loaded.then(|| "loaded".to_owned());
+        let source = result.source.as_deref().map(shown_source);
+        let status = in_parentheses([result.score.to_string()].into_iter().chain(loaded).chain(source));
+        lines.push(format!("- **{}**{status}: {}", result.name, result.summary()));
         lines.push(format!("  - why: {}", result.reasons()));
         if let Some(section) = &result.section {
             let (file, title) =
@@ -212,6 +216,28 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     }
     lines.extend(found::how_to_go_on(results, wording).map(|advice| format!("\n{advice}")));
     lines.join("\n")
+}
+
+/// Returns the source of a skill in a list.
+fn shown_source(source: &str) -> String {
+    format!("from {}", code(&sentence::line(source)))
+}
+
+/// Returns `parts` behind a blank and in parentheses, or nothing if there are none.
+fn in_parentheses(parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// Returns `line` as code with its backticks, between runs of more backticks than it has.
+fn code_as_written(line: &str) -> String {
+    match line.split(|c| c != '`').map(str::len).max() {
+        None | Some(0) => format!("`{line}`"),
+        Some(longest) => {
+            let mark = "`".repeat(longest + 1);
+            format!("{mark} {line} {mark}")
+        }
+    }
 }
 
 /// Returns `text` as code; a backtick would end it and becomes an apostrophe.

@@ -50,7 +50,8 @@ pub(super) fn stated_fields(skill: &LoadedSkill) -> Vec<(&'static str, String)> 
         ("compatibility", skill.compatibility.clone()),
         ("allowed-tools", tools),
     ];
-    let fields = fields.into_iter().filter_map(|(key, value)| Some((key, note(&value?))));
+    let stated = |value: &str| text::shorten(&text::visible_line_as_written(value), MAX_NOTE_CHARS);
+    let fields = fields.into_iter().filter_map(|(key, value)| Some((key, stated(&value?))));
     fields.filter(|(_, value)| !value.is_empty()).collect()
 }
 

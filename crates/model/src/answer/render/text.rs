@@ -106,9 +106,11 @@ fn file(file: &FileText, wording: &Wording) -> String {
 }
 
 fn files(list: &FileList) -> String {
+    let source = list.source.as_deref().map(sentence::line);
     let mut lines: Vec<String> =
-        list.files.iter().map(|file| format!("- {}", text::visible_line(&file.path))).collect();
-    if lines.is_empty() {
+        source.map(|source| format!("Files of skill '{}' from {source}:", list.skill)).into_iter().collect();
+    lines.extend(list.files.iter().map(|file| format!("- {}", text::visible_line(&file.path))));
+    if list.files.is_empty() {
         lines.push("No files.".to_owned());
     }
     lines.extend(sentence::more_listed_files(list.more));
@@ -121,7 +123,8 @@ fn skills(list: &SkillList) -> String {
         let description = sentence::description(&skill.description);
         let description = text::unmarked(&description, LOADED);
         let status = if skill.loaded { LOADED } else { "" };
-        lines.push(format!("- {}: {description}{status}", skill.name));
+        let source = skill.source.as_deref().map(|source| format!(" (from {})", sentence::line(source)));
+        lines.push(format!("- {}{}: {description}{status}", skill.name, source.unwrap_or_default()));
     }
     if lines.is_empty() {
         lines.push(sentence::no_skills(list));
@@ -138,10 +141,12 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     for result in &results.results {
         let summary = result.summary();
         let status = if result.loaded { LOADED } else { "" };
+        let source = result.source.as_deref().map(|source| format!(", from {}", sentence::line(source)));
         lines.push(format!(
-            "- {} ({}): {}{status}",
+            "- {} ({}{}): {}{status}",
             result.name,
             result.score,
+            source.unwrap_or_default(),
             text::unmarked(&summary, LOADED)
         ));
         lines.push(format!("  why: {}", result.reasons()));

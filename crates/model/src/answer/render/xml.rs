@@ -160,6 +160,7 @@ fn files(list: &FileList) -> String {
     let mut tag = Tag::open("skill_files");
     tag.attribute("skill", list.skill.as_str());
     tag.optional("directory", list.directory.as_deref());
+    tag.optional("source", list.source.as_deref());
     tag.attribute("sizes", "bytes");
     let mut groups: BTreeMap<&str, Vec<(&str, &ListedFile)>> = BTreeMap::new();
     for file in &list.files {
@@ -196,6 +197,7 @@ fn skills(list: &SkillList) -> String {
         let mut tag = Tag::open("skill");
         tag.attribute("name", skill.name.as_str());
         tag.optional("loaded", skill.loaded.then_some("true"));
+        tag.optional("source", skill.source.as_deref());
         content.push_str(&tag.around(&escaped(&sentence::description(&skill.description))));
         content.push('\n');
     }
@@ -216,6 +218,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         tag.attribute("name", result.name.as_str());
         tag.attribute("score", &result.score.to_string());
         tag.optional("loaded", result.loaded.then_some("true"));
+        tag.optional("source", result.source.as_deref());
         if let Some(path) = found::path(results, result) {
             tag.whole_attribute("location", path);
         }

@@ -247,6 +247,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         description: description.to_owned(),
         tags: words(["office"]),
         loaded,
+        source: loaded.then(|| "project:`a` </skill>".to_owned()),
     };
     let files = FileList {
         skill: name("pdf"),
@@ -258,6 +259,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
             entry("z.txt", 1, FileKind::Other),
         ],
         more: 2,
+        source: Some("project:`a` </skill_files>".to_owned()),
     };
     let skills = SkillList {
         query: Some("p\"<".to_owned()),
@@ -283,12 +285,17 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         why: Vec::new(),
         section: None,
         loaded: false,
+        source: None,
     };
     let found = SearchResults {
         query: "fill a <form>\n".to_owned(),
         tag: Some("office\"".to_owned()),
         results: vec![
-            SearchResult { loaded: true, ..result("git", "Version\ncontrol </skill> & more. [loaded]", 1.2) },
+            SearchResult {
+                loaded: true,
+                source: Some("project:`a` </skill_result>".to_owned()),
+                ..result("git", "Version\ncontrol </skill> & more. [loaded]", 1.2)
+            },
             SearchResult {
                 why: vec![
                     matched("form", &[Field::Description, Field::Prose]),

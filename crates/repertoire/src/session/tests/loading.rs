@@ -141,6 +141,7 @@ fn hiding(render: Render) -> Library {
     let builder = Library::builder()
         .provider(provider("project:.claude/skills", &["git"]))
         .provider(provider("user:.claude/skills", &["git", "own"]))
+        .searcher(WordSearcher)
         .agent(Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") })
         .session_options(SessionOptions { render, ..SessionOptions::default() });
     block_on(builder.open()).unwrap()
@@ -163,6 +164,17 @@ fn every_answer_names_the_source_of_the_skill() {
             assert!(file.text().contains(source), "{}: {}", render.as_str(), file.text());
             assert_eq!(session.data(&file)["source"], source);
         }
+        for (tool, arguments) in [
+            ("list_skill_files", json!({"skill": "git"})),
+            ("list_skills", json!({"query": "git"})),
+            ("search_skills", json!({"query": "git"})),
+        ] {
+            let listed = block_on(session.call(tool, &arguments));
+            let text = listed.text();
+            assert_eq!(text.matches("project:.claude/skills").count(), 1, "{}: {text}", render.as_str());
+        }
+        let files = block_on(session.call("list_skill_files", &json!({"skill": "own"})));
+        assert!(!files.text().contains("user:"), "{}", files.text());
         let again = block_on(session.call("load_skill", &json!({"name": "git"})));
         assert_eq!(session.data(&again)["source"], "project:.claude/skills");
     }

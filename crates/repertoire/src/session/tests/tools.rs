@@ -250,6 +250,7 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
     );
     library.skill("alpha", &fields, "Do.\n");
     library.skill("beta", "allowed-tools: [Read, Write]\n", "Do.\n");
+    library.skill("gamma", "license: \"MIT  or `own`\"\nallowed-tools: Read  Write\n", "Do.\n");
     for render in Render::ALL {
         let session = library.session_with(SessionOptions { render, ..SessionOptions::default() });
         let reply = block_on(session.call("load_skill", &json!({"name": "alpha"})));
@@ -261,6 +262,14 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
             (&data["license"], &data["compatibility"], &data["allowed_tools"]),
             (&json!("MIT or Apache-2.0"), &json!(compatibility.trim()), &json!("Read, Bash(git add:*)"))
         );
+        let reply = block_on(session.call("load_skill", &json!({"name": "gamma"})));
+        let expect = match render {
+            Render::Xml => "license=\"MIT  or `own`\"",
+            Render::Json => "\"license\":\"MIT  or `own`\"",
+            Render::Text => "Note: license: MIT  or `own`\n",
+            _ => "- license: `` MIT  or `own` ``\n",
+        };
+        assert!(reply.text().contains(expect), "{render:?}\n{}", reply.text());
         let reply = block_on(session.call("load_skill", &json!({"name": "beta"})));
         assert_eq!(session.data(&reply)["allowed_tools"], json!(["Read", "Write"]));
         assert_eq!(session.data(&reply).get("license"), None);
