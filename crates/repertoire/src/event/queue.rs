@@ -208,7 +208,8 @@ struct Worker {
 
 impl Worker {
     fn run(&self, open: Opener) {
-        let mut writer: Option<Box<dyn BatchWriter>> = None;
+        // More events may come for the first batch meanwhile.
+        let mut writer = open().inspect_err(|error| self.tell(error)).ok();
         while let Some(events) = self.shared.take() {
             let written = match &mut writer {
                 Some(writer) => self.write(&mut **writer, &events),
