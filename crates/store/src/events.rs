@@ -68,8 +68,8 @@ impl<D: Database> Journal for SqlStore<D> {
         let first = since.map_or(0, day);
         // Two scans that are joined here are faster than a join by SQLite. Keys are read last, so that none is missing.
         let (sums, keys) = self.database.read(|connection| {
-            let sums = "SELECT key, CAST(sum(calls) AS BIGINT), CAST(sum(tokens) AS BIGINT), max(last_ms) FROM usage \
-                        WHERE day >= $1 GROUP BY key";
+            let sums = "SELECT key, CAST(sum(CASE WHEN day >= $1 THEN calls ELSE 0 END) AS BIGINT), \
+                        CAST(sum(CASE WHEN day >= $1 THEN tokens ELSE 0 END) AS BIGINT), max(last_ms) FROM usage GROUP BY key";
             let keys = "SELECT key, kind, outcome, skill, source, file, agent FROM usage_keys";
             Ok((connection.query(sums, &[first.into()])?, connection.query(keys, &[])?))
         })?;

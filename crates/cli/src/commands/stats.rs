@@ -99,17 +99,10 @@ fn stats(
     now: SystemTime,
 ) -> Result<Stats, CliError> {
     let since = now.checked_sub(args.since).filter(|since| *since > SystemTime::UNIX_EPOCH);
-    let (usage, all_usage) = (store.usage(since)?, store.usage(None)?);
+    let usage = store.usage(since)?;
     let sessions = sessions(store, since)?;
     let skills = library_skills(context, library, &usage);
-    let data = UsageData {
-        library: &skills,
-        usage: &usage,
-        all_usage: &all_usage,
-        sessions,
-        now,
-        dead_after: args.dead_after,
-    };
+    let data = UsageData { library: &skills, usage: &usage, sessions, now, dead_after: args.dead_after };
     let mut report = report(data);
     let clients = if args.from_clients { clients::read(&context.env, since) } else { Vec::new() };
     let oldest = now.checked_sub(args.dead_after).map(rfc3339);
@@ -131,7 +124,9 @@ fn stats(
 /// Returns the skills of the library, with the references of those that were loaded.
 fn library_skills(context: &Context, library: &Library, usage: &[Usage]) -> Vec<LibrarySkill> {
     let counter = Counter::new(context, library);
-    let is_load = |usage: &&Usage| usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok;
+    let is_load = |usage: &&Usage| {
+        usage.calls > 0 && usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok
+    };
     let loaded: BTreeSet<&str> = usage.iter().filter(is_load).map(|usage| usage.skill.as_str()).collect();
     let skill = |entry: &Entry| LibrarySkill {
         name: entry.name().to_string(),

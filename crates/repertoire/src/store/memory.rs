@@ -118,8 +118,12 @@ impl Journal for MemoryStore {
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
         let first = since.map_or(0, day);
         let mut total = Vec::new();
-        for (_, usage) in self.lock().usage.iter().filter(|(day, _)| *day >= first) {
-            add_usage(&mut total, 0, usage.clone());
+        for (day, usage) in &self.lock().usage {
+            let mut usage = usage.clone();
+            if *day < first {
+                (usage.calls, usage.tokens) = (0, 0);
+            }
+            add_usage(&mut total, 0, usage);
         }
         Ok(total.into_iter().map(|(_, usage)| usage).collect())
     }

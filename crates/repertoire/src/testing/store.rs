@@ -113,7 +113,7 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
         );
         assert_eq!(count(None, "a", load, Outcome::NotFound), Some((1, 0, day(3))));
         assert_eq!(count(None, "a", file, Outcome::Ok), Some((1, 0, day(3))));
-        assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), None);
+        assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), Some((0, 0, day(2))));
         let loads = |skill: &str, day, loads| DailyLoads { skill: skill.to_owned(), day, loads };
         assert_eq!(
             store.daily_loads(day(2)).unwrap(),
