@@ -366,7 +366,10 @@ mod tests {
         let journal: Arc<dyn Journal> = store.clone();
         // Events of the suite are from long ago, too.
         let age = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-        let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), options(|options| options.retention.age = age));
+        let sink = JournalSink::new(
+            move || Ok(Arc::clone(&journal)),
+            options(|options| options.retention.age = age),
+        );
         let expect = conformance::stand(&sink);
         assert!(sink.flush(TIMEOUT));
         assert_eq!(sink.dropped(), 0);
