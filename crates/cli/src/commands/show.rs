@@ -4,7 +4,7 @@ use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
 use repertoire::{Entry, ErrorKind};
-use repertoire_model::{FileKind, LineRange, SkillPath, document};
+use repertoire_model::{FileKind, LineRange, RuleId, SkillPath, document};
 use serde::Serialize;
 
 use crate::complete::skill_names;
@@ -74,10 +74,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
         let outcome = fill(&mut answer, &library, context, args);
+        if let Ok(entry) = library.find(&args.name) {
+            warn_if_broken(ui, entry)?;
+        }
         ui.write_json(&answer)?;
         return outcome.map(|()| Exit::Success);
     }
     let entry = library.find(&args.name)?;
+    warn_if_broken(ui, entry)?;
     let asked = asked_for(args)?;
     let bytes = match &asked {
         Some((_, path)) => content(&library, entry, path, args)?,
@@ -97,6 +101,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     }
     ui.write_untrusted(&bytes)?;
     Ok(Exit::Success)
+}
+
+/// Warns if `SKILL.md` is broken on disk and its last good version is shown.
+fn warn_if_broken(ui: &mut Ui, entry: &Entry) -> Result<(), CliError> {
+    match entry.diagnostics().find(|found| found.rule == RuleId::LastGood) {
+        Some(found) => Ok(ui.warn(&found.message)?),
+        None => Ok(()),
+    }
 }
 
 fn fill(
@@ -186,7 +198,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
 
 /// Returns the requested lines of the file `path`.
 fn content(library: &Library, entry: &Entry, path: &SkillPath, args: &ShowArgs) -> Result<Vec<u8>, CliError> {
-    let content = pollster::block_on(library.registry.read(entry, path, lines(args)));
+    let content = pollster::block_on(library.registry.read_in_force(entry, path, lines(args)));
     let content = content.map_err(|error| {
         let is_missing = matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::IsDirectory);
         let error = CliError::from(error);

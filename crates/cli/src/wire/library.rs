@@ -47,7 +47,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
         let searcher = self.searcher(&places, &policy);
-        let providers = self.present_providers(&places, &policy, None);
+        let providers = self.present_providers(&places, &policy, self.past_versions());
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
         let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;
@@ -61,6 +61,12 @@ impl Context {
         self.inspect_places(places, problems, policy)
     }
 
+    /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills that are broken on disk.
+    pub(crate) fn inspect_served(&self, policy: Policy) -> Library {
+        let (places, problems) = self.places(&policy);
+        self.inspect_with(places, problems, policy, self.past_versions())
+    }
+
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
@@ -68,7 +74,17 @@ impl Context {
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
-        let providers = self.present_providers(&places, &policy, None);
+        self.inspect_with(places, problems, policy, None)
+    }
+
+    fn inspect_with(
+        &self,
+        places: Vec<Place>,
+        problems: Vec<Problem>,
+        policy: Policy,
+        past: Option<PastVersions>,
+    ) -> Library {
+        let providers = self.present_providers(&places, &policy, past);
         let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
