@@ -195,7 +195,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
-    gamma is at version 1 now
+    gamma is at version 1 now, in .agents/skills/gamma
     --- stderr
     ");
     assert_eq!(sandbox.read(".agents/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
@@ -481,4 +481,37 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
     let signature = hashed(0x5c, hashed(0x36, &body).as_bytes()).to_hex();
     assert!(head.starts_with("post /hook "), "{head}");
     assert!(head.contains(&format!("x-repertoire-signature: sha256={signature}")), "{head}");
+}
+
+#[test]
+fn the_place_of_a_new_skill_is_shown() {
+    let sandbox = sandbox();
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let shown = sandbox.run(&["--root", "library", "proposals", "show", "1"]).stdout;
+    assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
+    assert_run!(sandbox.run(&["--root", "library", "proposals", "approve", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    gamma is at version 1 now, in library/gamma
+    --- stderr
+    ");
+    assert_eq!(sandbox.json(&["--root", "library", "list", "--json"])["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
+    let shown = sandbox.run(&["proposals", "show", "1"]);
+    assert!(shown.stderr.starts_with(warning), "{}", shown.stderr);
+    let approved = sandbox.run(&["proposals", "approve", "1", "--yes"]);
+    assert_eq!(approved.stdout, "gamma is at version 1 now, in elsewhere/gamma\n");
+    assert!(approved.stderr.starts_with(warning), "{}", approved.stderr);
 }
