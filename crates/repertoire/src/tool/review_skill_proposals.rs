@@ -75,6 +75,7 @@ async fn reviewed(
         return (Err("proposals are turned off".to_owned()), None);
     };
     let (registry, name) = (session.registry().clone(), session.author());
+    let asked = std::sync::Arc::clone(&proposer);
     let work = move || -> Result<(String, Option<String>), String> {
         let store = proposer.store().map_err(|error| error.chain())?;
         let new_skills = proposer.rules().new_skills.as_deref();
@@ -121,7 +122,10 @@ async fn reviewed(
     session.registry().reload().await;
     match outcome {
         Ok((text, skill)) => (Ok(text), skill),
-        Err(text) => (Err(text), None),
+        Err(text) => {
+            let skill = move || Some(asked.store().ok()?.proposal(id).ok()??.content.name);
+            (Err(text), blocking::unblock(skill).await)
+        }
     }
 }
 
