@@ -67,7 +67,7 @@ fn stats_are_tables_for_people() {
     let run = with_usage().run(&["stats"]);
     let today = repertoire::event::jsonl::rfc3339(std::time::SystemTime::now());
     let text = run.transcript().replace(&today[..10], "[TODAY]..");
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @r#"
     exit 0
     --- stdout
     SKILL                  LOADS  READS  FAILED  AGENTS  TOKENS  CATALOG  LAST USE
@@ -77,7 +77,7 @@ fn stats_are_tables_for_people() {
     nothing (unknown)          0      0       1       0       0        0  -
 
     2 of 2 loaded skills make up 80 % of 3 loads
-    catalog entries cost 270 tokens in 5 sessions; 22 tokens of instructions and files were served
+    catalog entries cost 270 tokens in 5 sessions with calls; 22 tokens of instructions and files were served
 
     not used for 30 days:
     SKILL  LAST USE  CATALOG ENTRY  FILE
@@ -89,14 +89,14 @@ fn stats_are_tables_for_people() {
     references of loaded skills that were not read:
       alpha/references/other.md
     --- stderr
-    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
-    ");
+    hint: to take them out of the catalog, run: perl -pi -e 'print "disable-model-invocation: true\n" if $. == 2; close ARGV if eof' [DIR]/project/.agents/skills/beta/SKILL.md
+    "#);
 }
 
 #[test]
 fn without_usage_every_skill_is_unused() {
     let sandbox = Sandbox::with_skills();
-    assert_run!(sandbox.run(&["stats"]), @r"
+    assert_run!(sandbox.run(&["stats"]), @r#"
     exit 0
     --- stdout
     no skill was used in this time
@@ -106,8 +106,8 @@ fn without_usage_every_skill_is_unused() {
     alpha  never                27  .agents/skills/alpha/SKILL.md
     beta   never                27  .agents/skills/beta/SKILL.md
     --- stderr
-    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
-    ");
+    hint: to take them out of the catalog, run: perl -pi -e 'print "disable-model-invocation: true\n" if $. == 2; close ARGV if eof' [DIR]/project/.agents/skills/alpha/SKILL.md [DIR]/project/.agents/skills/beta/SKILL.md
+    "#);
     assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
 }
 
@@ -147,4 +147,68 @@ fn records_of_clients_are_told_apart() {
     assert_eq!(sandbox.json(&["stats", "--json"])["clients"], json!([]));
     let text = sandbox.run(&["stats", "--from-clients"]).stdout;
     assert!(text.ends_with("gamma     1  2999-01-02  Codex        transcripts\n"), "{text}");
+}
+
+#[test]
+fn a_short_time_counts_the_whole_day() {
+    let sandbox = with_usage();
+    let stats = sandbox.json(&["stats", "--json", "--since", "1s"]);
+    assert_eq!((&stats["totals"]["loads"], &stats["sessions"]), (&json!(3), &json!(5)));
+    assert!(stats["since"].as_str().unwrap().ends_with("T00:00:00.000Z"), "{}", stats["since"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_command_to_switch_a_skill_off_does_that() {
+    let sandbox = Sandbox::with_skills();
+    let stats = sandbox.json(&["stats", "--json"]);
+    let command = stats["dead"][1]["switch_off"].as_str().unwrap();
+    assert!(command.contains("/beta/SKILL.md"), "{command}");
+    let directory = sandbox.project().parent().unwrap().display().to_string();
+    let command = command.replace("[DIR]", &directory);
+    if !sandbox.other("perl", &["-v"]).output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    assert!(sandbox.other("sh", &["-c", &command]).status().unwrap().success());
+    assert!(
+        sandbox
+            .read(".agents/skills/beta/SKILL.md")
+            .starts_with("---\ndisable-model-invocation: true\nname: ")
+    );
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+    let dead = &sandbox.json(&["stats", "--json"])["dead"];
+    assert_eq!((&dead[0]["name"], dead.as_array().unwrap().len()), (&json!("alpha"), 1));
+}
+
+#[test]
+fn many_unknown_names_have_one_row() {
+    let sandbox = with_usage();
+    let calls = (0..6).map(|number| {
+        format!("{{\"op\": \"call\", \"tool\": \"load_skill\", \"arguments\": {{\"name\": \"guess-{number}\"}}}}\n")
+    });
+    sandbox.write("calls", calls.collect::<String>());
+    let mut command = sandbox.command(&["session"]);
+    command.stdin(std::fs::File::open(sandbox.project().join("calls")).unwrap());
+    assert_eq!(sandbox.finish(command).code, 0);
+    let text = sandbox.run(&["stats"]).stdout;
+    assert!(text.contains("\n7 unknown names "), "{text}");
+    assert!(!text.contains("guess-") && !text.contains("nothing"), "{text}");
+    assert_eq!(sandbox.json(&["stats", "--json"])["skills"].as_array().unwrap().len(), 10);
+}
+
+#[test]
+fn a_client_that_used_a_skill_before_the_time_of_the_report_keeps_it_alive() {
+    let sandbox = Sandbox::with_skills();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(20 * 24 * 60 * 60);
+    let time = repertoire::event::jsonl::rfc3339(long_ago);
+    let line = format!(
+        r#"{{"timestamp":"{time}","payload":{{"type":"function_call","arguments":"cat x/alpha/SKILL.md"}}}}"#
+    );
+    sandbox.write("../home/.codex/sessions/rollout.jsonl", line);
+    let path = sandbox.home().join(".codex/sessions/rollout.jsonl");
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    let stats = sandbox.json(&["stats", "--json", "--from-clients", "--since", "7d"]);
+    assert_eq!(stats["clients"], json!([]));
+    let dead: Vec<_> = stats["dead"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+    assert_eq!(dead, ["beta"]);
 }

@@ -27,8 +27,12 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
 
-/// The line of a frontmatter that takes a skill out of the catalog.
-const SWITCH_OFF: &str = "disable-model-invocation: true";
+/// The command that takes skills out of the catalog, to which their files are added: it writes a line into their frontmatter.
+const SWITCH_OFF: &str =
+    r#"perl -pi -e 'print "disable-model-invocation: true\n" if $. == 2; close ARGV if eof'"#;
+
+/// The seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
 
 /// The most events that are read to count sessions.
 const MAX_SESSION_EVENTS: usize = 50_000;
@@ -41,8 +45,8 @@ const MAX_HOT_FILES: usize = 10;
 
 /// Shows which skills and files are used, which are not, and what they cost
 ///
-/// Counts what sessions and servers recorded, by days of UTC. A skill that was neither loaded, read nor run for 30 days is listed as not used,
-/// with the setting that takes it out of the catalog.
+/// Counts what sessions and servers recorded, by whole days of UTC. A skill that was neither loaded, read nor run for 30 days is listed as not used,
+/// with the command that takes it out of the catalog. Sessions without a single call are not known, and catalogs in them not counted.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Count what happened within this time, such as 30d, 12h or 90m
@@ -61,11 +65,13 @@ struct Stats {
     report: UsageReport,
     since: Option<SystemTime>,
     dead_after: Duration,
-    sessions: u64,
+    sessions: SessionCount,
     /// The paths of the `SKILL.md` of skills, by name.
     paths: BTreeMap<String, String>,
     /// The loads of skills on the last days, by name.
     days: BTreeMap<String, Vec<u64>>,
+    /// The skills that [`SWITCH_OFF`] takes out of the catalog: their files begin with a frontmatter.
+    switchable: BTreeSet<String>,
     /// The usage that clients recorded themselves.
     clients: Vec<ClientRecord>,
 }
@@ -73,7 +79,7 @@ struct Stats {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let library = context.inspect(context.settings.policy.clone());
+    let library = context.inspect_served(context.settings.policy.clone());
     let stats = stats(context, &library, &*store, args, SystemTime::now())?;
     if ui.is_json() {
         ui.write_json(&stats.json())?;
@@ -90,7 +96,7 @@ fn stats(
     args: &StatsArgs,
     now: SystemTime,
 ) -> Result<Stats, CliError> {
-    let since = now.checked_sub(args.since).filter(|since| *since > SystemTime::UNIX_EPOCH);
+    let since = now.checked_sub(args.since).and_then(start_of_day);
     let (usage, all_usage) = (store.usage(since)?, store.usage(None)?);
     let sessions = sessions(store, since)?;
     let skills = library_skills(context, library, &usage);
@@ -98,14 +104,21 @@ fn stats(
         library: &skills,
         usage: &usage,
         all_usage: &all_usage,
-        sessions,
+        sessions: sessions.number,
         now,
         dead_after: args.dead_after,
     };
     let mut report = report(data);
-    let clients = if args.from_clients { clients::read(&context.env, since) } else { Vec::new() };
-    let oldest = now.checked_sub(args.dead_after).map(rfc3339);
-    report.dead.retain(|skill| !clients.iter().any(|record| record.was_used(&skill.name, oldest.as_deref())));
+    let mut clients = Vec::new();
+    if args.from_clients {
+        clients = clients::read(&context.env, since);
+        let oldest = now.checked_sub(args.dead_after);
+        let used = clients::read(&context.env, oldest);
+        let oldest = oldest.map(rfc3339);
+        report
+            .dead
+            .retain(|skill| !used.iter().any(|record| record.was_used(&skill.name, oldest.as_deref())));
+    }
     let days = usize::try_from(args.since.as_secs().div_ceil(24 * 60 * 60)).unwrap_or(MAX_DAYS);
     let loads = store.daily_loads(since.unwrap_or(SystemTime::UNIX_EPOCH))?;
     let days = loads_per_day(&loads, now, days.clamp(1, MAX_DAYS));
@@ -116,6 +129,7 @@ fn stats(
         sessions,
         paths: library.snapshot.active().map(|entry| (entry.name().to_string(), entry.location())).collect(),
         days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
+        switchable: library.snapshot.active().filter(is_switchable).map(|it| it.name().to_string()).collect(),
         clients,
     })
 }
@@ -148,17 +162,45 @@ fn references(library: &Library, entry: &Entry) -> Vec<String> {
     references.map(|file| file.path.as_str().to_owned()).collect()
 }
 
+/// Returns the start of the day of UTC that `time` lies in; `None` if that is before 1970.
+fn start_of_day(time: SystemTime) -> Option<SystemTime> {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds - seconds % DAY);
+    (start > SystemTime::UNIX_EPOCH).then_some(start)
+}
+
+/// Returns `true` if the second line of the skill's file is part of its frontmatter.
+fn is_switchable(entry: &&Entry) -> bool {
+    let document = &entry.document;
+    document.body.offset > 0 && !document.repaired && !entry.is_last_good()
+}
+
+/// Returns `text` as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// A number of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SessionCount {
+    number: u64,
+    /// There were more events than are looked at, so there may be more sessions.
+    is_least: bool,
+}
+
 /// Returns the number of sessions with events; only the newest events are looked at.
-fn sessions(store: &dyn Store, since: Option<SystemTime>) -> Result<u64, CliError> {
+fn sessions(store: &dyn Store, since: Option<SystemTime>) -> Result<SessionCount, CliError> {
     #[derive(Deserialize)]
     struct SessionOfEvent {
         session: String,
     }
     let events = store.events(&EventQuery { since, limit: MAX_SESSION_EVENTS, ..EventQuery::default() })?;
+    let is_least = events.len() == MAX_SESSION_EVENTS;
     let sessions = events.iter().filter_map(|line| serde_json::from_str::<SessionOfEvent>(&line.json).ok());
     let sessions: BTreeSet<String> =
         sessions.map(|event| event.session).filter(|session| !session.is_empty()).collect();
-    Ok(sessions.len() as u64)
+    Ok(SessionCount { number: sessions.len() as u64, is_least })
 }
 
 impl Stats {
@@ -181,6 +223,14 @@ impl Stats {
         skills.flat_map(|skill| skill.unread.iter().map(|path| (skill.name.as_str(), path.as_str())))
     }
 
+    /// Returns the command that takes those of `skills` out of the catalog whose files begin with a frontmatter.
+    fn switch_off<'a>(&self, skills: impl Iterator<Item = &'a DeadSkill>) -> Option<String> {
+        let files = skills.filter(|skill| self.switchable.contains(&skill.name));
+        let files = files.filter_map(|skill| self.paths.get(&skill.name));
+        let words: Vec<String> = files.map(|path| shell_word(path)).collect();
+        (!words.is_empty()).then(|| format!("{SWITCH_OFF} {}", words.join(" ")))
+    }
+
     fn total(&self, of: impl Fn(&SkillUsage) -> u64) -> u64 {
         self.report.skills.iter().map(of).sum()
     }
@@ -189,7 +239,8 @@ impl Stats {
         let UsageReport { skills, dead, concentration, agents } = &self.report;
         json!({
             "since": self.since.map(rfc3339),
-            "sessions": self.sessions,
+            "sessions": self.sessions.number,
+            "sessions_are_least": self.sessions.is_least,
             "totals": {
                 "loads": self.total(|skill| skill.loads),
                 "reads": self.total(|skill| skill.reads),
@@ -238,7 +289,7 @@ impl Stats {
             "last_use": skill.last_use.map(rfc3339),
             "catalog_tokens": skill.catalog_tokens,
             "path": self.paths.get(&skill.name),
-            "switch_off": SWITCH_OFF,
+            "switch_off": self.switch_off(std::iter::once(skill)),
         })
     }
 }
@@ -252,4 +303,32 @@ fn file_json(file: &FileUsage) -> Value {
         "agents": file.agents,
         "last_use": file.last_use.map(rfc3339),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire::event::Event;
+    use repertoire::store::{Journal as _, MemoryStore};
+
+    use super::*;
+
+    #[test]
+    fn sessions_over_the_limit_of_events_are_said_to_be_the_least() {
+        let store = MemoryStore::new();
+        let event = |session: usize| {
+            Event::new(EventKind::SkillsListed, "list_skills", session.to_string(), SystemTime::now())
+        };
+        let events: Vec<Event> = (1..MAX_SESSION_EVENTS).map(|number| event(number / 2)).collect();
+        store.append(&events).unwrap();
+        let count = |number, is_least| SessionCount { number, is_least };
+        assert_eq!(sessions(&store, None).unwrap(), count(25_000, false));
+        store.append(&[event(1)]).unwrap();
+        assert_eq!(sessions(&store, None).unwrap(), count(25_000, true));
+    }
+
+    #[test]
+    fn words_of_a_shell() {
+        assert_eq!(shell_word("/a/b-c_1.md"), "/a/b-c_1.md");
+        assert_eq!(shell_word("it's a file"), r"'it'\''s a file'");
+    }
 }
