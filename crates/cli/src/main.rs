@@ -81,14 +81,14 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Serve(args) => {
-            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
         Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Session(args) => {
-            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
-        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args),
+        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
         Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),

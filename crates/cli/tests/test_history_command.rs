@@ -253,3 +253,67 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
         doctor.stdout
     );
 }
+
+#[test]
+fn a_rollback_of_a_broken_skill_says_how_to_force_it() {
+    let sandbox = with_two_versions();
+    sandbox.write(MANIFEST, "---\nname: [\n");
+    let run = sandbox.run(&["rollback", "alpha", "2", "--yes"]);
+    assert_eq!(run.code, 1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: alpha has edits that no version holds
+    hint: it is broken on disk; --force records it as it is, and restores the version
+    ");
+}
+
+#[test]
+fn a_deleted_skill_has_versions_and_comes_back() {
+    let sandbox = with_two_versions();
+    let directory = sandbox.project().join(".agents/skills/alpha");
+    std::fs::remove_file(directory.join("SKILL.md")).unwrap();
+    let run = sandbox.run(&["history", "alpha"]);
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 3), "{}", run.transcript());
+    assert_eq!(run.stderr, "warning: alpha was deleted; `rep rollback alpha VERSION` restores it\n");
+    let rollback = |number: &str| {
+        let run = sandbox.run(&["rollback", "alpha", number, "--yes"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    rollback("2");
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(versions(&sandbox, &["id"]).len(), 2, "it is as in the newest version");
+    std::fs::remove_dir_all(&directory).unwrap();
+    rollback("1");
+    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
+    assert_eq!(versions(&sandbox, &["id", "origin"])[0], json!([3, "rollback"]));
+    // What is left is only replaced if a version has it.
+    std::fs::remove_file(directory.join("SKILL.md")).unwrap();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "edited\n");
+    let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
+    assert!(run.code != 0 && run.stderr.contains("hint: move what is left in "), "{}", run.stderr);
+    assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "edited\n");
+}
+
+#[test]
+fn the_recorded_version_of_a_broken_skill_is_shown_wherever_it_is_served() {
+    let sandbox = with_two_versions();
+    assert_eq!(sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]).code, 0);
+    sandbox.write(MANIFEST, "---\nname: [\n");
+    let told = "the last good version is in force";
+    let explained = sandbox.run(&["explain", "alpha"]);
+    assert!(
+        explained.stdout.contains(told) && explained.stdout.contains("can be loaded"),
+        "{}",
+        explained.stdout
+    );
+    let found = sandbox.json(&["search", "alpha", "--json"]);
+    assert_eq!(found["results"][0]["name"], "alpha");
+    assert_eq!(sandbox.json(&["stats", "--json"])["skills"][0]["state"], "present");
+    let shown = sandbox.run(&["show", "alpha"]);
+    assert_eq!(shown.stdout, "# Alpha\n\nDo it twice.\n");
+    assert!(shown.stderr.starts_with("warning: ") && shown.stderr.contains(told), "{}", shown.stderr);
+    assert!(sandbox.run(&["show", "alpha", "--json"]).stderr.contains(told));
+    assert!(sandbox.run(&["show", "alpha", "--file", "SKILL.md"]).stdout.contains("Do it twice."));
+    let read = sandbox.run(&["call", "read_skill_file", r#"{"skill": "alpha", "path": "SKILL.md"}"#]);
+    assert!(read.stdout.contains("Do it twice."), "{}", read.transcript());
+}

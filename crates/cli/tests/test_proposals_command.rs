@@ -170,7 +170,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
-    gamma is at version 1 now
+    gamma is at version 1 now, in .agents/skills/gamma
     --- stderr
     ");
     assert_eq!(sandbox.read(".agents/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
@@ -507,4 +507,37 @@ fn show_tells_which_queries_find_another_skill_after_the_change() {
     assert_eq!((&effect["before"], &effect["changed"]), (&effect["after"], &json!([])));
     sandbox.json(&["proposals", "reject", &harmless, "--why", "no", "--json"]);
     assert_eq!(show(&harmless), Value::Null, "it is decided");
+}
+
+#[test]
+fn the_place_of_a_new_skill_is_shown() {
+    let sandbox = sandbox();
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let shown = sandbox.run(&["--root", "library", "proposals", "show", "1"]).stdout;
+    assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
+    assert_run!(sandbox.run(&["--root", "library", "proposals", "approve", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    gamma is at version 1 now, in library/gamma
+    --- stderr
+    ");
+    assert_eq!(sandbox.json(&["--root", "library", "list", "--json"])["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
+    let shown = sandbox.run(&["proposals", "show", "1"]);
+    assert!(shown.stderr.starts_with(warning), "{}", shown.stderr);
+    let approved = sandbox.run(&["proposals", "approve", "1", "--yes"]);
+    assert_eq!(approved.stdout, "gamma is at version 1 now, in elsewhere/gamma\n");
+    assert!(approved.stderr.starts_with(warning), "{}", approved.stderr);
 }

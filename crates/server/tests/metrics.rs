@@ -89,9 +89,11 @@ fn a_server_is_ready_once_its_channel_was_read() {
     let world = World::new();
     let is_away = Arc::new(AtomicBool::new(true));
     let (switch, store) = (Arc::clone(&is_away), Arc::new(MemoryStore::new()));
-    let lazy = LazyStore::new(move || match switch.load(Ordering::SeqCst) {
-        true => Err(Error::new(ErrorKind::Store)),
-        false => Ok(Arc::clone(&store) as Arc<dyn Store>),
+    let lazy = LazyStore::new(move || {
+        if switch.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Store));
+        }
+        Ok(Arc::clone(&store) as Arc<dyn Store>)
     });
     let provider = Arc::new(StoreProvider::new(lazy, "stable"));
     let server = world.server_equipped(SessionOptions::default(), |builder| builder.provider(provider));

@@ -107,6 +107,10 @@ impl<D: Database> Journal for SqlStore<D> {
 
     fn prune(&self, retention: Retention, now: SystemTime) -> Result<u64, Error> {
         let oldest = now.checked_sub(retention.age);
+        if let Some(oldest) = oldest {
+            self.database
+                .write(Durability::Relaxed, |connection| usage::forget_unknown(connection, oldest))?;
+        }
         self.database.write(Durability::Relaxed, |connection| {
             let mut removed = 0;
             if let Some(oldest) = oldest {

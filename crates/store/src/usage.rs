@@ -9,7 +9,7 @@ use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::Usage;
 use repertoire_model::bundle::Digest;
 
-use crate::database::{Connection, insert};
+use crate::database::{Connection, Lock, insert};
 use crate::value::{Row, SqlValue, milliseconds};
 
 /// The most tokens that one event counts, so that sums fit into a column.
@@ -90,6 +90,22 @@ impl UsageBatch {
              last_ms = CASE WHEN excluded.last_ms > usage.last_ms THEN excluded.last_ms ELSE usage.last_ms END",
         )
     }
+}
+
+/// Removes the calls before the day of `oldest` that found nothing: agents may ask for any number of names.
+pub(crate) fn forget_unknown(connection: &mut dyn Connection, oldest: SystemTime) -> Result<(), Error> {
+    // No key may go that an event which is being written counts by.
+    connection.lock(Lock::Events)?;
+    let outcome = Value::from(Outcome::NotFound.as_str());
+    connection.execute(
+        "DELETE FROM usage WHERE day < $1 AND key IN (SELECT key FROM usage_keys WHERE outcome = $2)",
+        &[day(oldest).into(), outcome.clone()],
+    )?;
+    connection.execute(
+        "DELETE FROM usage_keys WHERE outcome = $1 AND key NOT IN (SELECT key FROM usage)",
+        &[outcome],
+    )?;
+    Ok(())
 }
 
 /// Returns the key of `columns`: a hash of them with their lengths.

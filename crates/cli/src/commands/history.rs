@@ -1,5 +1,6 @@
 //! `rep history`.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use clap::Args;
@@ -45,11 +46,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
     }
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
-    let entry = library.find_any(&args.name)?;
-    if let Err(error) = record_current(&library, entry, &*store) {
-        ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
-    }
-    write(ui, entry.name().as_str(), &store.versions(&identity(entry))?)
+    let (name, skill) = match library.find_any(&args.name) {
+        Ok(entry) => {
+            if let Err(error) = record_current(&library, entry, &*store) {
+                ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
+            }
+            (entry.name().as_str(), identity(entry))
+        }
+        Err(error) => {
+            let deleted = deleted_skill(&library, &*store, &args.name)?.ok_or(error)?;
+            ui.warn(&format!("{} was deleted; `rep rollback {0} VERSION` restores it", args.name))?;
+            (args.name.as_str(), deleted)
+        }
+    };
+    write(ui, name, &store.versions(&skill)?)
 }
 
 fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError> {
@@ -75,6 +85,21 @@ fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError
     }
     table.write(ui)?;
     Ok(Exit::Success)
+}
+
+/// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that the library is read from.
+pub(super) fn deleted_skill(
+    library: &Library,
+    store: &dyn Store,
+    name: &str,
+) -> Result<Option<String>, CliError> {
+    let recorded = store.latest_digests()?;
+    let is_called = |skill: &&String| Path::new(skill).file_name().is_some_and(|last| last == name);
+    let mut roots = library.places.iter().filter_map(|place| place.root.path.canonicalize().ok());
+    Ok(roots.find_map(|root| {
+        let mut skills = recorded.iter().map(|(skill, _)| skill).filter(is_called);
+        skills.find(|skill| Path::new(skill).starts_with(&root)).cloned()
+    }))
 }
 
 /// Records a valid skill as it is now, if it changed since its newest version.

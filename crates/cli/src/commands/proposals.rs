@@ -2,12 +2,13 @@
 
 mod triggers;
 
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
-use repertoire::store::{Proposal, ProposalState, Store, skill_files};
+use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
             let proposal = find(&*store, *id)?;
             show(ui, context, &*store, &library, &proposal)
         }
-        Some(Action::Approve(args)) => approve(ui, &reviewer, args),
+        Some(Action::Approve(args)) => approve(ui, context, &library, &reviewer, args),
         Some(Action::Reject(RejectArgs { id, why })) => {
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
@@ -184,9 +185,11 @@ fn show(
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
     let triggers = triggers::effect(context, library, proposal, &after)?;
+    let directory = context.proposal_rules()?.new_skills.and_then(|new| new_directory(&new, proposal));
     if ui.is_json() {
         let mut value = json::proposal_with_diff(proposal);
         value["triggers"] = triggers.map(|effect| effect.json()).into();
+        value["directory"] = directory.map(|directory| directory.display().to_string()).into();
         value["tokens"] = json!({"before": was, "after": is});
         value["changed_since"] = is_stale.into();
         ui.write_json(&value)?;
@@ -196,7 +199,12 @@ fn show(
     let head = ui.paint(Style::Heading, &escape(&head));
     writeln!(ui.out(), "{head}")?;
     let line = format!("by {} at {}", content.author, rfc3339(content.time));
-    writeln!(ui.out(), "{}\n", escape(&line))?;
+    writeln!(ui.out(), "{}", escape(&line))?;
+    if let Some(directory) = &directory {
+        let line = format!("it will be written to {}", context.shown(&directory.display().to_string()));
+        writeln!(ui.out(), "{}", escape(&line))?;
+    }
+    writeln!(ui.out())?;
     for (title, text) in [("why", Some(&content.justification)), ("evidence", content.evidence.as_ref())] {
         for line in text.into_iter().flat_map(|text| text.lines()) {
             writeln!(ui.out(), "{title}: {}", escape(line))?;
@@ -218,6 +226,9 @@ fn show(
     if let Some(effect) = triggers {
         effect.write(ui)?;
     }
+    if let Some(directory) = &directory {
+        warn_if_not_read(ui, library, directory)?;
+    }
     if is_stale && proposal.state == ProposalState::Pending {
         ui.warn("the skill changed since; rebase the proposal before it can be approved")?;
     }
@@ -230,20 +241,52 @@ fn show(
     Ok(Exit::Success)
 }
 
+/// Returns the directory that a proposed new skill will be written to.
+fn new_directory(new_skills: &Path, proposal: &Proposal) -> Option<PathBuf> {
+    let is_new = proposal.content.kind == ProposalKind::Create && proposal.state == ProposalState::Pending;
+    is_new.then(|| new_skills.join(&proposal.content.name))
+}
+
+/// Warns if the library does not read skills from the place of `directory`.
+fn warn_if_not_read(ui: &mut Ui, library: &Library, directory: &Path) -> Result<(), CliError> {
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let parent = resolved(directory.parent().unwrap_or(directory));
+    if !library.places.iter().any(|place| parent.starts_with(resolved(&place.root.path))) {
+        ui.warn(&format!(
+            "skills are not read from {} here; add it to `roots` in repertoire.toml, or set `proposals.directory`",
+            parent.display()
+        ))?;
+    }
+    Ok(())
+}
+
 /// Returns the tokens of the `SKILL.md` among `files`.
 fn tokens(files: &SkillFiles) -> usize {
     let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
     manifest.map_or(0, |(_, file)| approximate(&String::from_utf8_lossy(&file.bytes)))
 }
 
-fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<Exit, CliError> {
+fn approve(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    reviewer: &Reviewer<'_>,
+    args: &ApproveArgs,
+) -> Result<Exit, CliError> {
     let proposal = find(reviewer.store, args.id)?;
+    let directory = reviewer.new_skills.and_then(|new| new_directory(new, &proposal));
+    let shown = directory.as_ref().map(|directory| context.shown(&directory.display().to_string()));
+    let shown = shown.map(|directory| escape(&directory).into_owned());
     if !ui.is_json() && !args.yes {
         for line in proposal.content.diff.lines() {
             ui.write_planned(Style::of_diff_line(line), line)?;
         }
     }
-    match ui.consent(&format!("Apply proposal {} to {}?", args.id, proposal.content.name), args.yes)? {
+    let question = match &shown {
+        Some(directory) => format!("Apply proposal {}, a new skill in {directory}?", args.id),
+        None => format!("Apply proposal {} to {}?", args.id, proposal.content.name),
+    };
+    match ui.consent(&question, args.yes)? {
         Consent::Given => {}
         Consent::Refused => return Err(CliError::no("nothing was approved")),
         Consent::Unasked => {
@@ -255,9 +298,14 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
     if ui.is_json() {
         let mut value = json::proposal(&proposal);
         value["version"] = json::version(&version);
+        value["directory"] = directory.as_ref().map(|directory| directory.display().to_string()).into();
         ui.write_json(&value)?;
     } else {
-        writeln!(ui.out(), "{} is at version {} now", escape(&proposal.content.name), version.number)?;
+        let place = shown.map(|directory| format!(", in {directory}")).unwrap_or_default();
+        writeln!(ui.out(), "{} is at version {} now{place}", escape(&proposal.content.name), version.number)?;
+    }
+    if let Some(directory) = &directory {
+        warn_if_not_read(ui, library, directory)?;
     }
     Ok(Exit::Success)
 }

@@ -57,7 +57,7 @@ struct SkillToPublish {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let skills = read(context, &args.directories)?;
-    let store = context.store_at(args.to.as_deref())?;
+    let store = context.store_to(args.to.as_deref())?;
     let released: BTreeMap<String, Digest> =
         store.released(&args.channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
     let mut removed: BTreeSet<&String> = args.remove.iter().collect();

@@ -55,12 +55,13 @@ impl Context {
     }
 
     /// Returns the context of a command that may serve the skills of a store.
-    pub(crate) fn serving(mut self, args: &ServedArgs) -> Self {
+    pub(crate) fn serving(mut self, args: &ServedArgs) -> Result<Self, CliError> {
         if let Some(location) = &args.store {
             self.settings.store_url.clone_from(location);
         }
         self.served = args.channels();
-        self
+        self.expect_served_store()?;
+        Ok(self)
     }
 
     /// Returns the input that the configuration was loaded from.

@@ -45,7 +45,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
         let searcher = self.searcher(&places, &policy);
-        let providers = self.present_providers(&places, &policy, None);
+        let providers = self.present_providers(&places, &policy, self.past_versions());
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
         let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;

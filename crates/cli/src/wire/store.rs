@@ -35,12 +35,7 @@ impl Context {
     pub(crate) fn store_location(&self) -> Option<String> {
         let configured = &self.settings.store_url;
         if !configured.is_empty() {
-            let is_address = configured.contains("://");
-            return Some(if is_address {
-                configured.clone()
-            } else {
-                self.absolute(configured).display().to_string()
-            });
+            return Some(self.resolved(configured));
         }
         Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
     }
@@ -79,15 +74,37 @@ impl Context {
         })
     }
 
-    /// Opens the store at `location`, or that of the configuration.
+    /// Opens the store at `location`, or that of the configuration; fails if there is none at `location`.
     pub(crate) fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
-        let Some(location) = location else { return self.store() };
-        let location = if location.contains("://") {
-            location.into()
+        match location.map(|location| self.resolved(location)) {
+            Some(location) if !is_there(&location) => Err(no_store(&location)),
+            _ => self.store_to(location),
+        }
+    }
+
+    /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
+    pub(crate) fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
+        match location {
+            Some(location) => Ok(repertoire_store::open(&self.resolved(location))?),
+            None => self.store(),
+        }
+    }
+
+    /// Returns an error if the skills of a store shall be served that does not exist.
+    pub(super) fn expect_served_store(&self) -> Result<(), CliError> {
+        match self.store_location() {
+            Some(location) if !self.served.is_empty() && !is_there(&location) => Err(no_store(&location)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns `location` as an address or an absolute path.
+    fn resolved(&self, location: &str) -> String {
+        if location.contains("://") {
+            location.to_owned()
         } else {
             self.absolute(location).display().to_string()
-        };
-        Ok(repertoire_store::open(&location)?)
+        }
     }
 
     /// Returns the providers of the channels that are served.
@@ -186,6 +203,9 @@ impl Context {
 
     /// Returns the directory that approved new skills are written to.
     fn new_skills(&self) -> Option<PathBuf> {
+        if let Some(root) = self.globals.root.first() {
+            return Some(self.env.working_directory().join(root));
+        }
         let configured = &self.settings.proposals.directory;
         if !configured.is_empty() {
             return Some(self.absolute(configured));
@@ -218,6 +238,11 @@ impl Context {
             write_markdown(&directory, proposal);
         }
     }
+}
+
+fn no_store(location: &str) -> CliError {
+    CliError::no(format!("there is no store at {location}"))
+        .hint(format!("`rep publish DIR --to {location}` makes it"))
 }
 
 /// Returns `true` if `location` is the address of a server, or a file that exists.

@@ -322,7 +322,7 @@ pub const KEYS: &[Key] = &[
     key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" Kind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
-    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory."),
+    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
     key!("proposals.per_skill" Kind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
     key!("proposals.per_session" Kind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
     key!("proposals.notify_command" Kind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),

@@ -283,6 +283,19 @@ impl Registry {
         self.provider(entry)?.read(&entry.locator, path, lines).await
     }
 
+    /// Returns the lines `lines` of the skill's file `path` as agents get them: of a `SKILL.md` that is broken on disk, the version in force.
+    pub async fn read_in_force(
+        &self,
+        entry: &Entry,
+        path: &SkillPath,
+        lines: LineRange,
+    ) -> Result<FileContent, Error> {
+        if entry.is_last_good() && entry.manifest_file == path.as_str() {
+            return Ok(FileContent::of(self.get(entry).await?.text.as_bytes(), lines));
+        }
+        self.read(entry, path, lines).await
+    }
+
     /// Returns the skill's files with their digests.
     pub async fn bundle(&self, entry: &Entry) -> Result<Bundle, Error> {
         self.provider(entry)?.bundle(&entry.locator).await

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, file_glob, text};
+use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -104,6 +104,11 @@ impl Entry {
     /// Returns the diagnostics of its `SKILL.md`, and last the reason that it lost its name.
     pub fn diagnostics(&self) -> impl DoubleEndedIterator<Item = &Diagnostic> {
         self.document.diagnostics.iter().chain(self.collision.as_deref())
+    }
+
+    /// Returns `true` if its `SKILL.md` is broken on disk, and the last good version of it is in force.
+    pub fn is_last_good(&self) -> bool {
+        self.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood)
     }
 
     /// Returns `true` if agents are offered the skill: it is active, and its author does not keep it for

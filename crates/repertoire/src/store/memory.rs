@@ -143,6 +143,7 @@ impl Journal for MemoryStore {
         let before = state.events.len();
         if let Some(oldest) = now.checked_sub(retention.age) {
             state.events.retain(|(_, event)| event.time >= oldest);
+            state.usage.retain(|(date, usage)| *date >= day(oldest) || usage.outcome != Outcome::NotFound);
         }
         let most = usize::try_from(retention.events).unwrap_or(usize::MAX);
         let surplus = state.events.len().saturating_sub(most);

@@ -129,6 +129,10 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     let left = store.events(&EventQuery::default()).unwrap();
     assert!(left[0].json.contains("skills_listed"), "{left:?}");
     check();
+    // Names that were not found are counted no longer than events are kept.
+    store.prune(keep(DAY, 100), day(9)).unwrap();
+    assert_eq!(count(None, "a", load, Outcome::NotFound), None);
+    assert_eq!(count(None, "a", load, Outcome::Ok), Some((3, 35, day(3))));
 }
 
 fn hostile_texts_are_kept(store: &dyn Store) {

@@ -84,6 +84,7 @@ async fn reviewed(
     let source_if_seen = |entry: &Entry| session.sees(entry).then(|| Arc::clone(&entry.source));
     let sources: HashMap<String, Option<Arc<str>>> =
         registry.snapshot().entries().iter().map(|it| (identity(it), source_if_seen(it))).collect();
+    let asked = Arc::clone(&proposer);
     let work = move || -> Result<(String, Option<String>), String> {
         let store = proposer.store().map_err(|error| error.chain())?;
         let new_skills = proposer.rules().new_skills.as_deref();
@@ -148,7 +149,10 @@ async fn reviewed(
     session.registry().reload().await;
     match outcome {
         Ok((text, skill)) => (Ok(text), skill),
-        Err(text) => (Err(text), None),
+        Err(text) => {
+            let skill = move || Some(asked.store().ok()?.proposal(id).ok()??.content.name);
+            (Err(text), blocking::unblock(skill).await)
+        }
     }
 }
 

@@ -76,6 +76,8 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     call("propose_skill_update", propose);
     let review = |arguments: Value| call("review_skill_proposals", arguments);
     assert!(review(json!({"action": "approve", "id": 1})).contains("cannot decide"));
+    let reviewed = library.sink.take().iter().map(row).next_back().unwrap();
+    assert!(reviewed.starts_with("proposal_reviewed alpha "), "{reviewed}");
     let mut other = store.proposal(1).unwrap().unwrap().content;
     other.author = "agent:builder".to_owned();
     other.justification = "another".to_owned();
