@@ -18,3 +18,4 @@ mod serve;
 pub use access::Token;
 pub use options::{DEFAULT_ADDRESS, HttpOptions, Limits};
 pub use serve::HttpServer;
+pub(crate) use unread::UnreadLimit;
