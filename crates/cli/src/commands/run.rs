@@ -36,7 +36,7 @@ const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"coun
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
-/// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved,
+/// As in `rep run git git_status` and `rep run docs --script scripts/check-links.sh -- README.md`. The skill must be approved,
 /// see `rep approve`. The output of the tool is printed; on failure it goes to standard error, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {

@@ -53,7 +53,7 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`

@@ -19,3 +19,4 @@ mod serve;
 pub use access::Token;
 pub use options::{DEFAULT_ADDRESS, HttpLimits, HttpOptions};
 pub use serve::HttpServer;
+pub(crate) use unread::UnreadLimit;

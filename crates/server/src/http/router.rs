@@ -33,15 +33,18 @@ const INVALID_TOKEN: &str = "invalid token";
 /// Maximum time for the store to answer whether it is there.
 const STORE_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum requests to the well-known index at a time; more wait. Each may pack up to 16 MiB.
+/// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
+/// index itself are answered beside them.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
-    let downloads = well_known::routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let protected = Router::new()
         .route("/mcp", any(mcp))
         .route("/metrics", get(metrics))
+        .merge(index)
         .merge(downloads)
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
@@ -167,7 +170,8 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
 }
 
 /// Limits the memory of responses that clients have not read yet.
-async fn limit_unread(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(app.unread.clone());
     app.unread.apply(next.run(request).await)
 }
 
