@@ -145,6 +145,32 @@ fn h29_a_harness_with_its_own_handlers_gets_the_schemas_of_an_approved_tools_py(
 }
 
 #[test]
+fn h27_the_tools_of_an_approved_tools_py_are_counted_while_running_is_off() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.write(".agents/skills/alpha/tools.py", "def add(a: int):\n    return a\n");
+    assert_eq!(sandbox.run(&["approve", "alpha", "--yes"]).code, 0);
+    for profile in ["harness", "standard"] {
+        let mut command = sandbox.command(&["session", "--profile", profile]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = concat!(
+            "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
+            "{\"op\":\"call\",\"tool\":\"add\",\"arguments\":{\"a\":1}}\n",
+        );
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap().stdout;
+        let output = String::from_utf8(output).unwrap();
+        let answers: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
+        let is_counted = texts[0].starts_with("Loaded skill 'alpha' with 1 tools: add\n");
+        assert!(is_counted || profile == "standard", "{}", texts[0]);
+        assert!(texts[0].contains("Its tools cannot be called. Running tools"), "{}", texts[0]);
+        assert!(texts[1].contains("`add` was not run. Running tools"), "{}", texts[1]);
+    }
+}
+
+#[test]
 fn h29_a_harness_with_its_own_handlers_gets_the_schemas_over_a_session() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(

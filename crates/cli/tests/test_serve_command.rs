@@ -98,7 +98,7 @@ fn b18_b26_to_b33_role_packs_get_json_objects_over_mcp() {
     assert_eq!(found["available_references"], json!(["guide.md"]));
     assert_eq!(found["available_scripts"], json!([]));
     let found = &results[1]["structuredContent"];
-    assert_eq!((&found["reference_content"], found.get("body")), (&json!("one\n"), None));
+    assert_eq!((&found["reference_content"], &found["body"]), (&json!("one\n"), &json!("")));
     assert!(results[2]["structuredContent"]["error"].is_string(), "{}", results[2]);
     let flags = ["--profile", "bernstein", "--result", "markdown"];
     let (_, results) = tools_and_results(&sandbox, &flags, &calls[..1]);

@@ -83,8 +83,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     let entry = library.find(&args.name)?;
     let hidden: Vec<String> = library.snapshot.hidden_by(entry).map(Entry::qualified_name).collect();
     if entry.state == State::Active && !hidden.is_empty() {
-        let (shown, hidden) = (escape(&entry.qualified_name()), escape(&hidden.join(", ")));
-        writeln!(ui.err(), "note: this is {shown}, which hides {hidden}")?;
+        let note = format!("note: this is {}, which hides {}", entry.qualified_name(), hidden.join(", "));
+        writeln!(ui.err(), "{}", escape(&note))?;
     }
     warn_if_broken(ui, entry)?;
     let asked = asked_for(args)?;

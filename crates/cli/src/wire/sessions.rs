@@ -78,9 +78,11 @@ impl Context {
         if self.store_location().is_some() && !is_off {
             builder = builder.proposer(self.proposer()?);
         }
-        if let Some(runner) = runner {
-            builder = builder.runner(runner);
-        }
+        builder = match (runner, self.approvals()) {
+            (Some(runner), _) => builder.runner(runner),
+            (None, Ok(approvals)) => builder.recorded_tools(approvals),
+            (None, Err(_)) => builder,
+        };
         for name in self.settings.agents.keys() {
             match self.agent(name) {
                 Ok(agent) => builder = builder.agent(agent),

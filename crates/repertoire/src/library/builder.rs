@@ -173,6 +173,14 @@ impl LibraryBuilder {
         self
     }
 
+    /// Sets a runner that is only asked for the tools of each approved `tools.py` and never runs anything. In sessions without a
+    /// runner, models are told by it which tools cannot be called because running is off.
+    #[must_use]
+    pub fn recorded_tools(mut self, runner: impl Runner + 'static) -> Self {
+        self.resources.recorded_tools = Some(Arc::new(runner));
+        self
+    }
+
     /// Sets the proposer with which agents propose changes of skills, unless its rules turn proposals off.
     #[must_use]
     pub fn proposer(mut self, proposer: Arc<Proposer>) -> Self {

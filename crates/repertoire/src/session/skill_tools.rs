@@ -149,7 +149,12 @@ impl Session {
                 self.read_file(entry, Some(file)).await
             }
             (None, Some(python)) => {
-                let runner = self.library().runner().filter(|_| self.refusal_of(entry).is_none());
+                let resources = self.library().resources();
+                let runner = match self.refusal_of(entry) {
+                    None => resources.runner.as_ref(),
+                    Some(RunRefusal::Off) => resources.recorded_tools.as_ref(),
+                    Some(_) => None,
+                };
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
                 // A host that runs tools itself and has no record of approvals describes them to its models itself.
                 let is_known = self.library().runner().is_some() || !self.options().host_runs_tools;
