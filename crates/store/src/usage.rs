@@ -96,7 +96,7 @@ impl UsageBatch {
 pub(crate) fn forget_unknown(connection: &mut dyn Connection, oldest: SystemTime) -> Result<(), Error> {
     // No key may go that an event which is being written counts by.
     connection.lock(Lock::Events)?;
-    let outcome = Value::from(Outcome::NotFound.as_str());
+    let outcome = SqlValue::from(Outcome::NotFound.as_str());
     connection.execute(
         "DELETE FROM usage WHERE day < $1 AND key IN (SELECT key FROM usage_keys WHERE outcome = $2)",
         &[day(oldest).into(), outcome.clone()],

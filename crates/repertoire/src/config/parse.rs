@@ -279,14 +279,13 @@ mod tests {
             let key = KEYS.iter().find(|key| key.name == name).unwrap();
             parse_word(key, word)
         };
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned());
         let offered = |word: &str| parse("tools.offer", word);
         assert_eq!(offered("minimal"), Ok(ConfigValue::OfferedTools(OfferedTools::Minimal)));
-        let only = OfferedTools::Only(names(&["list_skills", "read_skill_file"]).collect());
+        let only = OfferedTools::Only(["list_skills", "read_skill_file"].map(str::to_owned).into());
         assert_eq!(offered("list_skills, read_skill_file"), Ok(ConfigValue::OfferedTools(only)));
         let error = offered("list_skills,nope").unwrap_err();
         assert!(error.ends_with("`unload_skill`, with commas between them"), "{error}");
-        let hidden = names(&["end_line", "start_line"]).collect();
+        let hidden = ["end_line", "start_line"].map(str::to_owned).into();
         assert_eq!(parse("tools.hide_args", "start_line,end_line"), Ok(ConfigValue::Words(hidden)));
         assert_eq!(
             parse("name.reserved", "a").unwrap_err(),
