@@ -229,7 +229,7 @@ fn rollback_mends_a_broken_skill() {
 #[test]
 fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: alpha\n");
+    sandbox.write(ALPHA, "---\nname: alpha\n");
     let called = sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
     assert!(called.code == 0 && called.stdout.contains("Do it twice."), "{}", called.stderr);
     let finding = |skill: &Value| {
@@ -257,7 +257,7 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
 #[test]
 fn a_rollback_of_a_broken_skill_says_how_to_force_it() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     let run = sandbox.run(&["rollback", "alpha", "2", "--yes"]);
     assert_eq!(run.code, 1);
     insta::assert_snapshot!(run.stderr, @r"
@@ -279,11 +279,11 @@ fn a_deleted_skill_has_versions_and_comes_back() {
         assert_eq!(run.code, 0, "{}", run.stderr);
     };
     rollback("2");
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(versions(&sandbox, &["id"]).len(), 2, "it is as in the newest version");
     std::fs::remove_dir_all(&directory).unwrap();
     rollback("1");
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
     assert_eq!(versions(&sandbox, &["id", "origin"])[0], json!([3, "rollback"]));
     // What is left is only replaced if a version has it.
@@ -298,7 +298,7 @@ fn a_deleted_skill_has_versions_and_comes_back() {
 fn the_recorded_version_of_a_broken_skill_is_shown_wherever_it_is_served() {
     let sandbox = with_two_versions();
     assert_eq!(sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]).code, 0);
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     let told = "the last good version is in force";
     let explained = sandbox.run(&["explain", "alpha"]);
     assert!(

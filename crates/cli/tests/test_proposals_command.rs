@@ -456,13 +456,13 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
 
 #[test]
 fn show_tells_which_queries_find_another_skill_after_the_change() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     let with_description = |name: &str, description: &str| {
         format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n\nDo it.\n")
     };
     let (alpha, beta) =
         ("Fills in forms. Use when a form is to be filled.", "Deploys services to Kubernetes.");
-    sandbox.write(MANIFEST, with_description("alpha", alpha));
+    sandbox.write(ALPHA, with_description("alpha", alpha));
     sandbox.write(".agents/skills/beta/SKILL.md", with_description("beta", beta));
     let change = |new: &str| {
         let diff = format!(
@@ -511,7 +511,7 @@ fn show_tells_which_queries_find_another_skill_after_the_change() {
 
 #[test]
 fn the_place_of_a_new_skill_is_shown() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
     let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
@@ -529,7 +529,7 @@ fn the_place_of_a_new_skill_is_shown() {
 
 #[test]
 fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];

@@ -102,13 +102,12 @@ fn stats(
     now: SystemTime,
 ) -> Result<Stats, CliError> {
     let since = now.checked_sub(args.since).and_then(start_of_day);
-    let (usage, all_usage) = (store.usage(since)?, store.usage(None)?);
+    let usage = store.usage(since)?;
     let sessions = sessions(store, since)?;
     let skills = library_skills(context, library, &usage);
     let data = UsageData {
         library: &skills,
         usage: &usage,
-        all_usage: &all_usage,
         sessions: sessions.number,
         now,
         dead_after: args.dead_after,

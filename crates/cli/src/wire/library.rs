@@ -21,6 +21,9 @@ use crate::ui::{Progress, count};
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
 
+/// The largest library whose directories are searched again for skills that it leaves out.
+const MOST_LISTED_FOR_HINTS: usize = 50;
+
 /// The most directories that are searched for skills which are not where they are looked for.
 const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
 
@@ -146,7 +149,7 @@ impl Context {
     pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
         let listed: HashSet<&Path> =
             library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
-        if listed.is_empty() || listed.len() > MAX_CHECKED {
+        if listed.is_empty() || listed.len() > MOST_LISTED_FOR_HINTS {
             return Vec::new();
         }
         let policy = self.settings.policy.clone();
