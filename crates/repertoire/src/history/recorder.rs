@@ -100,6 +100,9 @@ impl Recording {
             {
                 *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
             }
+            if self.is_stopped() {
+                break;
+            }
             self.is_idle.store(true, Ordering::SeqCst);
             snapshot = changes.next_within(PATIENCE).map(|change| change.after);
             self.is_idle.store(false, Ordering::SeqCst);
