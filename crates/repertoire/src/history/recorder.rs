@@ -101,6 +101,9 @@ impl Recording {
                     tell(&error);
                 }
             }
+            if self.is_stopped() {
+                break;
+            }
             self.is_idle.store(true, Ordering::SeqCst);
             snapshot = changes.next_within(PATIENCE).map(|change| change.after);
             self.is_idle.store(false, Ordering::SeqCst);
