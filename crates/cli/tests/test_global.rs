@@ -207,6 +207,14 @@ fn errors_have_one_json_shape_in_every_command() {
 }
 
 #[test]
+fn hints_name_the_directories_of_the_command_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/skill-1/SKILL.md", skill("skill-1", "Do.\n"));
+    let run = sandbox.run(&["--root", "lib", "show", "skill-1", "--file", "gone.md"]);
+    assert!(run.stderr.contains("hint: run `rep --root lib files skill-1` to see"), "{}", run.stderr);
+}
+
+#[test]
 fn a_root_that_is_no_directory_is_an_error_in_every_command() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("file", "x");

@@ -243,10 +243,6 @@ fn a_commented_file_is_written_once() {
     # false. Flag: serve --no-extension.
     # sep2640 = true
 
-    # How MCP clients get results of tools: as Markdown alone, or as JSON in the text and as structured
-    # content. Takes: markdown, json. Flag: serve --result.
-    # result = "markdown"
-
     # The most tokens of the catalog in the instructions of the MCP server; where not even the names fit,
     # some skills are shown and the others are to be searched for; 0 for no instructions. Takes: a whole
     # number, at least 0.

@@ -136,7 +136,9 @@ fn missing_skills_tools_and_scripts_are_errors() {
         run(&["tools", "gone"]).stderr.contains("Tool 'gone' not found")
             || run(&["tools", "gone"]).stderr.contains("has no tool")
     );
-    assert!(run(&["tools", "--script", "scripts/gone.sh"]).stderr.contains("has no file"));
+    let gone = run(&["tools", "--script", "scripts/gone.sh"]).stderr;
+    assert!(gone.contains("has no file `scripts/gone.sh`.\n"), "{gone}");
+    assert!(gone.contains("hint: run `rep files tools` to see its files\n"), "{gone}");
     assert_eq!(run(&["tools", "greet", "--args", "{"]).code, 2);
     assert_eq!(run(&["tools"]).code, 2);
 }

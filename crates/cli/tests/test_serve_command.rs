@@ -96,7 +96,7 @@ fn b18_b26_to_b33_role_packs_get_json_objects_over_mcp() {
     assert_eq!((&found["name"], &found["version"]), (&json!("alpha"), &json!("1.0.0")));
     assert!(found["body"].as_str().unwrap().contains("Do alpha."), "{found}");
     assert_eq!(found["available_references"], json!(["guide.md"]));
-    assert_eq!(found["available_scripts"], json!([]));
+    assert_eq!(found["available_scripts"], json!(["run.sh"]));
     let found = &results[1]["structuredContent"];
     assert_eq!((&found["reference_content"], &found["body"]), (&json!("one\n"), &json!("")));
     assert!(results[2]["structuredContent"]["error"].is_string(), "{}", results[2]);

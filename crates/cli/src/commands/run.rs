@@ -112,8 +112,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let mut options = context.session_options(Some(Render::Markdown.as_str()));
-    // A person calls here; what models are offered does not matter.
-    options.offered = OfferedTools::All;
+    // A person calls here; what models are offered does not matter, and no other tool is to be named.
+    let run = ["call_skill_tool", "run_skill_script"].map(str::to_owned);
+    options.offered = OfferedTools::Only(run.into());
     let session = context.session_with(options, None, &[], Some(executor.clone()))?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
@@ -124,7 +125,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let interrupted = end_when_interrupted(executor)?;
     let tool = if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" };
     let reply = pollster::block_on(session.call(tool, &arguments));
-    let written = write(ui, context, args, &session, &reply);
+    let written = write(ui, context, args, &session, &reply).map_err(|error| match reply.answer() {
+        Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoFile { .. }) => {
+            error.hint(format!("run `rep files {}` to see its files", args.skill))
+        }
+        _ => error,
+    });
     match interrupted.get() {
         // A terminal that is gone reads nothing any more; the end is the same.
         Some(interrupt) => Ok(interrupt.exit()),

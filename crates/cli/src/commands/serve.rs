@@ -84,7 +84,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     on_interrupt(move |_| {
         interrupted.stop();
         // Callers of running tools get the answer that they were cancelled.
-        ending.iter().for_each(|runner| runner.end());
+        for runner in &ending {
+            runner.end();
+        }
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),

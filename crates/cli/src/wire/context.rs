@@ -38,7 +38,8 @@ impl Context {
     pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, ui.is_err_coloured())?;
         if globals.root.is_empty()
-            && let Some(root) = settings.roots.iter().find(|root| root.path.exists() && !root.path.is_dir())
+            && let Some(root) =
+                settings.roots.iter().find(|root| root.path.metadata().is_ok_and(|found| !found.is_dir()))
         {
             return Err(CliError::usage(format!("{} is not a directory", root.path.display()))
                 .hint("`roots` of the configuration takes directories of skills"));
