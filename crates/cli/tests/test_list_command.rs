@@ -371,3 +371,20 @@ fn the_hint_without_skills_is_about_the_given_root() {
     let deep = hints(&["--root", "deep", "list"]);
     assert!(deep.contains("there is 1 skill further down: raise `scan.max_depth`"), "{deep}");
 }
+
+#[test]
+fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/SKILL.md", "# My skills\n");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 0
+    --- stdout
+    NAME   SOURCE                  DESCRIPTION
+    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
+    --- stderr
+    warning: the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own ([DIR]/project/.agents/skills/SKILL.md)
+    2 active
+    hint: run `rep check` to see what is wrong
+    "#);
+}

@@ -234,9 +234,7 @@ impl Scanner<'_> {
     fn visit_root(&self, scan: &mut Scan) {
         let place = Place::beneath(self.root, ROOT_LOCATOR);
         let (visit, _) = self.examine(&place);
-        if let Some(skill) = &visit.skill
-            && !self.options.limits.nested
-        {
+        if let Some(skill) = &visit.skill {
             let Document { name, manifest, .. } = &*skill.listed.document;
             let is_bare = manifest.name.is_none() && manifest.description.is_none();
             let is_named_after_root = place.directory_name().as_deref() == Some(name.as_str());
@@ -244,7 +242,7 @@ impl Scanner<'_> {
             if is_bare && is_beside {
                 return scan.problems.extend(self.stray(&skill.listed.manifest_file));
             }
-            if !is_bare && (is_named_after_root || !is_beside) {
+            if !self.options.limits.nested && !is_bare && (is_named_after_root || !is_beside) {
                 // Hidden directories are no part of a skill.
                 scan.skills.retain(|skill| skill.listed.locator.as_str().starts_with('.'));
                 scan.problems.clear();

@@ -98,6 +98,9 @@ fn a_stray_skill_md_beside_skills_hides_none_of_them() {
     };
     let (stray, none) = (vec![RuleId::FrontmatterMissing], Vec::new());
     assert_eq!(with("# My skills\n"), ("a b group/c".to_owned(), stray));
+    let mut options = FsOptions::new("test", &skills);
+    options.limits.nested = true;
+    assert_eq!(locators(&list(&FsProvider::new(options))), ["a", "b", "group/c"]);
     // One that says what it is for is a skill like the others, unless the root is evidently its directory.
     assert_eq!(with(&skill_md("other")), (". a b group/c".to_owned(), none.clone()));
     assert_eq!(with(&skill_md("skills")), (".".to_owned(), none.clone()));
