@@ -84,7 +84,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     on_interrupt(move |_| {
         interrupted.stop();
         // Callers of running tools get the answer that they were cancelled.
-        for runner in &ending {
+        if let Some(runner) = &ending {
             runner.end();
         }
     })?;
