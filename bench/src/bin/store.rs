@@ -3,16 +3,26 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::ops::Range;
-use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use bench::figures::quantile;
 use clap::Parser;
-use repertoire::event::{Event, EventKind};
-use repertoire::store::{Blob, EventQuery, NewVersion, Origin, Store, skill_files};
+use pollster::block_on;
+use repertoire::event::{Event, EventKind, EventSink, JournalOptions, JournalSink};
+use repertoire::provider::store::StoreProvider;
+use repertoire::registry::ReleaseFollower;
+use repertoire::store::{
+    Blob, EventQuery, LazyStore, NewVersion, Origin, ReleaseChange, Store, put_skill, skill_files,
+};
+use repertoire::{Library, MemoryProvider, Policy, Registry, SessionOptions, SkillDefinition};
 use repertoire_model::SkillPath;
 use repertoire_model::bundle::{Bundle, BundleFile};
+use repertoire_model::ledger::Reload;
+use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_store::open;
 
 /// Measures a store of many skills, versions and events
@@ -30,6 +40,9 @@ struct Arguments {
     /// The number of events
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     events: u64,
+    /// The program whose `rep stats` is timed over the events
+    #[arg(long, value_name = "FILE")]
+    rep: Option<PathBuf>,
     /// 100,000 skills, 10 versions of each, 1,000,000 events: about ten minutes and a gigabyte
     #[arg(long)]
     full: bool,
@@ -37,6 +50,8 @@ struct Arguments {
 
 /// The number of events, or of skills, that are written at once.
 const BATCH: u64 = 100;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of calls of each operation that is quick.
 const CALLS: u64 = 2_000;
@@ -72,11 +87,18 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     );
     let mut appends = Vec::new();
     for batch in 0..events / BATCH {
-        let batch: Vec<Event> = (0..BATCH).map(|event| self::event(batch * BATCH + event, skills)).collect();
+        let event = |event: u64| self::event(batch * BATCH + event, events, skills);
+        let batch: Vec<Event> = (0..BATCH).map(event).collect();
         appends.push(timed(|| store.append(&batch).map_err(anyhow::Error::from))?);
     }
     report(&format!("append {BATCH} events"), &mut appends);
+    let seconds: f64 = appends.iter().map(Duration::as_secs_f64).sum();
+    println!("{:.0} events a second", events as f64 / seconds.max(f64::MIN_POSITIVE));
     drop(store);
+    journal(location)?;
+    if location.contains("://") {
+        replicas(location)?;
+    }
 
     report("open", &mut repeat(20, |_| Ok(open(location)?))?);
     let mut first = repeat(5, |_| Ok(open(location)?.latest_digests()?))?;
@@ -96,9 +118,96 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     report("events of a skill", &mut repeat(20, |call| Ok(store.events(&query(call))?))?);
     println!("{} rows of usage", store.usage(None)?.len());
     report("usage", &mut repeat(5, |_| Ok(store.usage(None)?))?);
-    let month = UNIX_EPOCH + Duration::from_secs(60 * 24 * 60 * 60);
+    let month = SystemTime::now() - 30 * DAY;
     report("usage of 30 days", &mut repeat(5, |_| Ok(store.usage(Some(month))?))?);
     report("daily loads of 30 days", &mut repeat(5, |_| Ok(store.daily_loads(month)?))?);
+    if let Some(program) = &arguments.rep {
+        report("rep stats, as a process", &mut repeat(5, |_| stats(program, location))?);
+    }
+    Ok(())
+}
+
+/// Measures a call of a tool without a journal and with one, by turns.
+fn journal(location: &str) -> Result<()> {
+    let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+    let library = || Library::builder().provider(Arc::new(MemoryProvider::new("bench", vec![skill.clone()])));
+    let store = open(location)?;
+    let sink =
+        Arc::new(JournalSink::new(move || Ok(Arc::clone(&store) as Arc<_>), JournalOptions::default()));
+    let mut options = SessionOptions::default();
+    options.reload = Reload::AlwaysBody;
+    let silent = block_on(library().session_options(options.clone()).open())?;
+    // Events are made for any sink; this one is the cost of the event alone.
+    let noted = block_on(library().session_options(options.clone()).sink(Arc::new(Nothing)).open())?;
+    let recorded = block_on(library().session_options(options).sink(sink.clone()).open())?;
+    let sessions = [block_on(silent.session())?, block_on(noted.session())?, block_on(recorded.session())?];
+    let arguments = serde_json::json!({"name": "greet"});
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..CALLS * 5 {
+        for (session, times) in sessions.iter().zip(&mut times) {
+            times.push(timed(|| Ok(block_on(session.call("load_skill", &arguments))))?);
+        }
+    }
+    sink.flush(Duration::from_secs(60));
+    let [silent, noted, recorded] = times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6
+    });
+    println!("a call without events        p50 {silent:>9.1} us");
+    println!("with an empty sink           p50 {noted:>9.1} us   {:+.1} us", noted - silent);
+    println!(
+        "with the journal             p50 {recorded:>9.1} us   {:+.1} us, ratio {:.2}, {} dropped",
+        recorded - silent,
+        recorded / silent,
+        sink.dropped()
+    );
+    Ok(())
+}
+
+/// A sink that does nothing.
+struct Nothing;
+
+impl EventSink for Nothing {
+    fn record(&self, _: &Event) {}
+}
+
+/// Measures how long it takes until a replica offers what was published through another connection.
+fn replicas(location: &str) -> Result<()> {
+    const CHANNEL: &str = "bench";
+    let (publisher, lazy) = (open(location)?, LazyStore::from(open(location)?));
+    let provider = Arc::new(StoreProvider::new(lazy.clone(), CHANNEL));
+    let registry = block_on(Registry::open(vec![provider], Policy::default()))?;
+    let _follower = ReleaseFollower::start(&registry, lazy);
+    let mut changes = registry.subscribe();
+    let seen = repeat(100, |number| {
+        let text =
+            format!("---\nname: greet\ndescription: Greets people. Use it {number} times.\n---\n# Greet\n");
+        let file = FileData { executable: false, bytes: text.into_bytes() };
+        let files = SkillFiles::from([(SkillPath::new("SKILL.md")?, file)]);
+        let change =
+            ReleaseChange { name: "greet".to_owned(), digest: Some(put_skill(&*publisher, &files)?) };
+        publisher.release(CHANNEL, &[change], None, SystemTime::now())?;
+        let wanted = format!("{number} times");
+        let is_seen =
+            || registry.snapshot().active().any(|entry| entry.document.description.contains(&wanted));
+        while !is_seen() {
+            changes.next_within(Duration::from_secs(5));
+        }
+        Ok(())
+    });
+    report("a release seen by a replica", &mut seen?);
+    Ok(())
+}
+
+/// Runs `rep stats` over the events of a store.
+#[allow(clippy::disallowed_methods, reason = "the whole process is measured")]
+fn stats(program: &Path, location: &str) -> Result<()> {
+    let directory = std::env::temp_dir();
+    let location = if location.contains("://") { location.into() } else { std::path::absolute(location)? };
+    let mut command = Command::new(std::path::absolute(program)?);
+    command.args(["stats", "--json"]).current_dir(directory).env("REPERTOIRE_STORE_URL", location);
+    let output = command.output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(())
 }
 
@@ -135,9 +244,9 @@ fn add(store: &dyn Store, skills: Range<u64>, version: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the event with this number: of 90 days, 20 agents and skills of which a few are used most.
-fn event(number: u64, skills: u64) -> Event {
-    let time = UNIX_EPOCH + Duration::from_secs(number % 90 * 24 * 60 * 60 + number % 86_400);
+/// Returns the event with this number of all: of the last 90 days, 20 agents and skills of which a few are used most.
+fn event(number: u64, all: u64, skills: u64) -> Event {
+    let time = SystemTime::now() - (90 * DAY).mul_f64((all - number) as f64 / all as f64);
     let is_load = !number.is_multiple_of(3);
     let (kind, tool) = if is_load {
         (EventKind::SkillLoaded, "load_skill")
@@ -161,7 +270,7 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-fn repeat<T>(calls: u64, work: impl Fn(u64) -> Result<T>) -> Result<Vec<Duration>> {
+fn repeat<T>(calls: u64, mut work: impl FnMut(u64) -> Result<T>) -> Result<Vec<Duration>> {
     (0..calls).map(|call| timed(|| work(call))).collect()
 }
 

@@ -49,6 +49,24 @@ pub(crate) const CODEX_HOME: &str = "CODEX_HOME";
 pub(crate) const GROK_HOME: &str = "GROK_HOME";
 /// The user's directory of Kimi Code.
 pub(crate) const KIMI_CODE_HOME: &str = "KIMI_CODE_HOME";
+/// The address of an OpenTelemetry collector.
+pub(crate) const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+/// The address that spans are sent to, in full.
+pub(crate) const OTLP_TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+/// Headers of requests to the collector.
+pub(crate) const OTLP_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+/// Headers of requests to the collector, for spans alone.
+pub(crate) const OTLP_TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
+/// The protocol that the collector is spoken to in.
+pub(crate) const OTLP_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+/// The protocol that the collector is spoken to in, for spans alone.
+pub(crate) const OTLP_TRACES_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
+/// The name of this program in traces.
+pub(crate) const OTEL_SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+/// Turns OpenTelemetry off.
+pub(crate) const OTEL_SDK_DISABLED: &str = "OTEL_SDK_DISABLED";
+/// The exporter of traces.
+pub(crate) const OTEL_TRACES_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 /// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -86,6 +104,27 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (CODEX_HOME, "Where Codex keeps what is the user's. Default: `~/.codex`."),
     (GROK_HOME, "Where Grok Build keeps what is the user's. Default: `~/.grok`."),
     (KIMI_CODE_HOME, "Where Kimi Code keeps what is the user's. Default: `~/.kimi-code`."),
+    (
+        OTLP_ENDPOINT,
+        "The address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://localhost:4318`. Calls of tools are sent to `v1/traces` below it.",
+    ),
+    (
+        OTLP_TRACES_ENDPOINT,
+        "The address that spans are sent to, in full. It wins over `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+    ),
+    (
+        OTLP_HEADERS,
+        "Headers for the collector, as in `key=value,other=value`. `OTEL_EXPORTER_OTLP_TRACES_HEADERS` wins over it.",
+    ),
+    (OTLP_TRACES_HEADERS, "Headers for the collector, for spans alone."),
+    (
+        OTLP_PROTOCOL,
+        "`http/json` and `http/protobuf` are understood, and JSON is sent; nothing is sent with `grpc`.",
+    ),
+    (OTLP_TRACES_PROTOCOL, "Like `OTEL_EXPORTER_OTLP_PROTOCOL`, for spans alone."),
+    (OTEL_SERVICE_NAME, "The name of this program in traces. Default: `repertoire`."),
+    (OTEL_SDK_DISABLED, "`true` turns traces off."),
+    (OTEL_TRACES_EXPORTER, "Anything but `otlp` turns traces off."),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
@@ -119,6 +158,13 @@ impl Env {
         let working_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let executable = std::env::current_exe().ok();
         Self { variables, working_directory, arguments: std::env::args_os().collect(), executable }
+    }
+
+    /// Returns an environment with these variables alone.
+    #[cfg(test)]
+    pub(crate) fn of(variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value)));
+        Self { variables: variables.collect(), ..Self::default() }
     }
 
     /// Returns the value of `name`; an empty value counts as none.

@@ -76,19 +76,19 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::New(args) => new::run(ui, &env, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
         Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Migrate(args) => migrate::run(ui, &env, &args),
+        Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Serve(args) => {
-            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
         Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Session(args) => {
-            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args)
+            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
-        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served), &args),
+        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
         Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -81,13 +81,16 @@ fn configuration() {
          A project's file comes with a clone, so the user's has the last word over it. Lists of directories add up \
          instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
-         file with every key that a project may set.\n\n\
+         file with every key that a project may set.\n\
+         In a variable, the words of a list have commas between them, and directories are separated as in `PATH`.\n\n\
          The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
          bounded:\n`roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository (or \
          the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
          `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered;\n`load.reload`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and the keys of `store`, `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`, `tools.descriptions` and `http`, and `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent, are the user's alone, and a profile that only \
+         turned off or lowered;\n`load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and the keys of `store`, \
+         `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`,\n`tools.descriptions`, `http` and `exec` are the user's alone, and so are \
+         `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\nA profile that only \
          the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
@@ -108,7 +111,7 @@ fn configuration() {
             }
         }
         let variable = match key.kind {
-            Kind::Words | Kind::OptionalArguments | Kind::Severity | Kind::Agent => "-".to_owned(),
+            Kind::Words | Kind::Patterns | Kind::Severity | Kind::Agent => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));
@@ -154,7 +157,7 @@ fn exit_codes() {
         let _ = writeln!(page, "| {} | {name} | {meaning} |", exit.code());
     }
     page.push_str(
-        "\n`rep run` and `rep session --exec` that a signal asks to end, as Ctrl-C does, end what runs and put right what it made. Then they end as others \
+        "\n`rep run` and `rep session --exec` that a signal asks to end, as Ctrl-C does, end what runs and put right what it made.\nThen they end as others \
          do by that signal, for a shell with 128 and its number: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM). `rep serve` and `rep watch` end with 0.\n\n\
          `rep check --compat skills-ref` exits as the reference library does: 0, 1, or 2 for usage.\n",
     );

@@ -17,7 +17,7 @@ pub(crate) struct ServedArgs {
     pub(crate) store: Option<String>,
     /// Offer the skills of this channel of the store; stable by default
     ///
-    /// Given several times, earlier channels win over later ones.
+    /// Given several times, earlier channels win over later ones. An agent follows the last one, unless its `channel` names another.
     #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]
     pub(crate) channel: Vec<String>,
 }

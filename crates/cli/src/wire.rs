@@ -11,6 +11,7 @@ mod python_tools;
 mod search;
 mod sessions;
 mod store;
+mod traces;
 mod user;
 
 pub(crate) use context::Context;

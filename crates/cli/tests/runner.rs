@@ -50,6 +50,8 @@ mod test_search_command;
 mod test_serve_command;
 mod test_show_command;
 mod test_stats_command;
+#[cfg(unix)]
+mod test_store_failures;
 mod test_tools_over_mcp;
 mod test_watch_command;
 #[cfg(unix)]

@@ -1,11 +1,15 @@
 //! A home and a project in a temporary directory, and `rep` run in them with a clean environment.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// The `SKILL.md` of the skill `alpha`.
+pub(crate) const ALPHA: &str = ".agents/skills/alpha/SKILL.md";
 
 /// The frontmatter of a skill that nothing is wrong with.
 pub(crate) fn skill(name: &str, body: &str) -> String {
@@ -39,10 +43,18 @@ impl Sandbox {
     /// Returns a sandbox with two sound skills, `alpha` and `beta`.
     pub(crate) fn with_skills() -> Self {
         let sandbox = Self::new();
-        sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo alpha.\n"));
+        sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo alpha.\n"));
         sandbox.write(".agents/skills/alpha/references/guide.md", "one\ntwo\nthree\n");
         sandbox.write(".agents/skills/alpha/scripts/run.sh", "echo alpha\n");
         sandbox.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
+        sandbox
+    }
+
+    /// Returns the same for the user `ann`, who is the author of what is recorded.
+    #[cfg(unix)]
+    pub(crate) fn with_author() -> Self {
+        let mut sandbox = Self::with_skills();
+        sandbox.set("USER", "ann");
         sandbox
     }
 
@@ -107,8 +119,21 @@ impl Sandbox {
         self.finish(self.command_in(&self.project().join(directory), arguments))
     }
 
+    /// Runs with `input` on standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
+        let mut command = self.command(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that refuses to start does not read its input.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        self.run_of(child.wait_with_output().unwrap())
+    }
+
     pub(crate) fn finish(&self, mut command: Command) -> Run {
-        let output = command.output().unwrap();
+        self.run_of(command.output().unwrap())
+    }
+
+    fn run_of(&self, output: Output) -> Run {
         Run {
             code: output.status.code().unwrap(),
             stdout: self.redacted(&output.stdout),

@@ -273,6 +273,40 @@ fn h5_approving_reads_the_functions_of_a_tools_py() {
 }
 
 #[test]
+fn h5_functions_that_become_no_tools_are_named() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+    sandbox.write(
+        ".agents/skills/calc/tools.py",
+        "def add(a: int):\n    \"\"\"Adds.\"\"\"\n\ndef root(a, /):\n    pass\n\ndef load_skill():\n    pass\n",
+    );
+    let root = "a function of tools.py becomes no tool: `root`: it has a positional-only parameter without a default";
+    let load =
+        "a function of tools.py becomes no tool: `load_skill` is the name of a tool that every agent has";
+    let checked = sandbox.run(&["check"]);
+    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    let tools =
+        "info[tools-python]: the functions of tools.py become tools when a person approves the skill: add\n";
+    assert!(checked.stdout.contains(tools), "{}", checked.stdout);
+    let approved = sandbox.run(&["approve", "calc", "--yes"]);
+    assert_eq!(approved.code, 0, "{}", approved.stderr);
+    for line in [root, load] {
+        assert!(checked.stdout.contains(&format!("info[tools-python]: {line}\n")), "{}", checked.stdout);
+        assert!(approved.stderr.contains(&format!("warning: {line}\n")), "{}", approved.stderr);
+    }
+    let ran = sandbox.run(&["run", "calc", "root"]);
+    assert!(
+        ran.stderr
+            .ends_with("hint: run `rep check calc`, which says which functions of its tools.py are tools\n")
+    );
+    sandbox.write(".agents/skills/calc/tools.py", "def add(");
+    let broken = sandbox.run(&["check"]).stdout;
+    assert!(broken.contains("the functions of tools.py cannot be read as tools: "), "{broken}");
+}
+
+#[test]
 fn h5_check_fix_writes_the_schema_of_a_tools_py() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");

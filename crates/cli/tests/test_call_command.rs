@@ -205,3 +205,22 @@ fn h29_a_harness_with_its_own_handlers_gets_the_schemas_over_a_session() {
     let text = answers[2]["text"].as_str().unwrap();
     assert!(text.starts_with("Error: `alpha_go` was not run. Running") && text.contains(off), "{text}");
 }
+
+#[test]
+fn call_says_what_runs_tools_where_running_is_on() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/alpha/schema.json",
+        r#"[{"name": "alpha_go", "description": "Goes.", "command": ["true"]}]"#,
+    );
+    sandbox.set("REPERTOIRE_EXEC_ENABLED", "true");
+    let expect = "`rep call` runs no tools and scripts of skills, which only a session can load; `rep run` and `rep session` run them.";
+    for (tool, arguments) in [
+        ("load_skill", json!({"name": "alpha"})),
+        ("call_skill_tool", json!({"skill": "alpha", "tool": "alpha_go"})),
+        ("run_skill_script", json!({"skill": "alpha", "path": "scripts/run.sh"})),
+    ] {
+        let (_, text) = call(&sandbox, tool, &arguments);
+        assert!(text.contains(expect) && !text.contains("is off"), "{tool}: {text}");
+    }
+}

@@ -1,6 +1,6 @@
 //! `rep channel`.
 
-use crate::sandbox::{Sandbox, assert_run, skill};
+use crate::sandbox::{ALPHA, Sandbox, assert_run, skill};
 
 #[test]
 fn a_version_is_promoted_and_rolled_back() {
@@ -17,7 +17,7 @@ fn a_version_is_promoted_and_rolled_back() {
     };
     publish("stable");
     let old = digests("stable");
-    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# New\n"));
+    sandbox.write(ALPHA, skill("alpha", "# New\n"));
     publish("next");
     let new = digests("next");
     assert_run!(channel(&["list"]), @"
@@ -76,10 +76,68 @@ fn a_version_is_promoted_and_rolled_back() {
     error: there is no skill `gamma` in the channel next
     hint: run `rep channel show next` to see the skills
     ");
-    assert_run!(channel(&["show", "empty"]), @"
+}
+
+#[test]
+fn an_unknown_channel_is_an_error() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills", "--to", "fleet.db"]).code, 0);
+    for arguments in [
+        &["show", "stabel"][..],
+        &["promote", "--all", "--from", "stabel", "--to", "stable"],
+        &["promote", "alpha", "--from", "stabel"],
+        &["rollback", "--channel", "stabel"],
+    ] {
+        let run = sandbox.run(&[&["channel"], arguments, &["--store", "fleet.db"]].concat());
+        assert_eq!(
+            (run.code, &*run.stderr),
+            (1, "error: there is no channel stabel in [DIR]/project/fleet.db\nhint: there are: stable\n"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn removals_are_promoted() {
+    let sandbox = Sandbox::with_skills();
+    let publish = |arguments: &[&str]| {
+        let run = sandbox.run(&[&["publish", "--to", "fleet.db"], arguments].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    publish(&[".agents/skills"]);
+    // `next` has alpha and had beta; `stable` alone has gamma.
+    publish(&[".agents/skills", "--channel", "next"]);
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    publish(&[".agents/skills/gamma"]);
+    publish(&["--remove", "beta", "--channel", "next"]);
+    assert_run!(sandbox.run(&["channel", "promote", "--all", "--store", "fleet.db"]), @"
     exit 0
     --- stdout
+    - beta
+    release 5: 1 change of stable in [DIR]/project/fleet.db
     --- stderr
-    the channel empty has no skills
     ");
+}
+
+#[test]
+fn only_rep_publish_makes_a_store() {
+    let sandbox = Sandbox::with_skills();
+    for arguments in [
+        &["channel", "list"][..],
+        &["channel", "rollback"],
+        &["serve", "--stdio"],
+        &["session"],
+        &["call", "list_skills"],
+    ] {
+        let run = sandbox.run(&[arguments, &["--store", "typo.db"]].concat());
+        assert_eq!(
+            (run.code, &*run.stderr),
+            (
+                1,
+                "error: there is no store at [DIR]/project/typo.db\nhint: `rep publish DIR --to [DIR]/project/typo.db` makes it\n"
+            ),
+            "{arguments:?}"
+        );
+        assert!(!sandbox.project().join("typo.db").exists());
+    }
 }

@@ -331,7 +331,7 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     --> .agents/skills/pdf-fill/SKILL.md
      = help: say in `pdf-fill`: "Not for csv: use pdf-forms instead."; say in `pdf-forms`: "Not for json: use pdf-fill instead."
 
-    1 warning in 2 skills, no errors
+    1 warning in 2 skills; nothing else was checked
     --- stderr
     "#);
     let json = sandbox.json(&["check", "--confusable", "--json"]);
@@ -364,4 +364,48 @@ fn identical_copies_are_reported_among_confusable_skills() {
         run.stdout
     );
     assert_eq!(run.stdout.matches("is a copy of").count(), 1, "{}", run.stdout);
+}
+
+#[test]
+fn p1_malformed_globs_are_errors_with_their_place() {
+    let sandbox = Sandbox::new();
+    let text = skill("rust", "Borrow.\n").replace("---\nBorrow", "paths: [src/*.rs, \"{a,b\"]\n---\nBorrow");
+    sandbox.write(".agents/skills/rust/SKILL.md", text);
+    assert_run!(sandbox.run(&["check"]), @r#"
+    exit 1
+    --- stdout
+    rust (.agents/skills/rust)
+
+    error[paths-glob]: `{a,b` in `paths` is no glob: it has a `{` without the other bracket
+     --> .agents/skills/rust/SKILL.md:4:19
+      |
+    4 | paths: [src/*.rs, "{a,b"]
+      |                   ^^^^^^
+      |
+      = help: write paths in the project, as in "src/**/*.{ts,tsx}"
+
+    1 error in 1 skill
+    --- stderr
+    "#);
+    let doctor = sandbox.run(&["doctor"]).stdout;
+    assert!(doctor.contains("rust: `{a,b` in `paths` is no glob"), "{doctor}");
+}
+
+#[test]
+fn b12_the_help_for_a_name_says_what_names_look_like() {
+    let sandbox = Sandbox::new();
+    for (name, help) in [
+        ("Bad_Name", "write: name: bad-name; a name has a letter of a-z first, then a-z, 0-9 and hyphens"),
+        ("1password", "use a letter of a-z first, then a-z, 0-9 and hyphens"),
+    ] {
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), skill(name, "Do.\n"));
+        let run = sandbox.run(&["check", &format!(".agents/skills/{name}"), "--profile", "bernstein"]);
+        assert!(run.stdout.contains(&format!("= help: {help}\n")), "{}", run.stdout);
+        assert_eq!(
+            run.stdout.contains("does not start with a letter"),
+            name == "1password",
+            "{}",
+            run.stdout
+        );
+    }
 }

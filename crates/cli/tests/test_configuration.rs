@@ -37,7 +37,7 @@ fn faults_are_shown_with_their_line() {
     5 | max_depth = 99
       |             ^^
       |
-      = help: it takes a whole number, 1 to 6
+      = help: it takes a whole number, 1 to 10
 
     error: unknown key `scan.catalog`
      --> [DIR]/project/repertoire.toml:6:1

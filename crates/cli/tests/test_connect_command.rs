@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, assert_run, skill};
 
@@ -993,6 +993,23 @@ fn connect_renames_an_entry_under_the_former_name() {
     sandbox.write("../home/.config/goose/config.yaml", former);
     assert_eq!(sandbox.run(&["connect", "goose", "--undo", "--yes"]).code, 0);
     assert!(!sandbox.read("../home/.config/goose/config.yaml").contains("skills:"));
+}
+
+#[test]
+fn an_entry_under_the_former_name_keeps_its_arguments() {
+    let sandbox = sandbox();
+    let former = r#"{"mcpServers": {"skills": {"command": "/usr/local/bin/rep", "args": ["serve", "--stdio", "--agent", "x", "--root", "/srv"]}}}"#;
+    let args = |options: &[&str]| {
+        sandbox.write("../home/.cursor/mcp.json", former);
+        let run = sandbox.run(&[options, &["connect", "cursor", "--yes"]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let written: Value = serde_json::from_str(&sandbox.read("../home/.cursor/mcp.json")).unwrap();
+        assert_eq!(written["mcpServers"].as_object().unwrap().len(), 1, "{written}");
+        written["mcpServers"]["repertoire"]["args"].clone()
+    };
+    assert_eq!(args(&[]), json!(["serve", "--stdio", "--agent", "x", "--root", "/srv"]));
+    // Options that are given replace those of the entry.
+    assert_eq!(args(&["--profile", "strict"]), json!(["serve", "--stdio", "--profile", "strict"]));
 }
 
 #[test]

@@ -102,3 +102,68 @@ fn what_does_not_work_is_not_ok() {
     };
     assert_eq!(run.stdout.lines().find(wrong), None);
 }
+
+#[test]
+fn a_connection_that_does_not_work_is_a_warning() {
+    let mut sandbox = Sandbox::with_skills();
+    let client = |sandbox: &Sandbox| {
+        let (_, bad) = statuses(sandbox, &[]);
+        bad.into_iter().map(|(status, message)| format!("{status}: {message}")).collect::<Vec<_>>().join("\n")
+    };
+    let cursor = |sandbox: &Sandbox, entry: &str| {
+        let text = format!("{{\"mcpServers\": {{\"repertoire\": {entry}}}}}");
+        sandbox.write("../home/.cursor/mcp.json", text);
+    };
+    cursor(&sandbox, r#"{"command": "/nope/rep", "args": ["serve", "--stdio"]}"#);
+    let file = "[DIR]/home/.cursor/mcp.json";
+    let shown = |sandbox: &Sandbox| client(sandbox).replace(&*sandbox.home().to_string_lossy(), "[DIR]/home");
+    assert_eq!(shown(&sandbox), format!("warn: Cursor starts /nope/rep, which is not there ({file})"));
+    cursor(&sandbox, r#"{"command": "rep", "args": ["serve", "--stdio"]}"#);
+    assert!(shown(&sandbox).starts_with("warn: Cursor is connected"), "{}", shown(&sandbox));
+    sandbox.set("PATH", "/nowhere");
+    assert_eq!(shown(&sandbox), format!("warn: Cursor starts `rep`, which is not in PATH ({file})"));
+    let own = env!("CARGO_BIN_EXE_rep");
+    cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", "--root", "/gone"]}}"#));
+    let expect = format!("warn: Cursor is offered the skills of /gone, which is not there ({file})");
+    assert_eq!(shown(&sandbox), expect);
+    cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio"], "disabled": true}}"#));
+    assert_eq!(shown(&sandbox), format!("warn: the entry of Cursor is switched off ({file})"));
+    // goose has an extension `skills` of its own.
+    std::fs::remove_file(sandbox.home().join(".cursor/mcp.json")).unwrap();
+    let goose =
+        format!("extensions:\n  skills:\n    type: stdio\n    cmd: {own}\n    args: [serve, --stdio]\n");
+    sandbox.write("../home/.config/goose/config.yaml", goose);
+    assert!(shown(&sandbox).starts_with("warn: goose replaces the entry `skills`"), "{}", shown(&sandbox));
+}
+
+#[test]
+fn a_state_or_cache_directory_that_is_a_file_is_a_warning() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.write("file", "");
+    let file = sandbox.project().join("file").to_string_lossy().into_owned();
+    sandbox.set("XDG_STATE_HOME", &file);
+    sandbox.set("XDG_CACHE_HOME", &file);
+    let run = sandbox.run(&["doctor"]);
+    for topic in ["cache", "index", "store"] {
+        let lines = run.stdout.lines().filter(|line| line.split_whitespace().nth(1) == Some(topic));
+        let lines: Vec<&str> = lines.collect();
+        assert!(matches!(lines[..], [line] if line.starts_with("warn")), "{topic} {}", run.stdout);
+    }
+}
+
+#[test]
+fn a_configured_root_that_is_a_file_is_an_error_everywhere() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("file", "");
+    sandbox.write("repertoire.toml", "roots = [\"file\"]\n");
+    for arguments in [&["list"][..], &["catalog"], &["show", "alpha"], &["session"], &["check"]] {
+        let run = sandbox.run(arguments);
+        assert_ne!(run.code, 0, "{arguments:?}");
+        let text = [run.stdout, run.stderr].concat();
+        assert!(text.contains("not a directory"), "{arguments:?} {text}");
+    }
+    let (code, bad) = statuses(&sandbox, &[]);
+    let message = "file is not a directory that can be read (config:file)".to_owned();
+    assert_eq!((code, bad), (1, vec![("error".to_owned(), message)]));
+    assert_eq!(sandbox.run(&["--root", ".agents/skills", "list"]).code, 0);
+}

@@ -190,3 +190,11 @@ fn the_tutorial_works_from_nothing_to_its_end() {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn every_kind_of_event_is_described() {
+    let page = std::fs::read_to_string(docs().join("reference/events.md")).unwrap();
+    for kind in repertoire::EventKind::ALL {
+        assert!(page.contains(&format!("\n| `{}` | ", kind.as_str())), "{}", kind.as_str());
+    }
+}

@@ -1,8 +1,11 @@
 //! Tests of the events that commands record.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -28,7 +31,8 @@ fn session(sandbox: &Sandbox, arguments: &[&str], requests: &[Value]) -> Vec<Val
 /// Returns the events that were recorded, and forgets them.
 fn events(sandbox: &Sandbox) -> Vec<String> {
     let events = sandbox.events();
-    std::fs::remove_dir_all(sandbox.home().join(".local/state/repertoire")).unwrap();
+    // Nothing makes a store where there is nothing to record.
+    let _ = std::fs::remove_dir_all(sandbox.home().join(".local/state/repertoire"));
     let row = |event: &Value| {
         let word = |key: &str| event[key].as_str().unwrap_or("-").to_owned();
         assert!(event["digest"].is_string() && event["source"].is_string(), "{event}");
@@ -97,4 +101,92 @@ fn calls_are_recorded_and_skills_that_people_read_are_not() {
         assert_eq!(sandbox.run(arguments).code, 0, "{arguments:?}");
         assert_eq!(events(&sandbox), [""; 0], "{arguments:?}");
     }
+}
+
+/// Starts a collector of traces; returns its address and the spans that it receives.
+fn collector() -> (String, Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, spans) = channel();
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            let mut stream = BufReader::new(stream);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                stream.read_line(&mut head).unwrap();
+            }
+            let head = head.to_lowercase();
+            assert!(head.starts_with("post /v1/traces ") && head.contains("x-key: a b"), "{head}");
+            let length = head.split_once("content-length: ").unwrap().1;
+            let mut body = vec![0; length.split("\r\n").next().unwrap().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+            stream.get_mut().write_all(answer).unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            let scope = &body["resourceSpans"][0]["scopeSpans"][0];
+            for span in scope["spans"].as_array().unwrap() {
+                let _ = sender.send(span.clone());
+            }
+        }
+    });
+    (address, spans)
+}
+
+fn attribute<'a>(span: &'a Value, key: &str) -> &'a str {
+    let attributes = span["attributes"].as_array().unwrap();
+    let found = attributes.iter().find(|attribute| attribute["key"] == key);
+    found.map_or("-", |attribute| attribute["value"]["stringValue"].as_str().unwrap())
+}
+
+#[test]
+fn calls_are_sent_to_an_opentelemetry_collector() {
+    let (address, spans) = collector();
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("OTEL_EXPORTER_OTLP_ENDPOINT", &address);
+    sandbox.set("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b");
+    let next = || spans.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]).code, 0);
+    let span = next();
+    assert_eq!(span["name"], "execute_tool load_skill");
+    assert_eq!(
+        (attribute(&span, "gen_ai.skill.name"), attribute(&span, "repertoire.surface")),
+        ("alpha", "cli")
+    );
+
+    // A person reads, and a prompt is no call: neither has a span.
+    sandbox.run(&["show", "alpha"]);
+    let mut command = sandbox.command(&["serve", "--stdio"]);
+    let mut server =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let requests = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        call(2, "read_skill_file", json!({"skill": "alpha", "path": "references/guide.md"})),
+    ];
+    let mut input = server.stdin.take().unwrap();
+    for request in requests {
+        writeln!(input, "{request}").unwrap();
+    }
+    let span = next();
+    assert_eq!(attribute(&span, "gen_ai.tool.name"), "read_skill_file");
+    assert_eq!(attribute(&span, "gen_ai.skill.resource.name"), "references/guide.md");
+    writeln!(input, "{}", call(3, "load_skill", json!({"name": "gamma"}))).unwrap();
+    let span = next();
+    assert_eq!((attribute(&span, "error.type"), &span["status"]["code"]), ("unknown_skill", &json!(2)));
+    drop(input);
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_collector_that_does_not_answer_is_reported_and_the_call_succeeds() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("OTEL_EXPORTER_OTLP_ENDPOINT", &address);
+    let run = sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+    assert!(run.code == 0 && run.stdout.contains("Do alpha."), "{}", run.stderr);
+    assert!(run.stderr.contains("traces are not sent, skills are served all the same"), "{}", run.stderr);
 }

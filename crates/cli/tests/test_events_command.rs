@@ -83,7 +83,7 @@ fn without_a_store_there_are_no_events() {
     exit 0
     --- stdout
     --- stderr
-    no events
+    nothing has been recorded yet
     ");
     assert_eq!(sandbox.run(&["events", "--json"]).stdout, "");
 }

@@ -64,6 +64,9 @@ fn absence_is_explained() {
         "{}",
         run.stdout
     );
+    sandbox.write(".agents/skills/team/delta/SKILL.md", skill("delta", "Do.\n"));
+    let group = sandbox.run(&["explain", "team"]).stdout;
+    assert!(group.contains("\n.agents/skills/team is a group of skills: delta\n"), "{group}");
     let run = sandbox.run(&["explain", "alphaa", "--json"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &answer["found"], &answer["nearest"][0]), (1, &false.into(), &"alpha".into()));

@@ -4,16 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, assert_run, skill};
-
-const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
+use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, skill};
 
 /// Returns a sandbox whose skill `alpha` has two versions; the second is on disk.
 fn with_two_versions() -> Sandbox {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("USER", "ann");
+    let sandbox = Sandbox::with_author();
     assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
-    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["history", "alpha"]).code, 0);
     sandbox
 }
@@ -75,7 +72,7 @@ fn history_lists_versions_newest_first() {
 #[test]
 fn history_of_a_broken_skill_lists_its_versions() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     assert_eq!(versions(&sandbox, &["id"]), [json!([2]), json!([1])]);
 }
 
@@ -157,7 +154,7 @@ fn rollback_restores_a_version_and_records_it() {
     error: nothing was restored: there is no terminal to ask on
     hint: pass --yes to restore it
     ");
-    assert!(sandbox.read(MANIFEST).contains("twice"));
+    assert!(sandbox.read(ALPHA).contains("twice"));
     assert_run!(sandbox.run(&["rollback", "alpha", "9", "--yes"]), @r"
     exit 1
     --- stdout
@@ -180,7 +177,7 @@ fn rollback_restores_a_version_and_records_it() {
     alpha is as in version 1 again; this is version 3
     --- stderr
     ");
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(
         versions(&sandbox, &["id", "origin", "author"]),
@@ -193,7 +190,7 @@ fn rollback_restores_a_version_and_records_it() {
 #[test]
 fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, skill("alpha", "# Alpha\n\nEdited.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nEdited.\n"));
     assert_run!(sandbox.run(&["rollback", "alpha", "1", "--yes"]), @r"
     exit 1
     --- stdout
@@ -210,9 +207,9 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     error: alpha has edits that no version holds
     hint: `rep history alpha` records them as a version, and --force replaces them
     ");
-    assert!(sandbox.read(MANIFEST).contains("Edited."));
+    assert!(sandbox.read(ALPHA).contains("Edited."));
     assert_eq!(sandbox.run(&["rollback", "alpha", "1", "--yes", "--force"]).code, 0);
-    assert!(sandbox.read(MANIFEST).contains("Do alpha."));
+    assert!(sandbox.read(ALPHA).contains("Do alpha."));
     assert_eq!(
         versions(&sandbox, &["id", "origin"]),
         [json!([4, "rollback"]), json!([3, "edit"]), json!([2, "edit"]), json!([1, "edit"])]
@@ -222,9 +219,101 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
 #[test]
 fn rollback_mends_a_broken_skill() {
     let sandbox = with_two_versions();
-    sandbox.write(MANIFEST, "---\nname: [\n");
+    sandbox.write(ALPHA, "---\nname: [\n");
     let run = sandbox.run(&["rollback", "alpha", "2", "--yes", "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
     assert_eq!(sandbox.run(&["check"]).code, 0);
+}
+
+#[test]
+fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() {
+    let sandbox = with_two_versions();
+    sandbox.write(ALPHA, "---\nname: alpha\n");
+    let called = sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]);
+    assert!(called.code == 0 && called.stdout.contains("Do it twice."), "{}", called.stderr);
+    let finding = |skill: &Value| {
+        let all = skill["diagnostics"].as_array().unwrap();
+        all.iter().any(|found| found["rule"] == "last-good")
+    };
+    for arguments in [&["list", "--json"][..], &["list", "--all", "--json"]] {
+        let listed = sandbox.json(arguments);
+        let alpha = &listed["skills"][0];
+        assert!(alpha["state"] == "active" && finding(alpha), "{alpha}");
+    }
+    let checked = sandbox.run(&["check", "--json"]);
+    let report: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert!(checked.code == 1 && finding(&report["skills"][0]), "{report}");
+    let checked = sandbox.run(&["check", "alpha"]);
+    assert!(checked.stdout.contains("the last good version is in force"), "{}", checked.stdout);
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("alpha is broken on disk, agents get its last good version"),
+        "{}",
+        doctor.stdout
+    );
+}
+
+#[test]
+fn a_rollback_of_a_broken_skill_says_how_to_force_it() {
+    let sandbox = with_two_versions();
+    sandbox.write(ALPHA, "---\nname: [\n");
+    let run = sandbox.run(&["rollback", "alpha", "2", "--yes"]);
+    assert_eq!(run.code, 1);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: alpha has edits that no version holds
+    hint: it is broken on disk; --force records it as it is, and restores the version
+    ");
+}
+
+#[test]
+fn a_deleted_skill_has_versions_and_comes_back() {
+    let sandbox = with_two_versions();
+    let directory = sandbox.project().join(".agents/skills/alpha");
+    std::fs::remove_file(directory.join("SKILL.md")).unwrap();
+    let run = sandbox.run(&["history", "alpha"]);
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 3), "{}", run.transcript());
+    assert_eq!(run.stderr, "warning: alpha was deleted; `rep rollback alpha VERSION` restores it\n");
+    let rollback = |number: &str| {
+        let run = sandbox.run(&["rollback", "alpha", number, "--yes"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    rollback("2");
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
+    assert_eq!(versions(&sandbox, &["id"]).len(), 2, "it is as in the newest version");
+    std::fs::remove_dir_all(&directory).unwrap();
+    rollback("1");
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
+    assert_eq!(versions(&sandbox, &["id", "origin"])[0], json!([3, "rollback"]));
+    // What is left is only replaced if a version has it.
+    std::fs::remove_file(directory.join("SKILL.md")).unwrap();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "edited\n");
+    let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
+    assert!(run.code != 0 && run.stderr.contains("hint: move what is left in "), "{}", run.stderr);
+    assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "edited\n");
+}
+
+#[test]
+fn the_recorded_version_of_a_broken_skill_is_shown_wherever_it_is_served() {
+    let sandbox = with_two_versions();
+    assert_eq!(sandbox.run(&["call", "load_skill", r#"{"name": "alpha"}"#]).code, 0);
+    sandbox.write(ALPHA, "---\nname: [\n");
+    let told = "the last good version is in force";
+    let explained = sandbox.run(&["explain", "alpha"]);
+    assert!(
+        explained.stdout.contains(told) && explained.stdout.contains("can be loaded"),
+        "{}",
+        explained.stdout
+    );
+    let found = sandbox.json(&["search", "alpha", "--json"]);
+    assert_eq!(found["results"][0]["name"], "alpha");
+    assert_eq!(sandbox.json(&["stats", "--json"])["skills"][0]["state"], "present");
+    let shown = sandbox.run(&["show", "alpha"]);
+    assert_eq!(shown.stdout, "# Alpha\n\nDo it twice.\n");
+    assert!(shown.stderr.starts_with("warning: ") && shown.stderr.contains(told), "{}", shown.stderr);
+    assert!(sandbox.run(&["show", "alpha", "--json"]).stderr.contains(told));
+    assert!(sandbox.run(&["show", "alpha", "--file", "SKILL.md"]).stdout.contains("Do it twice."));
+    let read = sandbox.run(&["call", "read_skill_file", r#"{"skill": "alpha", "path": "SKILL.md"}"#]);
+    assert!(read.stdout.contains("Do it twice."), "{}", read.transcript());
 }

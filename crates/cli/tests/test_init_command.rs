@@ -168,8 +168,8 @@ fn a_commented_file_is_written_once() {
 
     [scan]
     # How many levels below a root skills are looked for; directories of skills are not searched.
-    # Directories that are named with `--root` are searched 5 levels deep by default. Takes: a whole
-    # number, 1 to 6.
+    # Directories that are named with `--root` are searched 5 levels deep by default, and hidden
+    # directories in them as well. Takes: a whole number, 1 to 10.
     # max_depth = 3
 
     # The most directories of a root that are looked at. Takes: a whole number, at least 1.
@@ -181,8 +181,8 @@ fn a_commented_file_is_written_once() {
     # Whether skills inside other skills are looked for. Takes: true, false.
     # nested = false
 
-    # Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are
-    # looked at. Takes: anywhere, roots.
+    # Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots
+    # that are looked at. Takes: anywhere, roots.
     # links = "anywhere"
 
     [discovery]
@@ -263,6 +263,10 @@ fn a_commented_file_is_written_once() {
     # The skills that the agent may not see, whatever is allowed. Takes: a list of patterns over names or
     # source:name, where * stands for any text and ? for one character.
     # reviewer.skills.deny = ["*-internal"]
+
+    # The channel of the store that the agent follows, where several are served; by default, the last one.
+    # Takes: the name of a channel.
+    # reviewer.channel = "next"
 
     # What comes after the instructions of the skills and so has the last word. Takes: a string.
     # reviewer.instructions = "Be brief."

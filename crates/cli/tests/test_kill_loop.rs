@@ -1,6 +1,6 @@
 //! Kills `rep` at random moments while it writes: nothing that it acknowledged is lost, no skill is torn, and the next command goes on.
 //!
-//! `cargo test -p repertoire-cli --test runner -- --ignored kill_loop` is the long run.
+//! Together the loops kill 200 processes. `cargo test -p repertoire-cli --test runner -- --ignored kill_loop` is the long run of 500.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
@@ -12,24 +12,35 @@ use repertoire::store::{EventQuery, ProposalState, Store, Version, skill_files};
 use repertoire_model::patch;
 use serde_json::Value;
 
+use crate::postgres_server::Server;
 use crate::sandbox::{Sandbox, skill};
 
 const DIRECTORY: &str = ".agents/skills/alpha";
 const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
 const LOAD: [&str; 3] = ["call", "load_skill", r#"{"name": "alpha"}"#];
+const PUBLISH: [&str; 2] = ["publish", ".agents/skills"];
+const CHANNEL: &str = "stable";
 
 /// The rounds after which every version is read again; in between only the newest ones are.
 const FULL_CHECK: u64 = 25;
 
 #[test]
 fn kill_loop() {
-    KillLoop::new(0x5eed).run(200);
+    KillLoop::in_sqlite(0x5eed).run(120);
+}
+
+#[test]
+fn kill_loop_of_clients_of_postgres() {
+    let Some(server) = Server::start() else { return };
+    KillLoop::in_postgres(0x5eed, &server).run(80);
 }
 
 #[test]
 #[ignore = "it takes minutes"]
 fn kill_loop_of_500() {
-    KillLoop::new(0xfeed).run(500);
+    KillLoop::in_sqlite(0xfeed).run(300);
+    let Some(server) = Server::start() else { return };
+    KillLoop::in_postgres(0xfeed, &server).run(200);
 }
 
 struct KillLoop {
@@ -38,31 +49,43 @@ struct KillLoop {
     /// The state of the random number generator.
     random: u64,
     /// The longest delays before a kill.
-    longest: [Duration; 4],
+    longest: [Duration; 5],
     killed: u64,
     acknowledged_calls: usize,
 }
 
 impl KillLoop {
-    fn new(seed: u64) -> Self {
+    fn in_sqlite(seed: u64) -> Self {
         let sandbox = Sandbox::with_skills();
-        sandbox.json(&["history", "alpha", "--json"]);
         let database = sandbox.home().join(".local/state/repertoire/repertoire.db");
-        let store = repertoire_store::open(&database.display().to_string()).unwrap();
-        let longest = [Duration::ZERO; 4];
+        Self::new(seed, sandbox, &database.display().to_string())
+    }
+
+    fn in_postgres(seed: u64, server: &Server) -> Self {
+        let mut sandbox = Sandbox::with_skills();
+        let database = server.database();
+        sandbox.set("REPERTOIRE_STORE_URL", &database);
+        Self::new(seed, sandbox, &database)
+    }
+
+    fn new(seed: u64, sandbox: Sandbox, store: &str) -> Self {
+        sandbox.json(&["history", "alpha", "--json"]);
+        let store = repertoire_store::open(store).unwrap();
+        let longest = [Duration::ZERO; 5];
         Self { sandbox, store, random: seed, longest, killed: 0, acknowledged_calls: 0 }
     }
 
     fn run(mut self, kills: u64) {
-        // The first four rounds kill nothing: they measure how long the commands take.
+        // The first rounds kill nothing: they measure how long the commands take.
         for round in 0.. {
             if self.killed >= kills {
                 break;
             }
-            match round % 4 {
+            match round % 5 {
                 0 => self.approve(round),
                 1 => self.roll_back(),
                 2 => self.record(round),
+                3 => self.publish(round),
                 _ => self.call(),
             }
             let versions = self.versions();
@@ -177,6 +200,31 @@ impl KillLoop {
         assert!(!is_acknowledged || self.manifest(&self.versions()[0]) == text);
         self.sandbox.json(&["history", "alpha", "--json"]);
         assert_eq!((self.manifest(&self.versions()[0]), self.sandbox.read(MANIFEST)), (text.clone(), text));
+    }
+
+    /// A release: the channel has all of it or nothing, and what it has can be read.
+    fn publish(&mut self, round: u64) {
+        for name in ["alpha", "beta"] {
+            let text = skill(name, &format!("# {name}\n\nPublished in round {round}.\n"));
+            self.sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), text);
+        }
+        let before = self.store.released(CHANNEL).unwrap();
+        let is_acknowledged = self.is_acknowledged(4, &PUBLISH);
+        let released = self.store.released(CHANNEL).unwrap();
+        let is_published = released != before;
+        assert!(is_published || !is_acknowledged);
+        let of_round = format!("Published in round {round}.");
+        for skill in &released {
+            let files = skill_files(&*self.store, &skill.digest).unwrap();
+            assert_eq!(patch::bundle(&files).digest(), skill.digest);
+            let manifest = files.iter().find(|(path, _)| path.as_str() == "SKILL.md").unwrap();
+            let is_new = String::from_utf8_lossy(&manifest.1.bytes).contains(&of_round);
+            assert_eq!(is_new, is_published, "half a release: {released:?}");
+        }
+        self.sandbox.json(&[&PUBLISH[..], &["--json"]].concat());
+        assert_eq!(self.store.released(CHANNEL).unwrap().len(), 2);
+        // The edits are recorded, so that the rounds that follow find no others.
+        self.sandbox.json(&["history", "alpha", "--json"]);
     }
 
     fn call(&mut self) {

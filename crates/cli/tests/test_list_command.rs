@@ -219,8 +219,8 @@ fn skills_in_groups_and_in_a_cloned_repository_are_found() {
         let name = path.rsplit('/').next().unwrap();
         sandbox.write(&format!("../clone/{path}/SKILL.md"), skill(name, "x\n"));
     }
-    assert_eq!(names(&["--root", "../clone"]), ["a", "b", "c", "d", "e"]);
-    assert_eq!(sandbox.run(&["check", "../clone"]).stdout, "5 skills, nothing to report\n");
+    assert_eq!(names(&["--root", "../clone"]), ["a", "b", "c", "d", "e", "g"]);
+    assert_eq!(sandbox.run(&["check", "../clone"]).stdout, "6 skills, nothing to report\n");
     for (command, arguments) in [("list", &["list"][..]), ("doctor", &["doctor"])] {
         let run = sandbox.run_in("../clone/skills/group", arguments);
         let told = run.stdout + &run.stderr;
@@ -282,6 +282,13 @@ fn list_and_check_find_the_same() {
     assert!(checked.len() > 1, "{checked:?}");
     assert_eq!(of(&["list", "--json"]), checked);
     assert!(sandbox.run(&["list"]).stderr.contains("1 with errors"));
+
+    // A larger library is listed without reading its instructions and files.
+    for number in 0..20 {
+        sandbox.write(&format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
+    }
+    let listed = of(&["list", "--json"]);
+    assert!(listed.len() < checked.len() && listed.iter().all(|found| checked.contains(found)), "{listed:?}");
 }
 
 #[test]
@@ -299,4 +306,85 @@ fn near_misses_are_reported() {
             "{command} {told}"
         );
     }
+}
+
+#[test]
+fn a_given_root_is_searched_with_its_hidden_directories() {
+    let sandbox = Sandbox::new();
+    for path in ["skills/.curated/a", ".kiro/skills/b", ".claude/skills/c", "skills/c", ".git/skills/d"] {
+        let name = path.rsplit('/').next().unwrap();
+        sandbox.write(&format!("clone/{path}/SKILL.md"), skill(name, "x\n"));
+    }
+    assert_run!(sandbox.run(&["--root", "clone", "list", "--all"]), @r#"
+    exit 0
+    --- stdout
+    NAME  STATE     SOURCE                     DESCRIPTION
+    a     active    root:clone                 Does a things well. Use when a is asked for.
+    b     active    root:clone                 Does b things well. Use when b is asked for.
+    c     active    root:clone/.claude/skills  Does c things well. Use when c is asked for.
+    c     shadowed  root:clone                 Does c things well. Use when c is asked for.
+    --- stderr
+    3 active, 1 shadowed, 1 with warnings
+    hint: run `rep check` to see what is wrong
+    hint: run `rep explain c` to see why
+    "#);
+    // The places of agents have no such depths.
+    sandbox.write(".agents/skills/own/SKILL.md", skill("own", "x\n"));
+    sandbox.write(".agents/skills/.hidden/SKILL.md", skill("hidden", "x\n"));
+    let run = sandbox.run(&["list"]);
+    assert!(!run.stdout.contains("hidden"), "{}", run.stdout);
+}
+
+#[test]
+fn skills_that_are_not_listed_are_hinted_at() {
+    let sandbox = Sandbox::new();
+    for path in ["a", "a/inside/b", "a/inside/c", "1/2/3/4/5/6/7/deep"] {
+        let name = path.rsplit('/').next().unwrap();
+        sandbox.write(&format!("lib/{path}/SKILL.md"), skill(name, "x\n"));
+    }
+    assert_run!(sandbox.run(&["--root", "lib", "list"]), @r#"
+    exit 0
+    --- stdout
+    NAME  SOURCE    DESCRIPTION
+    a     root:lib  Does a things well. Use when a is asked for.
+    --- stderr
+    1 active
+    hint: 2 more skills inside listed skills: set `scan.nested` to list skills inside skills
+    hint: 1 more skill too deep below a root: raise `scan.max_depth`, or add the directory to `roots`
+    "#);
+    let run = sandbox.run(&["--root", "lib", "doctor"]);
+    assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
+    assert!(run.stdout.contains("1 more skill too deep"), "{}", run.stdout);
+    let run = sandbox.run(&["--root", "lib", "explain", "b"]);
+    assert!(run.stdout.contains("lib/a/inside/b is there, but inside another skill"), "{}", run.stdout);
+}
+
+#[test]
+fn the_hint_without_skills_is_about_the_given_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write("elsewhere/a/SKILL.md", skill("a", "x\n"));
+    sandbox.write("empty/README.md", "x\n");
+    sandbox.write("deep/1/2/3/4/5/6/7/b/SKILL.md", skill("b", "x\n"));
+    let hints = |arguments: &[&str]| sandbox.run(arguments).stderr;
+    assert!(hints(&["list"]).contains("there are 2 skills below this directory"));
+    assert!(hints(&["--root", "empty", "list"]).contains("run `rep new my-skill`"));
+    let deep = hints(&["--root", "deep", "list"]);
+    assert!(deep.contains("there is 1 skill further down: raise `scan.max_depth`"), "{deep}");
+}
+
+#[test]
+fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/SKILL.md", "# My skills\n");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 0
+    --- stdout
+    NAME   SOURCE                  DESCRIPTION
+    alpha  project:.agents/skills  Does alpha things well. Use when alpha is asked for.
+    beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
+    --- stderr
+    warning: the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own ([DIR]/project/.agents/skills/SKILL.md)
+    2 active
+    hint: run `rep check` to see what is wrong
+    "#);
 }

@@ -1,6 +1,6 @@
 //! Tests of `rep migrate`.
 
-use crate::sandbox::{Sandbox, assert_run};
+use crate::sandbox::{Sandbox, assert_run, skill};
 
 fn with_roles() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -197,4 +197,36 @@ fn dividing_a_role_never_writes_through_a_link_nor_spoils_a_configuration() {
     sandbox.write("x.md", "X.\n");
     sandbox.run(&split);
     assert_eq!(sandbox.read("repertoire.toml"), inline);
+}
+
+#[test]
+fn y61_a_jinja_prompt_is_divided_and_nothing_that_exists_is_hidden_without_a_note() {
+    let sandbox = Sandbox::new();
+    let prompt = format!(
+        "You are {{{{ name }}}}.\n\n## Workflow\n\n1. Build.\n\n## Contract\n\nKeep it.\n\n## Examples\n\n{}",
+        "x\n".repeat(30)
+    );
+    sandbox.write("extensions/builder/prompt.jinja2", &prompt);
+    sandbox.write("../home/.claude/skills/builder-knowledge/SKILL.md", skill("builder-knowledge", "Mine.\n"));
+    sandbox.write("../home/.config/repertoire/config.toml", "[agents.builder]\ninstructions = \"Mine.\"\n");
+    let notes = [
+        "note: [DIR]/home/.claude/skills/builder-knowledge is a skill `builder-knowledge` too, and only one of the two is offered; see `rep explain builder-knowledge`",
+        "note: an agent `builder` is configured already and stays as it is",
+    ];
+    let split = ["migrate", "roles", "extensions", "--split"];
+    for flags in [&split[..], &[&split[..], &["--write"]].concat()] {
+        let run = sandbox.run(flags);
+        assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+        for note in notes {
+            assert!(run.stdout.contains(note), "{note}\n{}", run.stdout);
+        }
+    }
+    assert_eq!(sandbox.read("extensions/builder/prompt.jinja2"), prompt);
+    assert_eq!(
+        sandbox.read("extensions/builder/prompt.md"),
+        "You are {{ name }}.\n\n## Workflow\n\n1. Build.\n"
+    );
+    let examples = sandbox.read(".agents/skills/builder-knowledge/references/examples.md");
+    assert_eq!(examples, format!("## Examples\n\n{}", "x\n".repeat(30)));
+    assert!(sandbox.read(".agents/skills/builder-knowledge/SKILL.md").contains("## Contract\n\nKeep it.\n"));
 }

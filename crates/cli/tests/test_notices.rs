@@ -1,6 +1,6 @@
 //! Tests of what commands that agents use say about the state of the library.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -17,20 +17,8 @@ fn flawed() -> Sandbox {
 
 /// Runs a command with `lines` as its input.
 fn run_with(sandbox: &Sandbox, arguments: &[&str], lines: &[Value]) -> Run {
-    let mut command = sandbox.command(arguments);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    // A command that refuses to start does not read its input.
-    lines.iter().for_each(|line| drop(writeln!(input, "{line}")));
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    Run {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout.clone()).unwrap(),
-        bytes: output.stdout,
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    sandbox.run_with_input(arguments, &input)
 }
 
 fn answers(run: &Run) -> Vec<Value> {
@@ -64,6 +52,26 @@ fn x42_c4_broken_and_hiding_skills_are_reported_where_agents_run() {
     }
     let run = run_with(&Sandbox::with_skills(), &["session"], &[]);
     assert_eq!(run.stderr, "", "nothing is said about a sound library");
+}
+
+#[test]
+fn x42_a_server_reports_a_skill_that_breaks_while_it_runs() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_RELOAD_MODE", "poll");
+    sandbox.set("REPERTOIRE_RELOAD_POLL_MS", "100");
+    let mut command = sandbox.command(&["serve", "--stdio"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}", initialize()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    assert!(answer.contains("serverInfo") && !answer.contains("Note: "), "{answer}");
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    let first = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    assert_eq!(first, format!("rep: {BROKEN}"));
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -5,40 +5,15 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, assert_run, skill};
+use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, skill};
 use crate::test_history_command::undated;
 
-const MANIFEST: &str = ".agents/skills/alpha/SKILL.md";
 const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha carefully.\n";
-
-fn sandbox() -> Sandbox {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("USER", "ann");
-    sandbox
-}
 
 /// Runs `rep propose alpha` with the diff on standard input.
 fn propose(sandbox: &Sandbox, diff: &str) -> Run {
-    propose_with(
-        sandbox,
-        diff,
-        &["propose", "alpha", "--why", "it is careless", "--evidence", "two failures"],
-    )
-}
-
-fn propose_with(sandbox: &Sandbox, diff: &str, arguments: &[&str]) -> Run {
-    let mut command = sandbox.command(arguments);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(diff.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Run {
-        code: output.status.code().unwrap(),
-        stdout: text(&output.stdout),
-        stderr: text(&output.stderr),
-        bytes: output.stdout,
-    }
+    let arguments = ["propose", "alpha", "--why", "it is careless", "--evidence", "two failures"];
+    sandbox.run_with_input(&arguments, diff)
 }
 
 fn replacing(old: &str, new: &str) -> String {
@@ -51,7 +26,7 @@ fn state(sandbox: &Sandbox, id: u64) -> Value {
 
 #[test]
 fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     assert_run!(sandbox.run(&["proposals"]), @r"
     exit 0
     --- stdout
@@ -113,14 +88,14 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     assert!(files.len() == 1 && name.starts_with("alpha-20") && name.ends_with("Z.md"), "{files:?}");
     let text = std::fs::read_to_string(&files[0]).unwrap();
     let sections: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
-    assert_eq!(sections, ["## Diff", "## Justification", "## Evidence", "## Check"]);
-    assert!(text.contains("+Do alpha carefully.") && text.contains("\nit is careless\n"), "{text}");
-    assert!(sandbox.read(MANIFEST).contains("Do alpha.\n"), "a proposal changes nothing");
+    assert_eq!(sections, ["## Diff", "## Check", "## Justification", "## Evidence"]);
+    assert!(text.contains("+Do alpha carefully.") && text.contains("\n> it is careless\n"), "{text}");
+    assert!(sandbox.read(ALPHA).contains("Do alpha.\n"), "a proposal changes nothing");
 }
 
 #[test]
 fn a_diff_is_read_from_a_file() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write("change.diff", DIFF);
     let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
     assert_eq!((&proposal["id"], &proposal["kind"]), (&json!(1), &json!("update")));
@@ -130,7 +105,7 @@ fn a_diff_is_read_from_a_file() {
 
 #[test]
 fn bad_changes_are_refused() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox
         .write("../home/.config/repertoire/config.toml", "[proposals]\nlocked = [\"beta\"]\nper_skill = 1\n");
     let refused = |diff: &str| {
@@ -145,9 +120,9 @@ fn bad_changes_are_refused() {
     told += &refused("--- /dev/null\n+++ b/../x.md\n@@ -0,0 +1 @@\n+x\n");
     told += &refused("--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n");
     told += &refused("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -2 +2 @@\n-name: alpha\n+name: gamma\n");
-    told += &propose_with(&sandbox, DIFF, &["propose", "alpha", "--why", " "]).stderr;
-    told += &propose_with(&sandbox, DIFF, &["propose", "beta", "--why", "w"]).stderr;
-    told += &propose_with(&sandbox, DIFF, &["propose", "gamma", "--why", "w"]).stderr;
+    told += &sandbox.run_with_input(&["propose", "alpha", "--why", " "], DIFF).stderr;
+    told += &sandbox.run_with_input(&["propose", "beta", "--why", "w"], DIFF).stderr;
+    told += &sandbox.run_with_input(&["propose", "gamma", "--why", "w"], DIFF).stderr;
     assert_eq!(propose(&sandbox, DIFF).code, 0);
     told += &refused(DIFF);
     told += &refused(&replacing("Do alpha.", "Do it."));
@@ -171,7 +146,7 @@ fn bad_changes_are_refused() {
 
 #[test]
 fn proposals_that_are_turned_off_are_refused() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\nmode = \"off\"\n");
     assert_run!(propose(&sandbox, DIFF), @r"
     exit 1
@@ -186,7 +161,7 @@ fn proposals_that_are_turned_off_are_refused() {
 
 #[test]
 fn a_new_skill_is_no_skill_until_it_is_approved() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("drafts/gamma/scripts/go.sh", "echo\n");
     let run = sandbox.run(&["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"]);
@@ -195,7 +170,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
-    gamma is at version 1 now
+    gamma is at version 1 now, in .agents/skills/gamma
     --- stderr
     ");
     assert_eq!(sandbox.read(".agents/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
@@ -233,7 +208,7 @@ fn a_new_skill_is_no_skill_until_it_is_approved() {
 
 #[test]
 fn approve_writes_the_files_and_records_a_version() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     assert_run!(sandbox.run(&["proposals", "approve", "1"]), @r"
     exit 1
@@ -251,14 +226,14 @@ fn approve_writes_the_files_and_records_a_version() {
     error: nothing was approved: there is no terminal to ask on
     hint: pass --yes to approve it
     ");
-    assert!(sandbox.read(MANIFEST).contains("Do alpha.\n"));
+    assert!(sandbox.read(ALPHA).contains("Do alpha.\n"));
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
     exit 0
     --- stdout
     alpha is at version 2 now
     --- stderr
     ");
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
     let versions = sandbox.json(&["history", "alpha", "--json"]);
     assert_eq!(versions["versions"][0]["origin"], "proposal");
     assert_eq!(versions["versions"][0]["author"], "user:ann");
@@ -283,7 +258,7 @@ fn approve_writes_the_files_and_records_a_version() {
 
 #[test]
 fn of_several_approvals_at_once_one_wins() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     let approve = || {
         let mut command = sandbox.command(&["proposals", "approve", "1", "--yes"]);
@@ -296,7 +271,7 @@ fn of_several_approvals_at_once_one_wins() {
         assert!(stderr.contains("error: proposal 1 is applied"), "{stderr}");
     }
     assert_eq!(outputs.iter().filter(|output| output.status.success()).count(), 1);
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha carefully.\n"));
     let versions = sandbox.json(&["history", "alpha", "--json"]);
     assert_eq!(versions["versions"].as_array().unwrap().len(), 2);
     assert_eq!(state(&sandbox, 1), "applied");
@@ -304,18 +279,18 @@ fn of_several_approvals_at_once_one_wins() {
 
 #[test]
 fn an_approved_change_can_be_rolled_back() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     assert_eq!(sandbox.run(&["proposals", "approve", "1", "--yes"]).code, 0);
     let run = sandbox.run(&["rollback", "alpha", "1", "--yes"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(state(&sandbox, 1), "rolled_back");
 }
 
 #[test]
 fn reject_keeps_the_reason_and_refuses_the_same_change() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
     assert_eq!(sandbox.run(&["proposals", "reject", "1"]).code, 2);
     assert_run!(sandbox.run(&["proposals", "reject", "1", "--why", " "]), @r"
@@ -347,9 +322,9 @@ fn reject_keeps_the_reason_and_refuses_the_same_change() {
 
 #[test]
 fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     propose(&sandbox, DIFF);
-    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
     exit 1
     --- stdout
@@ -365,7 +340,7 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
     --- stderr
     ");
     assert_eq!((state(&sandbox, 1), state(&sandbox, 2)), (json!("superseded"), json!("pending")));
-    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha quickly.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha quickly.\n"));
     assert_run!(sandbox.run(&["proposals", "rebase", "2"]), @r"
     exit 1
     --- stdout
@@ -377,27 +352,23 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
       ---
       # All of alpha
       
-      <<<<<<< ours
-      Do alpha quickly.
+            Do alpha quickly.
       ||||||| original
       Do alpha.
-      =======
-      Do alpha carefully.
-      >>>>>>> theirs
-    error: the skill and the proposal changed the same lines of SKILL.md
+          error: the skill and the proposal changed the same lines of SKILL.md
     hint: reject it, or propose the change anew
     ");
     assert_eq!(state(&sandbox, 2), "pending");
-    sandbox.write(MANIFEST, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
+    sandbox.write(ALPHA, skill("alpha", "# All of alpha\n\nDo alpha.\n"));
     assert_eq!(sandbox.run(&["proposals", "approve", "2", "--yes"]).code, 0);
-    assert_eq!(sandbox.read(MANIFEST), skill("alpha", "# All of alpha\n\nDo alpha carefully.\n"));
+    assert_eq!(sandbox.read(ALPHA), skill("alpha", "# All of alpha\n\nDo alpha carefully.\n"));
 }
 
 #[test]
 fn control_characters_of_a_proposal_are_escaped() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     let diff = replacing("Do alpha.", "Do \u{1b}[31malpha.");
-    let run = propose_with(&sandbox, &diff, &["propose", "alpha", "--why", "a\u{1b}[2Jb"]);
+    let run = sandbox.run_with_input(&["propose", "alpha", "--why", "a\u{1b}[2Jb"], &diff);
     assert_eq!(run.code, 0, "{}", run.stderr);
     for arguments in [&["proposals"][..], &["proposals", "show", "1"]] {
         let run = sandbox.run(arguments);
@@ -407,7 +378,7 @@ fn control_characters_of_a_proposal_are_escaped() {
 
 #[test]
 fn y68_a_command_is_told_of_a_new_proposal() {
-    let sandbox = sandbox();
+    let sandbox = Sandbox::with_author();
     sandbox.write(
         "../home/.config/repertoire/config.toml",
         "[proposals]\nnotify_command = [\"/bin/sh\", \"-c\", \"echo noise; exec /bin/cat > \\\"$0\\\"\", \"told.json\"]\n",
@@ -446,7 +417,7 @@ fn request(stream: &mut std::net::TcpStream) -> (String, Vec<u8>) {
 
 #[test]
 fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
-    let mut sandbox = sandbox();
+    let mut sandbox = Sandbox::with_author();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     sandbox.write(
@@ -481,4 +452,92 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
     let signature = hashed(0x5c, hashed(0x36, &body).as_bytes()).to_hex();
     assert!(head.starts_with("post /hook "), "{head}");
     assert!(head.contains(&format!("x-repertoire-signature: sha256={signature}")), "{head}");
+}
+
+#[test]
+fn show_tells_which_queries_find_another_skill_after_the_change() {
+    let sandbox = Sandbox::with_author();
+    let with_description = |name: &str, description: &str| {
+        format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n\nDo it.\n")
+    };
+    let (alpha, beta) =
+        ("Fills in forms. Use when a form is to be filled.", "Deploys services to Kubernetes.");
+    sandbox.write(ALPHA, with_description("alpha", alpha));
+    sandbox.write(".agents/skills/beta/SKILL.md", with_description("beta", beta));
+    let change = |new: &str| {
+        let diff = format!(
+            "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3 +3 @@\n-description: {alpha}\n+description: {new}\n"
+        );
+        sandbox.write("change.diff", diff);
+        let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
+        proposal["id"].to_string()
+    };
+    let greedy = change(
+        "Deploys services to Kubernetes clusters. Use when services are to be deployed to Kubernetes.",
+    );
+    let show = |id: &str| sandbox.json(&["proposals", "show", id, "--json"])["triggers"].clone();
+    assert_eq!(show(&greedy), Value::Null, "there are no queries");
+    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    assert!(!text.contains("triggers:"), "{text}");
+
+    let queries = json!([
+        {"query": "services are to be deployed to kubernetes clusters", "should_trigger": true},
+        {"query": "fill in this form", "should_trigger": false},
+    ]);
+    sandbox.write(".agents/skills/beta/eval_queries.json", queries.to_string());
+    let effect = show(&greedy);
+    assert_eq!((&effect["before"], &effect["after"]["right"]), (&json!({"right": 2, "of": 2}), &json!(1)));
+    let changed = &effect["changed"][0];
+    assert_eq!(
+        (&changed["skill"], &changed["first"], &changed["worse"]),
+        (&json!("beta"), &json!("alpha"), &json!(true))
+    );
+    assert_eq!((&changed["rank_before"], &changed["rank_after"]), (&json!(1), &json!(2)));
+    let text = sandbox.run(&["proposals", "show", &greedy]).stdout;
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("triggers: ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "triggers: 2 of 2 queries right before, 1 after",
+            "triggers: worse: beta: \"services are to be deployed to kubernetes clusters\": rank 1 before, rank 2 after, alpha is first",
+        ]
+    );
+    let harmless = change("Fills in forms of all kinds. Use when a form is to be filled.");
+    let effect = show(&harmless);
+    assert_eq!((&effect["before"], &effect["changed"]), (&effect["after"], &json!([])));
+    sandbox.json(&["proposals", "reject", &harmless, "--why", "no", "--json"]);
+    assert_eq!(show(&harmless), Value::Null, "it is decided");
+}
+
+#[test]
+fn the_place_of_a_new_skill_is_shown() {
+    let sandbox = Sandbox::with_author();
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let shown = sandbox.run(&["--root", "library", "proposals", "show", "1"]).stdout;
+    assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
+    assert_run!(sandbox.run(&["--root", "library", "proposals", "approve", "1", "--yes"]), @r"
+    exit 0
+    --- stdout
+    gamma is at version 1 now, in library/gamma
+    --- stderr
+    ");
+    assert_eq!(sandbox.json(&["--root", "library", "list", "--json"])["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
+    let sandbox = Sandbox::with_author();
+    sandbox.write("../home/.config/repertoire/config.toml", "[proposals]\ndirectory = \"elsewhere\"\n");
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
+    assert_eq!(sandbox.run(&propose).code, 0);
+    let warning = "warning: skills are not read from [DIR]/project/elsewhere here; ";
+    let shown = sandbox.run(&["proposals", "show", "1"]);
+    assert!(shown.stderr.starts_with(warning), "{}", shown.stderr);
+    let approved = sandbox.run(&["proposals", "approve", "1", "--yes"]);
+    assert_eq!(approved.stdout, "gamma is at version 1 now, in elsewhere/gamma\n");
+    assert!(approved.stderr.starts_with(warning), "{}", approved.stderr);
 }

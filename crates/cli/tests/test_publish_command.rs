@@ -58,6 +58,26 @@ fn a_release_has_only_what_changed() {
 }
 
 #[test]
+fn history_lists_the_published_versions_of_a_store() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("USER", "ann");
+    for text in ["One.", "Two."] {
+        sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", &format!("# Alpha\n\n{text}\n")));
+        assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]).code, 0);
+    }
+    let listed = sandbox.json(&["history", "alpha", "--store", "fleet.db", "--json"]);
+    let versions: Vec<Value> = listed["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["id"], one["origin"], one["author"]]))
+        .collect();
+    assert_eq!(versions, [json!([2, "publish", "user:ann"]), json!([1, "publish", "user:ann"])]);
+    let run = sandbox.run(&["history", "gamma", "--store", "fleet.db"]);
+    assert!(run.code == 1 && run.stderr.contains("no skill `gamma` was published"), "{}", run.stderr);
+}
+
+#[test]
 fn skills_with_errors_are_not_published() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n---\n");
@@ -93,19 +113,56 @@ fn published_skills_are_called_from_the_store_alone() {
     assert!(list.stdout.contains("alpha") && !list.stdout.contains("beta"), "{}", list.stdout);
 }
 
-#[test]
-fn some_agents_follow_another_channel() {
+/// Publishes all skills, and another version of `alpha` to the channel `next`.
+fn with_next(config: &str) -> Sandbox {
     let sandbox = Sandbox::with_skills();
-    sandbox.write("repertoire.toml", "[agents.careful]\nskills.deny = [\"store:next:*\"]\n[agents.early]\n");
+    sandbox.write("../home/.config/repertoire/config.toml", config);
     assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]).code, 0);
-    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo it anew.\n"));
+    let text =
+        "---\nname: alpha\ndescription: Does alpha anew. Use when alpha is asked for.\n---\nDo it anew.\n";
+    sandbox.write(".agents/skills/alpha/SKILL.md", text);
     let next = ["publish", ".agents/skills/alpha", "--to", "fleet.db", "--channel", "next"];
     assert_eq!(sandbox.run(&next).code, 0);
-    let served = ["--store", "fleet.db", "--channel", "next", "--channel", "stable"];
-    for (agent, text) in [("careful", "Do alpha."), ("early", "Do it anew.")] {
-        let load = ["call", "load_skill", r#"{"name": "alpha"}"#, "--agent", agent];
-        let run = sandbox.run(&[&load[..], &served].concat());
+    sandbox
+}
+
+#[test]
+fn an_agent_follows_another_channel_if_its_configuration_names_it() {
+    let config =
+        "[agents.careful]\n[agents.early]\nchannel = \"next\"\n[agents.last]\nchannel = \"stable\"\n";
+    let sandbox = with_next(config);
+    let load = |agent: &str, channels: &[&str]| {
+        let load = ["call", "load_skill", r#"{"name": "alpha"}"#, "--agent", agent, "--store", "fleet.db"];
+        sandbox.run(&[&load[..], channels].concat())
+    };
+    let both = ["--channel", "next", "--channel", "stable"];
+    for (agent, text) in [("careful", "Do alpha."), ("early", "Do it anew."), ("last", "Do alpha.")] {
+        let run = load(agent, &both);
         assert!(run.stdout.contains(text), "{agent}: {}{}", run.stdout, run.stderr);
+    }
+    assert!(load("careful", &[]).stdout.contains("Do alpha."));
+    let run = load("early", &[]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("agents.early.channel: the channel `next` is not served"), "{}", run.stderr);
+    sandbox.write("../home/.config/repertoire/config.toml", "agents.early.channel = \"Next!\"\n");
+    assert!(load("early", &both).stderr.contains("bad value for `agents.early.channel`"));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_token_of_a_client_selects_its_channel() {
+    let config = "[agents.careful]\ntoken_file = \"careful\"\n[agents.early]\ntoken_file = \"early\"\nchannel = \"next\"\n";
+    let sandbox = with_next(config);
+    for agent in ["careful", "early"] {
+        sandbox.write(&format!("../home/.config/repertoire/{agent}"), format!("{agent}-0123456789abcdef"));
+    }
+    let serving =
+        Serving::start(&sandbox, &["--store", "fleet.db", "--channel", "next", "--channel", "stable"]);
+    for (agent, is_anew) in [("careful", false), ("early", true)] {
+        let bearer = format!("Authorization: Bearer {agent}-0123456789abcdef\r\n");
+        let index = serving.get("/.well-known/agent-skills/index.json", &bearer);
+        assert!(index.contains("alpha") && index.contains("beta"), "{agent}: {index}");
+        assert_eq!(index.contains("Does alpha anew."), is_anew, "{agent}: {index}");
     }
 }
 
@@ -132,7 +189,7 @@ fn damaged_content_is_stored_again() {
 
 /// Waits until `found` is true, for as long as a busy machine may need.
 #[cfg(unix)]
-fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut found: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !found() {
         assert!(Instant::now() < deadline, "{what}");

@@ -52,8 +52,12 @@ fn tools_do_not_run_before_approval() {
     --- stdout
     --- stderr
     warning: no sandbox: tools and scripts can do whatever you can
-    error: Skill `tools` may not run anything before a person approves it. Ask the user to run `rep approve tools`, or go on without it.
+    error: the skill `tools` is not approved
+    hint: run `rep approve tools`, which shows what it can do and asks
     ");
+    let json = run(&sandbox, &["tools", "greet", "--args", "{\"name\": \"Ada\"}", "--json"]).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["error"], "the skill `tools` is not approved");
     let last = sandbox.events().pop().unwrap();
     assert_eq!((&last["kind"], &last["outcome"]), (&json!("skill_tool_called"), &json!("denied")));
 }
@@ -118,7 +122,7 @@ fn scripts_read_standard_input_with_the_flag() {
 #[test]
 fn a_file_that_is_no_script_needs_no_approval() {
     let text = run(&with_tools(), &["tools", "--script", "SKILL.md", "--sandbox", "none"]).stderr;
-    assert!(text.contains("Nothing in skill `tools` says how to run `SKILL.md`"), "{text}");
+    assert!(text.ends_with("error: Nothing in skill `tools` says how to run `SKILL.md`.\n"), "{text}");
     assert!(!text.contains("approve"), "{text}");
 }
 

@@ -67,7 +67,7 @@ fn stats_are_tables_for_people() {
     let run = with_usage().run(&["stats"]);
     let today = repertoire::event::jsonl::rfc3339(std::time::SystemTime::now());
     let text = run.transcript().replace(&today[..10], "[TODAY]..");
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @r#"
     exit 0
     --- stdout
     SKILL                  LOADS  READS  FAILED  AGENTS  TOKENS  CATALOG  LAST USE
@@ -77,7 +77,7 @@ fn stats_are_tables_for_people() {
     nothing (unknown)          0      0       1       0       0        0  -
 
     2 of 2 loaded skills make up 80 % of 3 loads
-    catalog entries cost 270 tokens in 5 sessions; 22 tokens of instructions and files were served
+    catalog entries cost 270 tokens in 5 sessions with calls; 22 tokens of instructions and files were served
 
     not used for 30 days:
     SKILL  LAST USE  CATALOG ENTRY  FILE
@@ -90,13 +90,13 @@ fn stats_are_tables_for_people() {
       alpha/references/other.md
     --- stderr
     hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
-    ");
+    "#);
 }
 
 #[test]
 fn without_usage_every_skill_is_unused() {
     let sandbox = Sandbox::with_skills();
-    assert_run!(sandbox.run(&["stats"]), @r"
+    assert_run!(sandbox.run(&["stats"]), @r#"
     exit 0
     --- stdout
     no skill was used in this time
@@ -106,6 +106,7 @@ fn without_usage_every_skill_is_unused() {
     alpha  never                27  .agents/skills/alpha/SKILL.md
     beta   never                27  .agents/skills/beta/SKILL.md
     --- stderr
+    nothing has been recorded yet
     hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
     ");
     assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
@@ -147,4 +148,72 @@ fn records_of_clients_are_told_apart() {
     assert_eq!(sandbox.json(&["stats", "--json"])["clients"], json!([]));
     let text = sandbox.run(&["stats", "--from-clients"]).stdout;
     assert!(text.ends_with("gamma     1  2999-01-02  Codex        transcripts\n"), "{text}");
+}
+
+#[test]
+fn stats_and_events_make_no_store() {
+    let sandbox = Sandbox::with_skills();
+    for command in ["stats", "events"] {
+        let run = sandbox.run(&[command]);
+        assert!(run.code == 0 && run.stderr.starts_with("nothing has been recorded yet\n"), "{}", run.stderr);
+        assert_eq!(sandbox.run(&[command, "--json"]).stderr, "");
+    }
+    assert_eq!(sandbox.json(&["stats", "--json"])["totals"]["loads"], 0);
+    assert!(!sandbox.home().join(".local").exists());
+}
+
+#[test]
+fn the_time_without_use_is_told_in_its_unit() {
+    let sandbox = with_usage();
+    for (given, told, days) in [
+        ("12h", "12 hours", json!(0.5)),
+        ("90m", "90 minutes", json!(0.0625)),
+        ("2d", "2 days", json!(2)),
+        ("1d", "1 day", json!(1)),
+    ] {
+        let run = sandbox.run(&["stats", "--dead-after", given]);
+        assert!(run.stdout.contains(&format!("not used for {told}:")), "{}", run.stdout);
+        assert_eq!(sandbox.json(&["stats", "--dead-after", given, "--json"])["dead_after_days"], days);
+    }
+}
+
+#[test]
+fn a_short_time_counts_the_whole_day() {
+    let sandbox = with_usage();
+    let stats = sandbox.json(&["stats", "--json", "--since", "1s"]);
+    assert_eq!((&stats["totals"]["loads"], &stats["sessions"]), (&json!(3), &json!(5)));
+    assert!(stats["since"].as_str().unwrap().ends_with("T00:00:00.000Z"), "{}", stats["since"]);
+}
+
+#[test]
+fn many_unknown_names_have_one_row() {
+    let sandbox = with_usage();
+    let calls = (0..6).map(|number| {
+        format!("{{\"op\": \"call\", \"tool\": \"load_skill\", \"arguments\": {{\"name\": \"guess-{number}\"}}}}\n")
+    });
+    sandbox.write("calls", calls.collect::<String>());
+    let mut command = sandbox.command(&["session"]);
+    command.stdin(std::fs::File::open(sandbox.project().join("calls")).unwrap());
+    assert_eq!(sandbox.finish(command).code, 0);
+    let text = sandbox.run(&["stats"]).stdout;
+    assert!(text.contains("\n7 unknown names "), "{text}");
+    assert!(!text.contains("guess-") && !text.contains("nothing"), "{text}");
+    assert_eq!(sandbox.json(&["stats", "--json"])["skills"].as_array().unwrap().len(), 10);
+}
+
+#[test]
+fn a_client_that_used_a_skill_before_the_time_of_the_report_keeps_it_alive() {
+    let sandbox = Sandbox::with_skills();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(20 * 24 * 60 * 60);
+    let time = repertoire::event::jsonl::rfc3339(long_ago);
+    let line = format!(
+        r#"{{"timestamp":"{time}","payload":{{"type":"function_call","arguments":"cat x/alpha/SKILL.md"}}}}"#
+    );
+    sandbox.write("../home/.codex/sessions/rollout.jsonl", line);
+    let path = sandbox.home().join(".codex/sessions/rollout.jsonl");
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    let stats = sandbox.json(&["stats", "--json", "--from-clients", "--since", "7d"]);
+    assert_eq!(stats["clients"], json!([]));
+    let dead: Vec<_> = stats["dead"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+    assert_eq!(dead, ["beta"]);
 }

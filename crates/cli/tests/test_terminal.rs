@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::sandbox::Sandbox;
 
@@ -21,6 +22,14 @@ fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> Str
     answering_after(sandbox, arguments, answer, || {})
 }
 
+/// Returns the output of `rep` on a terminal of `columns` columns, without colours.
+fn on_narrow_terminal(sandbox: &Sandbox, arguments: &[&str], columns: u16) -> String {
+    let shown = on_terminal_of(columns, sandbox, arguments, None, || {});
+    let mut pieces = shown.split("\u{1b}[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or("", |(_, rest)| rest))
+}
+
 /// Returns the output of `rep` on a terminal on which a person types `answer`; calls `meanwhile` while the
 /// question is open.
 fn answering_after(
@@ -29,9 +38,21 @@ fn answering_after(
     answer: Option<&str>,
     meanwhile: impl FnOnce(),
 ) -> String {
+    on_terminal_of(80, sandbox, arguments, answer, meanwhile)
+}
+
+fn on_terminal_of(
+    columns: u16,
+    sandbox: &Sandbox,
+    arguments: &[&str],
+    answer: Option<&str>,
+    meanwhile: impl FnOnce(),
+) -> String {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&controller, size).unwrap();
     let name = ptsname(&controller, Vec::new()).unwrap();
     let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let mut command = sandbox.command(arguments);
@@ -174,7 +195,26 @@ fn output_fits_a_terminal_of_80_columns() {
         assert!(shown.lines().count() > 2, "{arguments:?} {shown}");
         // Hints are wrapped by the terminal.
         for line in shown.lines().filter(|line| !line.starts_with("hint:")) {
+            // A slow run shows its progress, and erases it.
+            let line = line.rsplit("\u{1b}[K").next().unwrap_or_default();
             assert!(line.trim_end().chars().count() <= 80, "{arguments:?} {line:?}");
+        }
+    }
+}
+
+#[test]
+fn tables_fit_a_terminal_of_40_columns_in_colour() {
+    let mut sandbox = wide();
+    sandbox.run(&["call", "load_skill", r#"{"name": "short"}"#]);
+    sandbox.set("REPERTOIRE_COLOR", "always");
+    for arguments in [&["list", "--all", "--tokens", "--digest"][..], &["stats"], &["events"]] {
+        let shown = on_narrow_terminal(&sandbox, arguments, 40);
+        let is_row =
+            |line: &&str| ["NAME", "SKILL", "review-", "short", "20"].iter().any(|s| line.starts_with(s));
+        let rows: Vec<&str> = shown.lines().filter(is_row).collect();
+        assert!(!rows.is_empty(), "{arguments:?} {shown:?}");
+        for row in rows {
+            assert!(row.trim_end().chars().count() <= 40, "{arguments:?} {row:?}");
         }
     }
 }

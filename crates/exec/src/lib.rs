@@ -78,7 +78,7 @@ pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
 pub use limits::Limits;
 pub use outcome::{Aftermath, Ending, Exceeded, Outcome, Output};
-pub use run::{Executor, ExecutorOptions, ScriptGrants};
+pub use run::{Executor, ExecutorOptions, PythonTools, ScriptGrants};
 #[cfg(unix)]
 pub use sandbox::Unconfined;
 pub use sandbox::{Probe, ProbedSandbox, Sandbox, probe};

@@ -11,7 +11,7 @@ use crate::policy::{NameMismatch, OnInvalid, Policy, Profile};
 use crate::repair::{self, Repair};
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter, body, description, name};
-use crate::yaml::{self, Entry, Fault, Node, Range};
+use crate::yaml::{self, MappingEntry, Node, Range, YamlFault};
 use crate::{Diagnostic, Severity, SkillName, Span, checksum, text};
 
 /// The fitness of a skill to be offered to an agent.
@@ -239,7 +239,7 @@ enum Depth {
 
 /// A frontmatter on its way into a [`Document`].
 struct Frontmatter {
-    entries: Vec<Entry>,
+    entries: Vec<MappingEntry>,
     offset: usize,
     repaired: bool,
 }
@@ -323,7 +323,7 @@ impl Parser<'_, '_> {
         None
     }
 
-    fn recover(&mut self, fault: &Fault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<Entry>> {
+    fn recover(&mut self, fault: &YamlFault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<MappingEntry>> {
         let span = self.span(fenced.offset, &(fault.offset..fault.offset));
         if fault.over_budget
             && let Some(range) = html_entity(fenced.yaml, fault.offset)
@@ -370,7 +370,12 @@ impl Parser<'_, '_> {
     }
 
     /// Reports descriptions that a ` #` cuts short: no parser reports it, and the author never notices.
-    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &FencedFrontmatter<'_>) {
+    fn report_cut_values(
+        &mut self,
+        entries: &[MappingEntry],
+        comments: &[Range],
+        fenced: &FencedFrontmatter<'_>,
+    ) {
         if comments.is_empty() {
             return;
         }

@@ -1,5 +1,7 @@
 //! Globs over paths of files: the `paths` of a skill that is about some files of a project.
 
+use std::fmt;
+
 use crate::scope::glob;
 
 /// The longest pattern that matches anything, in bytes.
@@ -13,6 +15,72 @@ const MAX_PATH_PARTS: usize = 256;
 
 /// The most patterns that the alternatives of one pattern stand for.
 const MAX_ALTERNATIVES: usize = 64;
+
+/// The reason why a pattern is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GlobFault {
+    /// It is longer than the longest pattern that matches anything.
+    TooLong,
+    /// It has this bracket without the other one.
+    Unbalanced(char),
+    /// Its alternatives stand for too many patterns.
+    TooManyAlternatives,
+    /// It has a part `..`, which no path of a file has.
+    Parent,
+}
+
+impl fmt::Display for GlobFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "it is longer than {MAX_PATTERN_BYTES} bytes"),
+            Self::Unbalanced(bracket) => write!(f, "it has a `{bracket}` without the other bracket"),
+            Self::TooManyAlternatives => {
+                write!(f, "its braces stand for more than {MAX_ALTERNATIVES} patterns")
+            }
+            Self::Parent => f.write_str("it has a `..`, and paths are those in the project"),
+        }
+    }
+}
+
+impl std::error::Error for GlobFault {}
+
+/// Returns the reason why `pattern` is malformed, if it is.
+///
+/// ```
+/// use repertoire_model::file_glob::{GlobFault, fault};
+/// assert_eq!(fault("src/**/*.{ts,tsx}"), None);
+/// assert_eq!(fault("*.{ts,tsx"), Some(GlobFault::Unbalanced('{')));
+/// ```
+pub fn fault(pattern: &str) -> Option<GlobFault> {
+    let pattern = pattern.trim();
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Some(GlobFault::TooLong);
+    }
+    let unbalanced = unbalanced(pattern, '{', '}').or_else(|| unbalanced(pattern, '[', ']'));
+    if let Some(bracket) = unbalanced {
+        return Some(GlobFault::Unbalanced(bracket));
+    }
+    let Some(alternatives) = alternatives(pattern) else { return Some(GlobFault::TooManyAlternatives) };
+    let has_parent = |pattern: &String| pattern.split('/').any(|part| part == "..");
+    alternatives.iter().any(has_parent).then_some(GlobFault::Parent)
+}
+
+/// Returns the bracket that lacks its other half.
+fn unbalanced(pattern: &str, open: char, close: char) -> Option<char> {
+    let mut depth = 0_usize;
+    for c in pattern.chars() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            match depth.checked_sub(1) {
+                Some(rest) => depth = rest,
+                None => return Some(close),
+            }
+        }
+    }
+    (depth > 0).then_some(open)
+}
 
 /// Returns whether `pattern` matches the file at `path`, in the project or absolute, with `/` between its parts.
 ///
@@ -30,11 +98,12 @@ pub fn matches(pattern: &str, path: &str) -> bool {
     if pattern.len() > MAX_PATTERN_BYTES || path.len() > MAX_PATH_BYTES {
         return false;
     }
-    alternatives(pattern.trim()).iter().any(|pattern| matches_one(pattern, path))
+    let alternatives = alternatives(pattern.trim()).unwrap_or_default();
+    alternatives.iter().any(|pattern| matches_one(pattern, path))
 }
 
-/// Returns the patterns without braces that `pattern` stands for, a bounded number of them.
-fn alternatives(pattern: &str) -> Vec<String> {
+/// Returns the patterns without braces that `pattern` stands for, unless they are too many.
+fn alternatives(pattern: &str) -> Option<Vec<String>> {
     let (mut open, mut plain) = (vec![pattern.to_owned()], Vec::new());
     while let Some(next) = open.pop() {
         // The innermost group is the first that ends.
@@ -46,10 +115,10 @@ fn alternatives(pattern: &str) -> Vec<String> {
         let texts = next[start + 1..end].split(',');
         open.extend(texts.map(|text| format!("{}{text}{}", &next[..start], &next[end + 1..])));
         if open.len() + plain.len() > MAX_ALTERNATIVES {
-            return plain;
+            return None;
         }
     }
-    plain
+    Some(plain)
 }
 
 fn matches_one(pattern: &str, path: &str) -> bool {
@@ -137,6 +206,23 @@ mod tests {
             ("?.md", "é.md", true),
         ] {
             assert_eq!(matches(pattern, path), expect, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn p1_malformed_globs_are_named() {
+        for (pattern, expect) in [
+            ("src/**/*.{ts,tsx}", None),
+            ("app/[slug]/page.tsx", None),
+            ("src/[a", Some(GlobFault::Unbalanced('['))),
+            ("{a,b", Some(GlobFault::Unbalanced('{'))),
+            ("a,b}", Some(GlobFault::Unbalanced('}'))),
+            ("../other/*.rs", Some(GlobFault::Parent)),
+            ("a..b/*", None),
+            (&"{a,b}".repeat(7), Some(GlobFault::TooManyAlternatives)),
+            (&"x".repeat(513), Some(GlobFault::TooLong)),
+        ] {
+            assert_eq!(fault(pattern), expect, "{pattern}");
         }
     }
 

@@ -7,8 +7,8 @@ use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extensi
 use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
-use crate::yaml::{Entry, Node, Scalar};
-use crate::{FileKind, Span, text};
+use crate::yaml::{MappingEntry, Node, Scalar};
+use crate::{FileKind, Span, file_glob, text};
 
 /// The prefix of `metadata` keys that the Skills extension of MCP reserves.
 const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
@@ -101,7 +101,7 @@ impl Manifest {
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as in most parsers.
-    pub fn read(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
+    pub fn read(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());
         for entry in entries {
@@ -137,7 +137,10 @@ impl Manifest {
                 // Some clients have a mapping of programs and variables here, which names no skills.
                 "requires" if matches!(entry.value, Node::Mapping(..)) => {}
                 "requires" => manifest.requires = field.list(),
-                "paths" => manifest.paths = field.list(),
+                "paths" => {
+                    manifest.paths = field.list();
+                    field.globs(&manifest.paths);
+                }
                 "disable-model-invocation" => {
                     manifest.disable_model_invocation = field.flag().unwrap_or(false)
                 }
@@ -263,13 +266,35 @@ impl Field<'_, '_, '_> {
             Node::Scalar(scalar) => {
                 self.mistyped("a list");
                 let inner = scalar.text.trim().trim_start_matches('[').trim_end_matches(']');
-                let separators: &[char] = if inner.contains(',') { &[','] } else { &[' ', '\t', '\n'] };
-                let items = inner.split(separators).map(|item| item.trim().trim_matches(['"', '\'']));
+                let mut items = split_outside_braces(inner, &[',']);
+                if items.len() == 1 {
+                    items = split_outside_braces(inner, &[' ', '\t', '\n']);
+                }
+                let items = items.into_iter().map(|item| item.trim().trim_matches(['"', '\'']));
                 items.filter(|item| !item.is_empty()).map(str::to_owned).collect()
             }
             Node::Mapping(..) => {
                 self.mistyped("a list");
                 Vec::new()
+            }
+        }
+    }
+
+    /// Reports those of the `globs`, the items of this list, that are malformed.
+    fn globs(&mut self, globs: &[String]) {
+        let ranges: Vec<_> = match self.value {
+            Node::Sequence(items, _) => {
+                items.iter().filter(|item| item_text(item).is_some()).map(Node::range).collect()
+            }
+            value => globs.iter().map(|_| value.range()).collect(),
+        };
+        for (glob, range) in globs.iter().zip(ranges) {
+            if let Some(fault) = file_glob::fault(glob) {
+                let (key, shown) = (self.key, text::shorten(glob, SHOWN_KEY_CHARS));
+                self.reporter
+                    .report(RuleId::PathsGlob, format!("`{shown}` in `{key}` is no glob: {fault}"))
+                    .help("write paths in the project, as in \"src/**/*.{ts,tsx}\"")
+                    .at(self.place.span(&range));
             }
         }
     }
@@ -313,7 +338,7 @@ impl Field<'_, '_, '_> {
             return Vec::new();
         };
         let is_string = |value: &Node| matches!(value, Node::Scalar(scalar) if scalar.to_json().is_string());
-        let odd: Vec<&Entry> = entries.iter().filter(|entry| !is_string(&entry.value)).collect();
+        let odd: Vec<&MappingEntry> = entries.iter().filter(|entry| !is_string(&entry.value)).collect();
         if let Some(first) = odd.first() {
             let others = if odd.len() > 1 { format!(" (and {} more)", odd.len() - 1) } else { String::new() };
             let span = self.place.span(&first.key.range);
@@ -329,7 +354,9 @@ impl Field<'_, '_, '_> {
                 .help(help)
                 .at(span);
         }
-        for Entry { key, .. } in entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX)) {
+        for MappingEntry { key, .. } in
+            entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX))
+        {
             let span = self.place.span(&key.range);
             self.reporter
                 .report(
@@ -427,6 +454,20 @@ fn item_text(item: &Node) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Divides `text` at `separators`, but not within braces, where commas separate the alternatives of a glob.
+fn split_outside_braces<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
+    let mut depth = 0_usize;
+    let is_separator = |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && separators.contains(&c)
+    };
+    text.split(is_separator).collect()
+}
+
 /// Divides a string of tools at blanks and commas outside parentheses, so that `Bash(git add:*)` stays whole.
 fn split_tools(text: &str) -> Vec<String> {
     let mut tools = Vec::new();
@@ -476,6 +517,19 @@ mod tests {
             manifest,
             found.into_iter().map(|d| format!("{} {}: {}", d.line().unwrap(), d.rule, d.message)).collect(),
         )
+    }
+
+    #[test]
+    fn p1_globs_keep_their_braces_and_malformed_ones_are_errors() {
+        let (manifest, found) = read("paths: src/**/*.{ts,tsx}, docs/");
+        assert_eq!(manifest.paths, ["src/**/*.{ts,tsx}", "docs/"]);
+        assert_eq!(found, ["1 field-type: `paths` should be a list, not a single value"]);
+        let (manifest, found) = read("paths:\n  - src/*.rs\n  - \"\"\n  - \"{a,b\"");
+        assert_eq!(manifest.paths, ["src/*.rs", "{a,b"]);
+        assert_eq!(
+            found,
+            ["4 paths-glob: `{a,b` in `paths` is no glob: it has a `{` without the other bracket"]
+        );
     }
 
     #[test]

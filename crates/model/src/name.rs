@@ -130,6 +130,17 @@ pub enum Grammar {
     Relaxed,
 }
 
+impl Grammar {
+    /// Returns its names in words: `1 to 64 characters of a-z, 0-9 and single hyphens`.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::AgentSkills => "1 to 64 characters of a-z, 0-9 and single hyphens",
+            Self::Bernstein => "a letter of a-z first, then a-z, 0-9 and hyphens",
+            Self::Relaxed => "letters, digits, `-`, `_` and `.`, a letter or digit first",
+        }
+    }
+}
+
 /// One way in which a name departs from a [`Grammar`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrammarFault {
@@ -274,6 +285,7 @@ mod tests {
         assert_eq!(faults("1a"), [StartsWithoutLetter]);
         assert_eq!(faults("a_b"), [Character('_')]);
         assert_eq!(faults("aB"), [Uppercase]);
+        assert_eq!(faults("Ab"), [Uppercase], "it starts with a letter");
         assert_eq!(faults("é"), [Character('é')]);
     }
 }

@@ -30,7 +30,7 @@ impl FileData {
     }
 
     /// Returns its text, unless it is binary.
-    fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'))
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::frontmatter::{self, Division, Line, Lines};
 use crate::text;
-use crate::yaml::{self, Entry, Fault, Node, Range, Scalar};
+use crate::yaml::{self, MappingEntry, Node, Range, Scalar, YamlFault};
 
 /// A value that is not YAML, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl RepairKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     /// The entries, in order, with offsets into the frontmatter.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MappingEntry>,
     /// The repairs, in order.
     pub repairs: Vec<Repair>,
 }
@@ -192,11 +192,11 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     (is_key && ends_well).then_some((key, rest))
 }
 
-fn parse_entries(source: &str, nodes: &mut usize) -> Result<Vec<Entry>, Fault> {
+fn parse_entries(source: &str, nodes: &mut usize) -> Result<Vec<MappingEntry>, YamlFault> {
     match yaml::parse_within(source, nodes)?.root {
         None => Ok(Vec::new()),
         Some(Node::Mapping(entries, _)) => Ok(entries),
-        Some(other) => Err(Fault {
+        Some(other) => Err(YamlFault {
             over_budget: false,
             message: "expected `key: value`".to_owned(),
             offset: other.range().start,
@@ -207,7 +207,7 @@ fn parse_entries(source: &str, nodes: &mut usize) -> Result<Vec<Entry>, Fault> {
 /// Repairs one entry: by what keeps its structure if that will do, or else by taking its value as text.
 ///
 /// Returns `None` where that breaks the budget. The range is that of the part of `source` that is replaced.
-fn repair_entry(source: &str, fault: Fault, nodes: &mut usize) -> Option<(Vec<Entry>, Repair)> {
+fn repair_entry(source: &str, fault: YamlFault, nodes: &mut usize) -> Option<(Vec<MappingEntry>, Repair)> {
     let (key, value) = key_of(source)?;
     let key = unquoted(key).to_owned();
     let whole = source.trim_end_matches(['\n', '\r']).len();
@@ -253,7 +253,7 @@ fn repair_entry(source: &str, fault: Fault, nodes: &mut usize) -> Option<(Vec<En
     };
     let replacement = (kind != RepairKind::Raw).then(|| format!("{key}: {}", quote(&text)));
     let scalar = |text: String| Scalar { text, plain: false, range: 0..0 };
-    let entry = Entry { key: scalar(key.clone()), value: Node::Scalar(scalar(text)) };
+    let entry = MappingEntry { key: scalar(key.clone()), value: Node::Scalar(scalar(text)) };
     Some((vec![entry], repair(kind, end, replacement)))
 }
 
@@ -346,15 +346,15 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-fn shifted(entry: Entry, by: usize) -> Entry {
+fn shifted(entry: MappingEntry, by: usize) -> MappingEntry {
     map_ranges(entry, &|range: Range| range.start + by..range.end + by)
 }
 
-fn relocated(entry: Entry, to: &Range) -> Entry {
+fn relocated(entry: MappingEntry, to: &Range) -> MappingEntry {
     map_ranges(entry, &|_| to.clone())
 }
 
-fn map_ranges(entry: Entry, change: &dyn Fn(Range) -> Range) -> Entry {
+fn map_ranges(entry: MappingEntry, change: &dyn Fn(Range) -> Range) -> MappingEntry {
     fn scalar(scalar: Scalar, change: &dyn Fn(Range) -> Range) -> Scalar {
         Scalar { range: change(scalar.range.clone()), ..scalar }
     }
@@ -370,7 +370,7 @@ fn map_ranges(entry: Entry, change: &dyn Fn(Range) -> Range) -> Entry {
             ),
         }
     }
-    Entry { key: scalar(entry.key, change), value: node(entry.value, change) }
+    MappingEntry { key: scalar(entry.key, change), value: node(entry.value, change) }
 }
 
 #[cfg(test)]

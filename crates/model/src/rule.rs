@@ -114,6 +114,7 @@ rules! {
     MetadataValues "metadata-values" [I W - - E] "metadata holds values that are not strings";
     MetadataReserved "metadata-reserved" [I W - - E] "metadata has a key with the prefix that MCP reserves";
     AllowedToolsForm "allowed-tools-form" [I E - - W] "allowed-tools is not a space-separated string";
+    PathsGlob "paths-glob" [E E W W E] "a glob in `paths` is malformed";
     VersionNumber "version-number" [W W I I I] "the version is a number in YAML";
     // The body.
     BodyEmpty "body-empty" [W W I - W] "there are no instructions";
@@ -136,6 +137,7 @@ rules! {
     LinkDepth "link-depth" [I W - - I] "a reference leads on to further files";
     // The tools it brings along.
     ToolsFile "tools-file" [E E W W E] "schema.json declares no tools that can be read";
+    ToolsPython "tools-python" [I I - - I] "the tools of the skill are the functions of its tools.py, which has no schema.json";
     ToolName "tool-name" [E E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
     ToolSchema "tool-schema" [E E W W E] "the parameters of a tool are no JSON Schema of an object";
     ToolField "tool-field" [W E W W E] "what a tool asks for cannot be understood and is not granted";

@@ -96,10 +96,7 @@ pub mod stored;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};
-pub use event::{
-    Event, EventKind, EventSink, JournalOptions, JournalSink, MemorySink, Outcome,
-    Sinks,
-};
+pub use event::{Event, EventKind, EventSink, JournalOptions, JournalSink, MemorySink, Outcome, Sinks};
 pub use future::BoxFuture;
 pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};

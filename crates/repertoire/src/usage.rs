@@ -30,10 +30,8 @@ pub struct LibrarySkill {
 pub struct UsageData<'a> {
     /// The skills of the library.
     pub library: &'a [LibrarySkill],
-    /// The usage in the time that the report is about.
+    /// The usage in the time that the report is about, and without calls what was used before.
     pub usage: &'a [Usage],
-    /// All usage there is, which tells when a skill was used last.
-    pub all_usage: &'a [Usage],
     /// The number of sessions in that time, each of which had a catalog.
     pub sessions: u64,
     /// The current time.
@@ -187,21 +185,21 @@ fn is_use(usage: &Usage) -> bool {
 ///
 /// let library = [LibrarySkill { name: "git".to_owned(), catalog_tokens: 30, ..LibrarySkill::default() }];
 /// let (now, dead_after) = (SystemTime::UNIX_EPOCH, Duration::from_secs(30 * 24 * 60 * 60));
-/// let data = UsageData { library: &library, usage: &[], all_usage: &[], sessions: 2, now, dead_after };
+/// let data = UsageData { library: &library, usage: &[], sessions: 2, now, dead_after };
 /// let report = report(data);
 /// assert_eq!(report.skills[0].catalog_tokens, 60);
 /// assert_eq!(report.dead[0].last_use, None);
 /// ```
 pub fn report(data: UsageData<'_>) -> UsageReport {
     let mut last_uses: BTreeMap<&str, SystemTime> = BTreeMap::new();
-    for usage in data.all_usage.iter().filter(|usage| is_use(usage)) {
+    for usage in data.usage.iter().filter(|usage| is_use(usage)) {
         let last = last_uses.entry(&usage.skill).or_insert(usage.last);
         *last = usage.last.max(*last);
     }
     let mut skills: BTreeMap<&str, Counts<'_>> = BTreeMap::new();
     let mut files: BTreeMap<&str, BTreeMap<&str, Counts<'_>>> = BTreeMap::new();
     let mut agents = BTreeSet::new();
-    for usage in data.usage {
+    for usage in data.usage.iter().filter(|usage| usage.calls > 0) {
         agents.extend(usage.agent.as_deref());
         skills.entry(&usage.skill).or_default().add(usage);
         if let Some(file) = &usage.file {
@@ -308,14 +306,7 @@ fn concentration(skills: &[SkillUsage]) -> Concentration {
 
 /// Returns the names of the skills that were loaded, the most loaded first, then by name.
 pub fn most_loaded_first(usage: &[Usage]) -> Vec<String> {
-    let data = UsageData {
-        library: &[],
-        usage,
-        all_usage: &[],
-        sessions: 0,
-        now: UNIX_EPOCH,
-        dead_after: Duration::ZERO,
-    };
+    let data = UsageData { library: &[], usage, sessions: 0, now: UNIX_EPOCH, dead_after: Duration::ZERO };
     report(data).skills.into_iter().filter(|skill| skill.loads > 0).map(|skill| skill.name).collect()
 }
 
@@ -371,7 +362,7 @@ mod tests {
 
     fn reported(library: &[LibrarySkill], usage: &[Usage]) -> UsageReport {
         let dead_after = Duration::from_secs(30 * DAY);
-        report(UsageData { library, usage, all_usage: usage, sessions: 3, now: at(0), dead_after })
+        report(UsageData { library, usage, sessions: 3, now: at(0), dead_after })
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! One agent's view of the library: its skills, session, instructions and list versions.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::join_all;
 use repertoire::{Agent, Entry, Session, Snapshot};
 use repertoire_model::catalog::CatalogOptions;
+use repertoire_model::scope::Scope;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
 
 use crate::instructions::{self, InstructionsLimit};
 use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
@@ -37,11 +40,23 @@ pub(crate) struct AgentView {
     /// Answers the calls of all connections: a server sees no transcript, so it tracks none.
     pub(crate) session: Arc<Session>,
     agent: Option<Agent>,
+    /// The skills that the view is limited to beside the agent's scope.
+    limit: Scope,
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
     pub(crate) calls: Arc<Semaphore>,
     pub(crate) runs: Arc<Semaphore>,
+    /// The task that follows the library, for a view that is not followed by others.
+    follower: OnceLock<AbortHandle>,
+}
+
+impl Drop for AgentView {
+    fn drop(&mut self) {
+        if let Some(follower) = self.follower.get() {
+            follower.abort();
+        }
+    }
 }
 
 impl AgentView {
@@ -58,11 +73,36 @@ impl AgentView {
             shared,
             session: Arc::new(session),
             agent,
+            limit: Scope::default(),
             opened,
             list_versions: watch::Sender::default(),
             calls: Arc::new(Semaphore::new(CALLS_PER_PROCESSOR * processors)),
             runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
+            follower: OnceLock::new(),
         }))
+    }
+
+    /// Opens a view of those skills of this one that `limit` allows. It shares the limits on concurrent calls, and follows the
+    /// library for as long as it is used.
+    ///
+    /// Fails if a skill that is bound to the agent is not among them.
+    pub(crate) async fn narrowed(&self, limit: Scope) -> Result<Arc<Self>, repertoire::Error> {
+        let opened = self.shared.registry.snapshot();
+        let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
+        let session = self.shared.library.session_within(agent, limit.clone()).await?;
+        let view = Arc::new(Self {
+            shared: Arc::clone(&self.shared),
+            session: Arc::new(session),
+            agent: self.agent.clone(),
+            limit,
+            opened,
+            list_versions: watch::Sender::default(),
+            calls: Arc::clone(&self.calls),
+            runs: Arc::clone(&self.runs),
+            follower: OnceLock::new(),
+        });
+        let _ = view.follower.set(tokio::spawn(view.follow()).abort_handle());
+        Ok(view)
     }
 
     pub(crate) fn options(&self) -> &ServerOptions {
@@ -76,14 +116,17 @@ impl AgentView {
 
     /// Returns whether the agent may see the skill.
     fn sees(&self, entry: &Entry) -> bool {
-        self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
+        self.limit.allows(&entry.source, entry.name().as_str())
+            && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }
 
     /// Opens a session for one client alone.
     pub(crate) async fn open_session(&self) -> Result<Arc<Session>, Error> {
         let library = &self.shared.library;
-        let session = match &self.agent {
-            Some(agent) => library.session_without_reload_for(&agent.name).await?,
+        let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
+        let session = match agent {
+            _ if self.limit != Scope::default() => library.session_within(agent, self.limit.clone()).await?,
+            Some(agent) => library.session_without_reload_for(agent).await?,
             None => library.session_without_reload().await?,
         };
         Ok(Arc::new(session))
@@ -155,34 +198,36 @@ impl AgentView {
         let options = CatalogOptions { bound: Vec::new(), ..self.session.catalog_options() };
         let limit = InstructionsLimit::of(client, self.options());
         let notices = snapshot.notices(|entry| self.sees(entry));
-        instructions::render(limit, &options, &notices, |options: &CatalogOptions| match &self.agent {
-            Some(agent) => snapshot.catalog_for(agent, options).ok(),
-            None => snapshot.catalog(options).ok(),
+        instructions::render(limit, &options, &notices, |options: &CatalogOptions| {
+            snapshot.catalog_of(options, |entry| self.sees(entry)).ok()
         })
     }
 
-    /// Follows the library for as long as it is polled, and notifies clients of changed lists.
-    pub(crate) async fn follow(self: Arc<Self>) {
-        let registry = &self.shared.registry;
-        let mut changes = registry.subscribe();
+    /// Follows the library for as long as it is polled and the view is used, and notifies clients of changed lists.
+    pub(crate) fn follow(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
+        let mut changes = self.shared.registry.subscribe();
         // Changes since the view was opened count.
         let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
-        loop {
-            self.session.renew().await;
-            let (new_tools, newest) = (self.session.tools(), registry.snapshot());
-            let has_new_tools = self.options().tools.is_on() && tools != new_tools;
-            let has_new_prompts = self.prompts_differ(&snapshot, &newest);
-            let has_new_resources =
-                self.options().extension.is_on() && self.skills_differ(&snapshot, &newest);
-            (tools, snapshot) = (new_tools, newest);
-            self.shared.published.prune(&snapshot);
-            self.list_versions.send_if_modified(|versions| {
-                versions.tools += u64::from(has_new_tools);
-                versions.prompts += u64::from(has_new_prompts);
-                versions.resources += u64::from(has_new_resources);
-                has_new_tools || has_new_prompts || has_new_resources
-            });
-            changes.next().await;
+        let view = Arc::downgrade(self);
+        async move {
+            while let Some(view) = view.upgrade() {
+                view.session.renew().await;
+                let (new_tools, newest) = (view.session.tools(), view.shared.registry.snapshot());
+                let has_new_tools = view.options().tools.is_on() && tools != new_tools;
+                let has_new_prompts = view.prompts_differ(&snapshot, &newest);
+                let has_new_resources =
+                    view.options().extension.is_on() && view.skills_differ(&snapshot, &newest);
+                (tools, snapshot) = (new_tools, newest);
+                view.shared.published.prune(&snapshot);
+                view.list_versions.send_if_modified(|versions| {
+                    versions.tools += u64::from(has_new_tools);
+                    versions.prompts += u64::from(has_new_prompts);
+                    versions.resources += u64::from(has_new_resources);
+                    has_new_tools || has_new_prompts || has_new_resources
+                });
+                drop(view);
+                changes.next().await;
+            }
         }
     }
 

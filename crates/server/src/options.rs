@@ -152,7 +152,7 @@ pub struct ServerOptions {
     pub notices: Notices,
     /// Returns the number of events that the journal dropped, for `/metrics`.
     pub dropped_events: Probe<u64>,
-    /// Returns whether the store answers, for `/readyz`.
+    /// Returns whether the store answers, which `/readyz` reports.
     pub store: Probe<bool>,
 }
 

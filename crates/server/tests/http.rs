@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use repertoire::session::ToolExposure;
-use repertoire::{HandlerError, SessionOptions};
-use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
+use repertoire_server::http::{HttpLimits, HttpOptions, Token};
 use repertoire_server::{ErrorKind, Server, Stop};
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
 
 use crate::world::{Http, MODERN, TIMEOUT, World, changed, event, watched, with_meta};
 
@@ -113,7 +114,7 @@ fn headers_that_contradict_the_body_are_refused() {
 #[test]
 fn invalid_bodies_and_media_types_are_refused() {
     let world = World::new();
-    let limits = Limits { body_bytes: 10_000, ..Limits::default() };
+    let limits = HttpLimits { body_bytes: 10_000, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     for (body, code) in [("not json", "-32700"), ("", ""), ("[]", "-32600"), ("{\"id\":1}", "-32600")] {
@@ -231,7 +232,7 @@ fn a_public_address_needs_a_token() {
 fn slow_request_heads_and_bodies_time_out() {
     let world = World::new();
     let time = Duration::from_millis(300);
-    let limits = Limits { head_time: time, body_time: time, ..Limits::default() };
+    let limits = HttpLimits { head_time: time, body_time: time, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let started = Instant::now();
@@ -254,7 +255,7 @@ fn slow_request_heads_and_bodies_time_out() {
 #[test]
 fn connections_over_the_limit_get_503_except_for_health_checks() {
     let world = World::new();
-    let limits = Limits { connections: 4, ..Limits::default() };
+    let limits = HttpLimits { connections: 4, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let idle: Vec<_> = (0..4).map(|_| http.connect()).collect();
@@ -278,7 +279,7 @@ fn connections_over_the_limit_get_503_except_for_health_checks() {
 #[test]
 fn health_checks_are_answered_despite_many_idle_connections() {
     let world = World::new();
-    let limits = Limits { connections: 2, head_time: Duration::from_secs(15), ..Limits::default() };
+    let limits = HttpLimits { connections: 2, head_time: Duration::from_secs(15), ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
@@ -292,7 +293,7 @@ fn health_checks_are_answered_despite_many_idle_connections() {
 #[test]
 fn event_streams_and_sessions_are_limited() {
     let world = World::new();
-    let limits = Limits { streams: 2, sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { streams: 2, sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
@@ -401,6 +402,128 @@ fn a_second_request_with_an_id_in_flight_is_refused() {
     for _ in 0..20 {
         assert_eq!(ask(5, "skills/list", json!({})).0, 200);
     }
+}
+
+/// A tool whose calls wait for a permit each.
+struct Gate {
+    begun: mpsc::Sender<()>,
+    permits: Arc<Semaphore>,
+}
+
+impl SkillHandler for Gate {
+    fn call<'a>(&'a self, _: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, HandlerError>> {
+        Box::pin(async move {
+            self.begun.send(()).unwrap();
+            self.permits.acquire().await.unwrap().forget();
+            Ok("waited".to_owned())
+        })
+    }
+}
+
+/// Returns a server whose skill `alpha` has a tool that waits, with the receiver of a message for each call that begins, the permits
+/// that they wait for, and the number of calls that run at a time.
+fn gated(world: &World) -> (Server, mpsc::Receiver<()>, Arc<Semaphore>, usize) {
+    let declared = r#"[{"name": "wait", "description": "Waits.", "parameters": {"type": "object"}}]"#;
+    world.write("alpha/schema.json", declared);
+    let ((begun, has_begun), permits) = (mpsc::channel(), Arc::new(Semaphore::new(0)));
+    let gate = Arc::new(Gate { begun, permits: Arc::clone(&permits) });
+    let server =
+        world.server_equipped(SessionOptions::default(), |builder| builder.handler("alpha", "wait", gate));
+    (server, has_begun, permits, 4 * std::thread::available_parallelism().unwrap().get())
+}
+
+/// Sends a request for a call on `stream`.
+fn send_call(http: &Http, stream: &mut TcpStream, headers: &[(&str, &str)], id: usize, params: &Value) {
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
+    let headers: String =
+        JSON.iter().chain(headers).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\n{headers}", http.address);
+    stream.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+}
+
+/// Reads from `stream` until the end of `expected`, and returns it.
+fn read_until(stream: &mut TcpStream, expected: &str) -> String {
+    let mut read = Vec::new();
+    while !read.ends_with(expected.as_bytes()) {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        read.push(byte[0]);
+    }
+    String::from_utf8(read).unwrap()
+}
+
+/// Repeats a request until it has the expected result.
+fn until(mut is_met: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_met() {
+        assert!(started.elapsed() < TIMEOUT, "the condition in time");
+    }
+}
+
+#[test]
+fn a_queued_call_of_a_session_never_runs_if_its_client_disconnects() {
+    let world = World::new();
+    let (server, begun, permits, limit) = gated(&world);
+    let http = Http::start(&server, HttpOptions::default());
+    let session = initialized_session(&http);
+    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &session, id, method, params);
+    assert_eq!(ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).0, 200);
+    let call = |id: usize| {
+        let mut stream = http.connect();
+        send_call(&http, &mut stream, &[("Mcp-Session-Id", &session)], id, &Waiting::call());
+        // The head of the response is sent once the session has the request.
+        read_until(&mut stream, "\r\n\r\n");
+        stream
+    };
+    let mut running: Vec<TcpStream> = (0..limit).map(|number| call(100 + number)).collect();
+    running.iter().for_each(|_| begun.recv_timeout(TIMEOUT).unwrap());
+    drop(call(5));
+    // The id is free again once the call has ended.
+    until(|| ask(5, "ping", json!({})).0 == 200);
+    permits.add_permits(limit);
+    running.iter_mut().for_each(|stream| drop(read_until(stream, "waited")));
+    permits.add_permits(1);
+    let (status, answer) = ask(6, "tools/call", Waiting::call());
+    assert!(status == 200 && answer.contains("waited"), "{answer}");
+    http.end();
+    assert_eq!(begun.try_iter().count(), 1, "only the last call began");
+}
+
+#[test]
+fn a_queued_call_without_a_session_never_runs_if_its_client_disconnects() {
+    let world = World::new();
+    let (server, begun, permits, limit) = gated(&world);
+    let limits = HttpLimits { connections: limit + 1, ..HttpLimits::default() };
+    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.limits = limits));
+    let send = |stream: &mut TcpStream, params: Value| {
+        let name = params["name"].as_str().unwrap().to_owned();
+        let headers =
+            [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", name.as_str())];
+        send_call(&http, stream, &headers, 1, &with_meta(params));
+    };
+    let mut running: Vec<TcpStream> = (0..limit).map(|_| http.connect()).collect();
+    send(&mut running[0], json!({"name": "load_skill", "arguments": {"name": "alpha"}}));
+    let head = read_until(&mut running[0], "\r\n\r\n");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    running[0].read_exact(&mut vec![0; length.parse().unwrap()]).unwrap();
+    running.iter_mut().for_each(|stream| send(stream, Waiting::call()));
+    running.iter().for_each(|_| begun.recv_timeout(TIMEOUT).unwrap());
+    let mut queued = http.connect();
+    send(&mut queued, Waiting::call());
+    until(|| http.get(INDEX).0 == 503);
+    drop(queued);
+    // There is room for another connection once the server has closed that one.
+    until(|| http.get(INDEX).0 == 200);
+    permits.add_permits(limit);
+    running.iter_mut().for_each(|stream| drop(read_until(stream, "waited")));
+    drop(running);
+    permits.add_permits(1);
+    until(|| {
+        let (status, answer) = http.post("tools/call", Waiting::call());
+        status == 200 && answer.to_string().contains("waited")
+    });
+    http.end();
+    assert_eq!(begun.try_iter().count(), 1, "only the last call began");
 }
 
 #[test]
@@ -539,7 +662,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 #[test]
 fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let world = World::new();
-    let limits = Limits { idle_sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { idle_sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let ping = |id: &str| {
@@ -565,7 +688,7 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
 #[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
-    let limits = Limits { sessions: 2, ..Limits::default() };
+    let limits = HttpLimits { sessions: 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let post = |more: &[(&str, &str)], body: &str| {
@@ -599,7 +722,7 @@ fn sessions_are_limited_with_any_headers() {
 #[test]
 fn open_event_streams_do_not_block_calls() {
     let world = World::new();
-    let limits = Limits { streams: 1, ..Limits::default() };
+    let limits = HttpLimits { streams: 1, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let session = initialized_session(&http);
@@ -636,7 +759,8 @@ fn two_agents_cannot_share_a_token() {
 fn a_client_that_does_not_read_is_disconnected() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
-    let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
+    let limits =
+        HttpLimits { connections: 1, write_time: Duration::from_millis(200), ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let mut deaf = http.connect();
@@ -657,7 +781,7 @@ fn unread_responses_are_limited_in_total() {
     let world = World::new();
     let size = 12 * 1024 * 1024;
     world.write("alpha/assets/big.txt", "x".repeat(size));
-    let limits = Limits { unread_bytes: size + size / 2, ..Limits::default() };
+    let limits = HttpLimits { unread_bytes: size + size / 2, ..HttpLimits::default() };
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let path = "/.well-known/agent-skills/alpha/assets/big.txt";
@@ -705,7 +829,7 @@ fn shutdown_answers_requests_sent_before_it() {
 #[test]
 fn shutdown_accepts_no_more_connections_than_the_limit() {
     let world = World::new();
-    let limits = Limits { connections: 1, ..Limits::default() };
+    let limits = HttpLimits { connections: 1, ..HttpLimits::default() };
     let address = "127.0.0.1:0".parse().unwrap();
     let bound = world
         .server()

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use repertoire::Agent;
+use repertoire::provider::store::StoreProvider;
+use repertoire::store::{LazyStore, MemoryStore, Store};
+use repertoire::{Agent, Error, ErrorKind, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Probe, ServerOptions};
@@ -65,7 +67,7 @@ fn metrics_name_no_skill_that_the_agent_of_the_token_may_not_see() {
 }
 
 #[test]
-fn a_server_is_ready_as_long_as_its_store_answers() {
+fn a_server_stays_ready_while_its_store_is_away() {
     let world = World::new();
     let answers = Arc::new(AtomicBool::new(true));
     let store = Arc::clone(&answers);
@@ -73,10 +75,35 @@ fn a_server_is_ready_as_long_as_its_store_answers() {
         options.store = Probe::new(move || store.load(Ordering::SeqCst));
     });
     let http = Http::start(&world.server_with(options), HttpOptions::default());
-    assert_eq!(http.get("/readyz").0, 200);
+    let (status, answer) = http.get("/readyz");
+    assert_eq!(status, 200);
+    assert!(answer.ends_with(r#"{"ready":true,"store":"ok"}"#), "{answer}");
     answers.store(false, Ordering::SeqCst);
     let (status, answer) = http.get("/readyz");
+    assert_eq!(status, 200, "it serves what it has read");
+    assert!(answer.ends_with(r#"{"ready":true,"store":"away"}"#), "{answer}");
+}
+
+#[test]
+fn a_server_is_ready_once_its_channel_was_read() {
+    let world = World::new();
+    let is_away = Arc::new(AtomicBool::new(true));
+    let (switch, store) = (Arc::clone(&is_away), Arc::new(MemoryStore::new()));
+    let lazy = LazyStore::new(move || {
+        if switch.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Store));
+        }
+        Ok(Arc::clone(&store) as Arc<dyn Store>)
+    });
+    let provider = Arc::new(StoreProvider::new(lazy, "stable"));
+    let server = world.server_equipped(SessionOptions::default(), |builder| builder.provider(provider));
+    let http = Http::start(&server, HttpOptions::default());
+    let (status, answer) = http.get("/readyz");
     assert_eq!(status, 503);
-    assert!(answer.ends_with(r#"{"ready":false,"reason":"the store does not answer"}"#), "{answer}");
+    let reason = r#"{"ready":false,"reason":"the source store:stable was not read yet"}"#;
+    assert!(answer.ends_with(reason), "{answer}");
     assert_eq!(http.get("/healthz").0, 200);
+    is_away.store(false, Ordering::SeqCst);
+    pollster::block_on(server.library().reload());
+    assert_eq!(http.get("/readyz").0, 200);
 }

@@ -4,9 +4,10 @@ use repertoire::Agent;
 use repertoire_model::Pattern;
 use repertoire_server::ServerOptions;
 use repertoire_server::http::{HttpOptions, Token};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::Write as _;
 
-use crate::world::{Client, Http, World, changed};
+use crate::world::{Client, Http, World, changed, event, watched};
 
 fn agent(name: &str, allow: &str) -> Agent {
     let mut agent = Agent::new(name);
@@ -104,4 +105,102 @@ fn a_session_belongs_to_its_token() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
     assert_eq!(post(one, Some(session), &list).0, 200);
     assert_eq!(post(two, Some(session), &list).0, 404);
+}
+
+#[test]
+fn x104_the_url_of_a_request_limits_its_skills() {
+    let world = World::new();
+    world.skill("gamma", "", "# Gamma\n");
+    let mut narrow = agent("narrow", "*a");
+    narrow.scope.deny = vec![Pattern::new("gamma").unwrap()];
+    let bound = Agent { uses_skills: vec!["beta".to_owned()], ..Agent::new("bound") };
+    let server = world.server_for(ServerOptions::default(), vec![narrow, bound]);
+    let (all, bound) = ("all-0123456789abcdef", "bound-0123456789abcdef");
+    let narrow = "narrow-0123456789abcdef";
+    let tokens = [(all, None), (narrow, Some("narrow")), (bound, Some("bound"))]
+        .map(|(token, agent)| Token::new(token, agent.map(str::to_owned), "").unwrap());
+    let options = changed(HttpOptions::default(), |options| options.tokens = tokens.to_vec());
+    let http = Http::start(&server, options);
+    let post = |token: &str, query: &str, method: &str, params: Value| {
+        let bearer = format!("Bearer {token}");
+        http.post_to(&format!("/mcp{query}"), method, params, &[("Authorization", &bearer)])
+    };
+    let check = |token: &str, query: &str, expect: &[&str]| {
+        let mut seen = String::new();
+        for method in ["server/discover", "skills/list", "resources/list", "prompts/list"] {
+            seen.push_str(&post(token, query, method, json!({})).1.to_string());
+        }
+        for name in ["alpha", "beta", "gamma"] {
+            let is_expected = expect.contains(&name);
+            assert_eq!(seen.contains(name), is_expected, "{query} {name}: {seen}");
+            let load = json!({"name": "load_skill", "arguments": {"name": name}});
+            let loaded = post(token, query, "tools/call", load).1;
+            assert_eq!(loaded["result"]["isError"] != json!(true), is_expected, "{query} {name}: {loaded}");
+            let uri = json!({"uri": format!("skill://{name}/SKILL.md")});
+            let read = post(token, query, "resources/read", uri).1;
+            assert_eq!(read["result"].is_object(), is_expected, "{query} {name}: {read}");
+        }
+    };
+    check(all, "", &["alpha", "beta", "gamma"]);
+    check(all, "?other=1", &["alpha", "beta", "gamma"]);
+    check(all, "?skills=alpha", &["alpha"]);
+    check(all, "?skills=%2Aa,alpha", &["alpha", "beta", "gamma"]);
+    check(all, "?skills=nope", &[]);
+    // It only takes away.
+    check(narrow, "?skills=*", &["alpha", "beta"]);
+    check(narrow, "?skills=beta&skills=gamma", &["beta"]);
+    let (status, reason) = post(all, "?skills=a%20b", "skills/list", json!({}));
+    let expect = "skills: `a%20b`: no skill's name holds ' ', so it matches nothing\n";
+    assert_eq!((status, reason.as_str()), (400, Some(expect)));
+    let (status, reason) = post(bound, "?skills=alpha", "skills/list", json!({}));
+    let reason = reason.as_str().unwrap();
+    assert!(reason.starts_with("skills: name the skills that are bound to the agent as well: "), "{reason}");
+    assert!(status == 400 && reason.contains("`beta`"), "{reason}");
+    // More sets of skills than are kept.
+    for number in 0..40 {
+        check(all, &format!("?skills=alpha,x{number}"), &["alpha"]);
+    }
+    check(all, "?skills=beta", &["beta"]);
+}
+
+#[test]
+fn x104_a_session_keeps_the_skills_that_its_handshake_named() {
+    let world = World::new();
+    let server = world.server();
+    let http = Http::start(&server, HttpOptions::default());
+    let _watcher = watched(&server);
+    let post = |query: &str, session: Option<&str>, method: &str, params: Value| {
+        let mut headers =
+            vec![("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+        headers.extend(session.map(|session| ("Mcp-Session-Id", session)));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        http.ask("POST", &format!("/mcp{query}"), &headers, &body)
+    };
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let (status, answer) = post("?skills=b*", None, "initialize", params);
+    assert!(status == 200 && answer.contains("beta") && !answer.contains("alpha"), "{answer}");
+    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
+    for query in ["", "?skills=*", "?skills=b*"] {
+        let (status, answer) = post(query, Some(session), "skills/list", json!({}));
+        assert!(status == 200 && answer.contains("beta") && !answer.contains("alpha"), "{query} {answer}");
+    }
+    // It follows the library.
+    let mut stream = http.connect();
+    let head = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
+        http.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Mcp-Session-Id", session),
+    ];
+    assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
+    world.skill("bravo", "", "# Bravo\n");
+    event(&stream, |message| message["method"] == "notifications/resources/list_changed");
+    let (_, answer) = post("", Some(session), "skills/list", json!({}));
+    assert!(answer.contains("bravo"), "{answer}");
 }

@@ -294,6 +294,11 @@ impl Http {
 
     /// Posts a request without a handshake, with more headers, and returns the status and the answer.
     pub fn post_with(&self, method: &str, params: Value, more: &[(&str, &str)]) -> (u16, Value) {
+        self.post_to("/mcp", method, params, more)
+    }
+
+    /// Posts a request without a handshake to `path`, with more headers, and returns the status and the answer.
+    pub fn post_to(&self, path: &str, method: &str, params: Value, more: &[(&str, &str)]) -> (u16, Value) {
         let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
         let body =
             json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": with_meta(params)}).to_string();
@@ -307,9 +312,9 @@ impl Http {
             headers.push(("Mcp-Name", name));
         }
         headers.extend(more);
-        let (status, answer) = self.ask("POST", "/mcp", &headers, &body);
+        let (status, answer) = self.ask("POST", path, &headers, &body);
         let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        (status, serde_json::from_str(body).unwrap_or_else(|_| Value::from(body)))
     }
 
     pub fn post(&self, method: &str, params: Value) -> (u16, Value) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use repertoire::Error;
 
-use crate::value::{Row, Value};
+use crate::value::{Row, SqlValue};
 
 /// The most parameters of a statement that inserts rows. SQLite looks each of them up by name among the others.
 const MAX_PARAMETERS: usize = 256;
@@ -36,10 +36,10 @@ pub enum Durability {
 /// Statements are written for both: parameters are `$1`, `$2`, … and first appear in this order.
 pub trait Connection {
     /// Runs a statement. Returns the number of rows that it changed.
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error>;
+    fn execute(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, Error>;
 
     /// Returns the rows of a query.
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error>;
+    fn query(&mut self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>, Error>;
 
     /// Runs several statements without parameters.
     fn script(&mut self, sql: &str) -> Result<(), Error>;
@@ -54,12 +54,12 @@ pub trait Connection {
     fn error(&self, why: &str) -> Error;
 
     /// Returns the first row of a query.
-    fn query_first(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, Error> {
+    fn query_first(&mut self, sql: &str, values: &[SqlValue]) -> Result<Option<Row>, Error> {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 
     /// Returns the number that a query returns, 0 if it returns none.
-    fn query_number(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+    fn query_number(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, Error> {
         self.query_first(sql, values)?.map_or(Ok(0), |mut row| row.number())
     }
 }
@@ -92,7 +92,7 @@ pub trait Database: Send + Sync {
 pub(crate) fn insert<const N: usize>(
     connection: &mut dyn Connection,
     head: &str,
-    rows: &[[Value; N]],
+    rows: &[[SqlValue; N]],
     tail: &str,
 ) -> Result<(), Error> {
     for some in rows.chunks(MAX_PARAMETERS / N) {

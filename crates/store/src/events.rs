@@ -11,7 +11,7 @@ use repertoire::{Error, ErrorKind};
 use crate::SqlStore;
 use crate::database::{Database, Durability, Lock, insert};
 use crate::usage::{self, UsageBatch, bounded, day};
-use crate::value::Value;
+use crate::value::SqlValue;
 
 impl<D: Database> Journal for SqlStore<D> {
     fn append(&self, events: &[Event]) -> Result<(), Error> {
@@ -26,7 +26,7 @@ impl<D: Database> Journal for SqlStore<D> {
                 event.time.into(),
                 event.skill.as_deref().map(|skill| bounded(skill, MAX_NAME_BYTES)).as_ref().into(),
                 event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)).as_ref().into(),
-                Value::Text(json),
+                SqlValue::Text(json),
             ]);
             usage.add(event);
         }
@@ -39,13 +39,13 @@ impl<D: Database> Journal for SqlStore<D> {
 
     fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error> {
         let name = |text: &String| bounded(text, MAX_NAME_BYTES);
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Vec<SqlValue> = Vec::new();
         let mut sql = "SELECT id, json FROM events WHERE 1 = 1".to_owned();
         for (condition, value) in [
-            ("id >", query.after.map(Value::from)),
-            ("time_ms >=", query.since.map(Value::from)),
-            ("skill =", query.skill.as_ref().map(|skill| Value::from(&name(skill)))),
-            ("agent =", query.agent.as_ref().map(|agent| Value::from(&name(agent)))),
+            ("id >", query.after.map(SqlValue::from)),
+            ("time_ms >=", query.since.map(SqlValue::from)),
+            ("skill =", query.skill.as_ref().map(|skill| SqlValue::from(&name(skill)))),
+            ("agent =", query.agent.as_ref().map(|agent| SqlValue::from(&name(agent)))),
         ] {
             if let Some(value) = value {
                 values.push(value);
@@ -53,7 +53,7 @@ impl<D: Database> Journal for SqlStore<D> {
             }
         }
         let order = if query.after.is_some() { "ASC" } else { "DESC" };
-        values.push(Value::from(query.limit as u64));
+        values.push(SqlValue::from(query.limit as u64));
         sql.push_str(&format!(" ORDER BY id {order} LIMIT ${}", values.len()));
         let rows = self.database.read(|connection| connection.query(&sql, &values))?;
         let lines = rows.into_iter().map(|mut row| Ok(JournalLine { id: row.number()?, json: row.text()? }));
@@ -68,8 +68,8 @@ impl<D: Database> Journal for SqlStore<D> {
         let first = since.map_or(0, day);
         // Two scans that are joined here are faster than a join by SQLite. Keys are read last, so that none is missing.
         let (sums, keys) = self.database.read(|connection| {
-            let sums = "SELECT key, CAST(sum(calls) AS BIGINT), CAST(sum(tokens) AS BIGINT), max(last_ms) FROM usage \
-                        WHERE day >= $1 GROUP BY key";
+            let sums = "SELECT key, CAST(sum(CASE WHEN day >= $1 THEN calls ELSE 0 END) AS BIGINT), \
+                        CAST(sum(CASE WHEN day >= $1 THEN tokens ELSE 0 END) AS BIGINT), max(last_ms) FROM usage GROUP BY key";
             let keys = "SELECT key, kind, outcome, skill, source, file, agent FROM usage_keys";
             Ok((connection.query(sums, &[first.into()])?, connection.query(keys, &[])?))
         })?;
@@ -90,11 +90,12 @@ impl<D: Database> Journal for SqlStore<D> {
         let rows = self.database.read(|connection| {
             connection.query(
                 "SELECT k.skill, u.day, CAST(sum(u.calls) AS BIGINT) FROM usage_keys k JOIN usage u ON u.key = k.key \
-                 WHERE k.kind = $1 AND k.outcome = $2 AND u.day >= $3 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
+                 WHERE k.kind = $1 AND k.outcome = $2 AND k.file IS NULL AND u.day >= $3 \
+                 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
                 &[
                     EventKind::SkillLoaded.as_str().into(),
                     Outcome::Ok.as_str().into(),
-                    Value::from(day(since)),
+                    SqlValue::from(day(since)),
                 ],
             )
         })?;
@@ -106,6 +107,10 @@ impl<D: Database> Journal for SqlStore<D> {
 
     fn prune(&self, retention: Retention, now: SystemTime) -> Result<u64, Error> {
         let oldest = now.checked_sub(retention.age);
+        if let Some(oldest) = oldest {
+            self.database
+                .write(Durability::Relaxed, |connection| usage::forget_unknown(connection, oldest))?;
+        }
         self.database.write(Durability::Relaxed, |connection| {
             let mut removed = 0;
             if let Some(oldest) = oldest {

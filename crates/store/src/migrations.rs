@@ -3,7 +3,7 @@
 use repertoire::Error;
 
 use crate::database::{Connection, Lock};
-use crate::value::Value;
+use crate::value::SqlValue;
 
 /// The changes of the tables of SQLite, in order. They are never edited, only added to.
 pub(crate) const SQLITE: &[&str] = &[include_str!("../migrations/sqlite/0001_initial.sql")];
@@ -36,7 +36,7 @@ pub(crate) fn migrate(connection: &mut dyn Connection, migrations: &[&str]) -> R
     let applied = applied(connection)? as usize;
     for (number, script) in (1_u64..).zip(migrations).skip(applied) {
         connection.script(script)?;
-        connection.execute("INSERT INTO schema (number) VALUES ($1)", &[Value::from(number)])?;
+        connection.execute("INSERT INTO schema (number) VALUES ($1)", &[SqlValue::from(number)])?;
     }
     Ok(())
 }

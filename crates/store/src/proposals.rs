@@ -7,7 +7,7 @@ use repertoire::store::{
 
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, Lock, parameters};
-use crate::value::{Row, Value, time};
+use crate::value::{Row, SqlValue, time};
 
 /// The columns that a new proposal fills.
 const CONTENT: &str = "id, kind, skill, name, base, result, diff, justification, evidence, findings, author, session, \
@@ -53,7 +53,7 @@ impl<D: Database> Proposals for SqlStore<D> {
             sql.push_str(&format!(" WHERE state IN ({})", parameters(1, states.len())));
         }
         sql.push_str(" ORDER BY id DESC");
-        let values: Vec<Value> = states.iter().map(|state| state.as_str().into()).collect();
+        let values: Vec<SqlValue> = states.iter().map(|state| state.as_str().into()).collect();
         let rows = self.database.read(|connection| connection.query(&sql, &values))?;
         rows.into_iter().map(read).collect()
     }
@@ -89,8 +89,8 @@ fn refusal(
         "SELECT id, state FROM proposals WHERE skill = $1 AND result = $2 AND base IS NOT DISTINCT FROM $3 \
          AND state IN ($4, $5) ORDER BY id LIMIT 1",
         &[
-            Value::from(&proposal.skill),
-            Value::from(&proposal.result),
+            SqlValue::from(&proposal.skill),
+            SqlValue::from(&proposal.result),
             proposal.base.as_ref().into(),
             pending.into(),
             ProposalState::Rejected.as_str().into(),
@@ -104,10 +104,10 @@ fn refusal(
     // Numbers begin with 1.
     let replaced = proposal.replaces.unwrap_or(0);
     let mut count =
-        |sql: &str, value: Value| connection.query_number(sql, &[value, pending.into(), replaced.into()]);
+        |sql: &str, value: SqlValue| connection.query_number(sql, &[value, pending.into(), replaced.into()]);
     let for_skill = count(
         "SELECT count(*) FROM proposals WHERE skill = $1 AND state = $2 AND id <> $3",
-        Value::from(&proposal.skill),
+        SqlValue::from(&proposal.skill),
     )?;
     if for_skill >= limits.per_skill {
         return Ok(Some(Submission::TooManyForSkill));
@@ -120,19 +120,19 @@ fn refusal(
 }
 
 /// Returns the values of [`CONTENT`].
-fn content(id: u64, proposal: &NewProposal) -> [Value; 15] {
+fn content(id: u64, proposal: &NewProposal) -> [SqlValue; 15] {
     [
         id.into(),
         proposal.kind.as_str().into(),
-        Value::from(&proposal.skill),
-        Value::from(&proposal.name),
+        SqlValue::from(&proposal.skill),
+        SqlValue::from(&proposal.name),
         proposal.base.as_ref().into(),
-        Value::from(&proposal.result),
-        Value::from(&proposal.diff),
-        Value::from(&proposal.justification),
+        SqlValue::from(&proposal.result),
+        SqlValue::from(&proposal.diff),
+        SqlValue::from(&proposal.justification),
         proposal.evidence.as_ref().into(),
-        Value::from(&proposal.check),
-        Value::from(&proposal.author),
+        SqlValue::from(&proposal.check),
+        SqlValue::from(&proposal.author),
         proposal.session.as_ref().into(),
         proposal.time.into(),
         proposal.replaces.into(),

@@ -9,7 +9,7 @@ use repertoire_model::bundle::Digest;
 
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, Lock, insert};
-use crate::value::{Row, Value};
+use crate::value::{Row, SqlValue};
 
 impl<D: Database> Releases for SqlStore<D> {
     fn release(
@@ -29,7 +29,7 @@ impl<D: Database> Releases for SqlStore<D> {
             let rows = (0_u64..).zip(changes).map(|(position, change)| {
                 [
                     channel.into(),
-                    Value::from(&change.name),
+                    SqlValue::from(&change.name),
                     number.into(),
                     position.into(),
                     change.digest.as_ref().into(),
@@ -111,7 +111,7 @@ fn serve(
     let mut served = Vec::new();
     for (name, digest) in last {
         if let Some(digest) = digest {
-            served.push([channel.into(), Value::from(name), digest.into(), number.into()]);
+            served.push([channel.into(), SqlValue::from(name), digest.into(), number.into()]);
         } else {
             let sql = "DELETE FROM served WHERE channel = $1 AND name = $2";
             connection.execute(sql, &[channel.into(), name.into()])?;

@@ -9,8 +9,8 @@ use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::Usage;
 use repertoire_model::bundle::Digest;
 
-use crate::database::{Connection, insert};
-use crate::value::{Row, Value, milliseconds};
+use crate::database::{Connection, Lock, insert};
+use crate::value::{Row, SqlValue, milliseconds};
 
 /// The most tokens that one event counts, so that sums fit into a column.
 const MAX_TOKENS: u64 = u32::MAX as u64;
@@ -67,8 +67,8 @@ impl UsageBatch {
     /// Adds the sums to those of the database.
     pub(crate) fn write(&self, connection: &mut dyn Connection) -> Result<(), Error> {
         let keys = self.keys.iter().map(|(key, [kind, outcome, skill, source, file, agent])| {
-            let text = |text: &Option<String>| Value::from(text.as_ref());
-            let key = Value::Bytes(key.to_vec());
+            let text = |text: &Option<String>| SqlValue::from(text.as_ref());
+            let key = SqlValue::Bytes(key.to_vec());
             [key, text(kind), text(outcome), text(skill), text(source), text(file), text(agent)]
         });
         insert(
@@ -78,8 +78,8 @@ impl UsageBatch {
             "ON CONFLICT (key) DO NOTHING",
         )?;
         let days = self.days.iter().map(|((key, day), (calls, tokens, last))| {
-            let key = Value::Bytes(key.to_vec());
-            [key, (*day).into(), (*calls).into(), (*tokens).into(), Value::Int(*last)]
+            let key = SqlValue::Bytes(key.to_vec());
+            [key, (*day).into(), (*calls).into(), (*tokens).into(), SqlValue::Int(*last)]
         });
         insert(
             connection,
@@ -90,6 +90,22 @@ impl UsageBatch {
              last_ms = CASE WHEN excluded.last_ms > usage.last_ms THEN excluded.last_ms ELSE usage.last_ms END",
         )
     }
+}
+
+/// Removes the calls before the day of `oldest` that found nothing: agents may ask for any number of names.
+pub(crate) fn forget_unknown(connection: &mut dyn Connection, oldest: SystemTime) -> Result<(), Error> {
+    // No key may go that an event which is being written counts by.
+    connection.lock(Lock::Events)?;
+    let outcome = SqlValue::from(Outcome::NotFound.as_str());
+    connection.execute(
+        "DELETE FROM usage WHERE day < $1 AND key IN (SELECT key FROM usage_keys WHERE outcome = $2)",
+        &[day(oldest).into(), outcome.clone()],
+    )?;
+    connection.execute(
+        "DELETE FROM usage_keys WHERE outcome = $1 AND key NOT IN (SELECT key FROM usage)",
+        &[outcome],
+    )?;
+    Ok(())
 }
 
 /// Returns the key of `columns`: a hash of them with their lengths.

@@ -7,7 +7,7 @@ use repertoire_model::bundle::Digest;
 
 /// The value of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum SqlValue {
     /// No value.
     Null,
     /// An integer.
@@ -18,37 +18,37 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(text: &str) -> Self {
         Self::Text(without_nul(text))
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for SqlValue {
     fn from(text: &String) -> Self {
         Self::from(text.as_str())
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for SqlValue {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<SystemTime> for Value {
+impl From<SystemTime> for SqlValue {
     fn from(time: SystemTime) -> Self {
         Self::Int(milliseconds(time))
     }
 }
 
-impl From<&Digest> for Value {
+impl From<&Digest> for SqlValue {
     fn from(digest: &Digest) -> Self {
         Self::Bytes(digest.as_bytes().to_vec())
     }
 }
 
-impl<T> From<Option<T>> for Value
+impl<T> From<Option<T>> for SqlValue
 where
     Self: From<T>,
 {
@@ -81,24 +81,24 @@ pub(crate) fn time(milliseconds: i64) -> SystemTime {
 
 /// A row of a result, whose columns are taken from left to right.
 #[derive(Debug)]
-pub struct Row(std::vec::IntoIter<Value>);
+pub struct Row(std::vec::IntoIter<SqlValue>);
 
 impl Row {
     /// Returns the row with these columns.
-    pub(crate) fn new(columns: Vec<Value>) -> Self {
+    pub(crate) fn new(columns: Vec<SqlValue>) -> Self {
         Self(columns.into_iter())
     }
 
     /// Returns the next column if it is not null.
-    fn next(&mut self) -> Option<Value> {
-        self.0.next().filter(|value| *value != Value::Null)
+    fn next(&mut self) -> Option<SqlValue> {
+        self.0.next().filter(|value| *value != SqlValue::Null)
     }
 
     /// Returns the next column, an integer or nothing.
     pub(crate) fn optional_int(&mut self) -> Result<Option<i64>, Error> {
         match self.next() {
             None => Ok(None),
-            Some(Value::Int(number)) => Ok(Some(number)),
+            Some(SqlValue::Int(number)) => Ok(Some(number)),
             Some(_) => Err(unexpected("a number is missing")),
         }
     }
@@ -122,7 +122,7 @@ impl Row {
     pub(crate) fn optional_text(&mut self) -> Result<Option<String>, Error> {
         match self.next() {
             None => Ok(None),
-            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(SqlValue::Text(text)) => Ok(Some(text)),
             Some(_) => Err(unexpected("a text is missing")),
         }
     }
@@ -143,7 +143,7 @@ impl Row {
     /// Returns the next column, bytes.
     pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Error> {
         match self.next() {
-            Some(Value::Bytes(bytes)) => Ok(bytes),
+            Some(SqlValue::Bytes(bytes)) => Ok(bytes),
             _ => Err(unexpected("bytes are missing")),
         }
     }
@@ -151,7 +151,7 @@ impl Row {
     /// Returns the next column, a digest or nothing.
     pub(crate) fn optional_digest(&mut self) -> Result<Option<Digest>, Error> {
         let Some(value) = self.next() else { return Ok(None) };
-        let Value::Bytes(bytes) = value else { return Err(unexpected("a digest is missing")) };
+        let SqlValue::Bytes(bytes) = value else { return Err(unexpected("a digest is missing")) };
         let bytes = bytes.try_into().map_err(|_| unexpected("a digest has the wrong length"))?;
         Ok(Some(Digest::from_bytes(bytes)))
     }
@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn columns_of_the_wrong_type_are_errors() {
-        let row = || Row::new(vec![Value::Text("x".to_owned())]);
+        let row = || Row::new(vec![SqlValue::Text("x".to_owned())]);
         assert!(row().int().is_err() && row().number().is_err() && row().time().is_err());
         assert!(row().bytes().is_err() && row().digest().is_err());
-        assert!(Row::new(vec![Value::Int(-1)]).number().is_err());
-        assert!(Row::new(vec![Value::Bytes(vec![1])]).digest().is_err());
+        assert!(Row::new(vec![SqlValue::Int(-1)]).number().is_err());
+        assert!(Row::new(vec![SqlValue::Bytes(vec![1])]).digest().is_err());
         assert!(Row::new(vec![]).text().is_err());
         let unknown = row().word(|_| None::<()>).unwrap_err();
         assert!(unknown.chain().contains("a newer one wrote it"), "{}", unknown.chain());

@@ -8,7 +8,7 @@ use repertoire_model::bundle::Digest;
 
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, parameters};
-use crate::value::{Row, Value};
+use crate::value::{Row, SqlValue};
 
 /// The most digests that are looked up with one statement.
 const DIGESTS: usize = 200;
@@ -28,7 +28,7 @@ impl<D: Database> Versions for SqlStore<D> {
                 connection.execute(
                     "INSERT INTO blobs (digest, bytes) VALUES ($1, $2) \
                      ON CONFLICT (digest) DO UPDATE SET bytes = excluded.bytes WHERE blobs.bytes <> excluded.bytes",
-                    &[Value::from(*digest), Value::Bytes(bytes.to_vec())],
+                    &[SqlValue::from(*digest), SqlValue::Bytes(bytes.to_vec())],
                 )?;
             }
             Ok(())
@@ -45,7 +45,7 @@ impl<D: Database> Versions for SqlStore<D> {
         let mut missing: BTreeSet<Digest> = digests.iter().copied().collect();
         for some in digests.chunks(DIGESTS) {
             let sql = format!("SELECT digest FROM blobs WHERE digest IN ({})", parameters(1, some.len()));
-            let values: Vec<Value> = some.iter().map(Value::from).collect();
+            let values: Vec<SqlValue> = some.iter().map(SqlValue::from).collect();
             for mut row in self.database.read(|connection| connection.query(&sql, &values))? {
                 missing.remove(&row.digest()?);
             }
@@ -60,7 +60,7 @@ impl<D: Database> Versions for SqlStore<D> {
                 "INSERT INTO skills (skill, newest, digest) VALUES ($1, 1, $2) \
                  ON CONFLICT (skill) DO UPDATE SET newest = skills.newest + 1, digest = excluded.digest \
                  WHERE skills.digest <> excluded.digest RETURNING newest",
-                &[Value::from(&version.skill), Value::from(&version.digest)],
+                &[SqlValue::from(&version.skill), SqlValue::from(&version.digest)],
             )?;
             let is_new = added.is_some();
             if let Some(mut row) = added {
@@ -68,9 +68,9 @@ impl<D: Database> Versions for SqlStore<D> {
                     &format!("INSERT INTO versions ({COLUMNS}) VALUES ({})", parameters(1, 7)),
                     &[
                         row.number()?.into(),
-                        Value::from(&version.skill),
-                        Value::from(&version.name),
-                        Value::from(&version.digest),
+                        SqlValue::from(&version.skill),
+                        SqlValue::from(&version.name),
+                        SqlValue::from(&version.digest),
                         version.time.into(),
                         version.origin.as_str().into(),
                         version.author.as_ref().into(),

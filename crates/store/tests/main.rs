@@ -9,6 +9,9 @@
 )]
 
 #[cfg(unix)]
+mod concurrency;
+#[cfg(unix)]
+#[allow(dead_code, reason = "the tests of the command line use all of it")]
 mod server;
 
 mod model;

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -82,30 +83,56 @@ impl Server {
         self.directory.path().join("data").to_str().unwrap().to_owned()
     }
 
-    /// Runs a program of PostgreSQL.
+    /// Runs a program of PostgreSQL, which has to succeed.
     fn run(&self, program: &str, arguments: &[&str]) {
+        let status = self.status(program, arguments);
+        let log = std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        assert!(status.success(), "{program} {arguments:?}: {status}\n{log}");
+    }
+
+    fn status(&self, program: &str, arguments: &[&str]) -> ExitStatus {
         let mut command = Command::new(self.binaries.join(program));
         command.args(arguments).current_dir(self.directory.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if is_root(Path::new("/proc/self")) {
             command.uid(NOBODY).gid(NOBODY);
         }
-        let status = command.status().unwrap();
-        let log = std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
-        assert!(status.success(), "{program} {arguments:?}: {status}\n{log}");
+        command.status().unwrap()
     }
 
     /// Starts the server after [`Server::kill`].
     pub(crate) fn resume(&self) {
+        let log = self.directory.path().join("log");
+        assert!(self.try_resume(), "{}", std::fs::read_to_string(log).unwrap_or_default());
+    }
+
+    fn try_resume(&self) -> bool {
         let socket = self.directory.path().display();
         let options = format!("{} -c fsync=off -k {socket}", self.options);
         let log = self.directory.path().join("log");
-        self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+        let start = ["-D", &self.data(), "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"];
+        self.status("pg_ctl", &start).success()
     }
 
     /// Ends the server at once, like a crash.
     pub(crate) fn kill(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-w", "-m", "immediate", "stop"]);
+    }
+
+    /// Kills the main process of the server.
+    pub(crate) fn kill_hard(&self) {
+        let file = self.directory.path().join("data/postmaster.pid");
+        let text = std::fs::read_to_string(file).unwrap();
+        let status = Command::new("kill").args(["-9", text.lines().next().unwrap()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Starts the server after [`Server::kill_hard`], once the processes that it left are gone.
+    pub(crate) fn resume_after_kill(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.try_resume() {
+            assert!(Instant::now() < deadline, "the server does not start again");
+        }
     }
 
     /// Returns the address of the database `name`.

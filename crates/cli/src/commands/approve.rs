@@ -1,7 +1,7 @@
 //! `rep approve`.
 
 mod changes;
-mod python;
+pub(super) mod python;
 
 use clap::Args;
 use repertoire::{Entry, Trust};
@@ -16,6 +16,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
+
+/// The hint about sources whose skills may not run anything.
+pub(super) const TRUST_HINT: &str =
+    "`exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so";
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///
@@ -39,8 +43,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     let library = context.open()?;
     let entry = library.find(&args.name)?;
     if context.trust_levels().of(&entry.source) == Trust::Never {
-        return Err(CliError::no(format!("skills of {} may not run anything", entry.source))
-            .hint("`exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so"));
+        return Err(CliError::no(format!("skills of {} may not run anything", entry.source)).hint(TRUST_HINT));
     }
     let approvals = context.approvals()?;
     let earlier = approvals.find(entry)?;

@@ -18,6 +18,9 @@ use crate::wire::{Context, report};
 /// The longest arguments that are read, in bytes.
 const MAX_ARGUMENT_BYTES: u64 = 1024 * 1024;
 
+/// The sentence about tools and scripts of skills, which need a loaded skill.
+const RUNS_NOTHING: &str = "`rep call` runs no tools and scripts of skills, which only a session can load; `rep run` and `rep session` run them.";
+
 /// Calls one tool as a model would, and prints what the model would read
 ///
 /// The tools are load_skill, unload_skill, read_skill_file, list_skill_files, list_skills and search_skills, or what the
@@ -57,6 +60,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     let mut options = context.session_options(args.render.as_deref());
     // There is no transcript, so nothing can be known to be in it.
     options.reload = Reload::AlwaysBody;
+    if context.settings.exec.enabled {
+        options.running_off = Some(RUNS_NOTHING.to_owned());
+    }
     let session = context.session_with(options, args.agent.as_deref(), &args.skills, None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
     // A search may have built the index for the next run.

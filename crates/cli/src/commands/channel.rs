@@ -50,7 +50,7 @@ enum Action {
         /// The skills
         #[arg(value_name = "NAME", required_unless_present = "all")]
         names: Vec<String>,
-        /// All skills of the other channel
+        /// All skills of the other channel, and the removal of those that it had and has no more
         #[arg(long, conflicts_with = "names")]
         all: bool,
         /// The channel that has the versions
@@ -87,17 +87,32 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
     let store = &*context.store_at(at.store.as_deref())?;
     match &args.action {
         Action::List { .. } => list(ui, store)?,
-        Action::Show { channel, .. } => show(ui, store, channel)?,
+        Action::Show { channel, .. } => {
+            expect_channel(store, channel)?;
+            show(ui, store, channel)?;
+        }
         Action::Promote { names, all, from, to, .. } => {
+            expect_channel(store, from)?;
             let source = skills(store, from)?;
-            let names: Vec<&String> = if *all { source.keys().collect() } else { names.iter().collect() };
+            // A skill that was removed from the channel is removed from the other one, too; one that it never had stays.
             let change = |name: &String| match source.get(name) {
                 Some(digest) => Ok(Some(*digest)),
-                None => Err(unknown(name, from)),
+                None if store.releases(from, name)?.is_empty() => Err(unknown(name, from)),
+                None => Ok(None),
             };
-            release(ui, context, store, to, &names, change)?;
+            let mut names = names.clone();
+            if *all {
+                names.extend(source.keys().cloned());
+                for name in skills(store, to)?.into_keys().filter(|name| !source.contains_key(name)) {
+                    if !store.releases(from, &name)?.is_empty() {
+                        names.push(name);
+                    }
+                }
+            }
+            release(ui, context, store, to, &names.iter().collect::<Vec<_>>(), change)?;
         }
         Action::Rollback { names, channel, .. } => {
+            expect_channel(store, channel)?;
             let newest = if names.is_empty() { store.newest_names(channel)? } else { names.clone() };
             let change = |name: &String| match store.releases(channel, name)?.as_slice() {
                 [] => Err(unknown(name, channel)),
@@ -108,6 +123,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
         }
     }
     Ok(Exit::Success)
+}
+
+/// Returns an error if nothing was ever published to `channel`.
+fn expect_channel(store: &dyn Store, channel: &str) -> Result<(), CliError> {
+    if !store.newest_names(channel)?.is_empty() {
+        return Ok(());
+    }
+    let error = CliError::no(format!("there is no channel {channel} in {}", store.location()));
+    let channels = store.channels()?;
+    Err(if channels.is_empty() {
+        error.hint("nothing is published; `rep publish` does it")
+    } else {
+        error.hint(format!("there are: {}", channels.join(", ")))
+    })
 }
 
 fn unknown(name: &str, channel: &str) -> CliError {

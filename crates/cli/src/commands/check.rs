@@ -3,6 +3,7 @@
 mod compat;
 mod confusable;
 mod fix;
+mod python;
 mod report;
 mod target;
 
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire_model::{Policy, Severity, SkillName};
+use repertoire::provider::Problem;
+use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
 use self::compat::CompatTool;
 use self::target::{CheckedSkill, Target, is_named};
@@ -78,14 +80,18 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         confusable_pairs = Some(confusable::find(&targets, &mut checked, &policy));
     } else {
         for target in &targets {
-            checked.extend(check_all(target));
+            checked.extend(check_all(context, target));
+        }
+        for checked in &mut checked {
+            python::describe(ui, context, checked, &policy);
         }
     }
     drop(progress);
     let worst = if ui.is_json() {
         report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
     } else {
-        report::write(ui, context, &targets, &checked)?
+        let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
+        report::write(ui, context, &targets, &checked, scope)?
     };
     match refusal {
         Some(error) => Err(error),
@@ -142,7 +148,9 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
     }
     let places = context.given_places("path", skill_directory(given));
     let library = context.inspect_places(places, Vec::new(), policy.clone());
-    if library.snapshot.entries().is_empty() && library.problems.is_empty() {
+    // Skills beyond a limit were not checked either.
+    let is_beyond_limit = |problem: &Problem| problem.diagnostic.rule == RuleId::SourceLimit;
+    if library.snapshot.entries().is_empty() && library.problems.iter().all(is_beyond_limit) {
         let error = CliError::no(format!("there is no skill at {}", given.display()));
         return Err(error.hint(match depth_of_skills(context, directory, policy) {
             Some(depth) => format!(
@@ -169,13 +177,17 @@ fn unchecked(target: &Target) -> impl Iterator<Item = CheckedSkill<'_>> {
 }
 
 /// Returns every skill of `target`, in order, with everything found in it.
-fn check_all(target: &Target) -> Vec<CheckedSkill<'_>> {
+fn check_all<'t>(context: &Context, target: &'t Target) -> Vec<CheckedSkill<'t>> {
     let library = &target.library;
     let entries: Vec<&Entry> = target.entries().collect();
     let found = library.check(&entries).into_iter();
+    let mut recorded = context.recorded_in_force(library);
     entries
         .into_iter()
         .zip(found)
-        .map(|(entry, diagnostics)| CheckedSkill { library, entry, diagnostics })
+        .map(|(entry, mut diagnostics)| {
+            diagnostics.extend(recorded.remove(&*entry.path));
+            CheckedSkill { library, entry, diagnostics }
+        })
         .collect()
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     apply::run(ui, &places, &server, args, plans)
 }
 
-/// Returns the clients that are meant.
+/// Returns the clients that the arguments select.
 fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, CliError> {
     if !args.all && args.clients.is_empty() {
         let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();

@@ -1,7 +1,7 @@
 //! `rep eval`.
 
 mod report;
-mod triggers;
+pub(super) mod triggers;
 
 use clap::{Args, Subcommand};
 

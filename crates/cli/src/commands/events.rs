@@ -1,14 +1,16 @@
 //! `rep events`.
 
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use repertoire::store::{EventQuery, JournalLine, Store};
+use repertoire::ErrorKind;
+use repertoire::store::{EventQuery, Journal, JournalLine, Store};
 use serde_json::Value;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, escape};
+use crate::ui::{Ui, cut, escape};
 use crate::wire::Context;
 
 /// The most events that are read at once.
@@ -57,6 +59,17 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<Exit, CliError> {
+    if !context.has_store() {
+        if !args.follow {
+            if !ui.is_json() {
+                writeln!(ui.err(), "nothing has been recorded yet")?;
+            }
+            return Ok(Exit::Success);
+        }
+        while !context.has_store() {
+            std::thread::sleep(PAUSE);
+        }
+    }
     let store = context.store()?;
     let mut query = EventQuery {
         after: None,
@@ -81,15 +94,46 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<E
 
 fn follow(ui: &mut Ui, store: &dyn Store, mut query: EventQuery) -> Result<(), CliError> {
     query.limit = PAGE;
+    let mut follower = Follower { query, is_away: false };
     loop {
         ui.flush()?;
-        let lines = store.events(&query)?;
-        if let Some(last) = lines.last() {
-            query.after = Some(last.id);
-            write(ui, &lines)?;
-        } else {
+        let lines = follower.next(store, |warning| ui.warn(warning))?;
+        if lines.is_empty() {
             std::thread::sleep(PAUSE);
         }
+        write(ui, &lines)?;
+    }
+}
+
+/// The place in a journal that is followed.
+struct Follower {
+    query: EventQuery,
+    /// The store did not answer the last time.
+    is_away: bool,
+}
+
+impl Follower {
+    /// Returns the events since the last time. A store that does not answer has none; the first time, there is a warning.
+    fn next(
+        &mut self,
+        journal: &dyn Journal,
+        warn: impl FnOnce(&str) -> io::Result<()>,
+    ) -> Result<Vec<JournalLine>, CliError> {
+        let lines = match journal.events(&self.query) {
+            Ok(lines) => lines,
+            Err(error) if error.kind() == ErrorKind::Store => {
+                if !std::mem::replace(&mut self.is_away, true) {
+                    warn(&format!("the store does not answer, waiting for it: {}", error.chain()))?;
+                }
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.is_away = false;
+        if let Some(last) = lines.last() {
+            self.query.after = Some(last.id);
+        }
+        Ok(lines)
     }
 }
 
@@ -111,7 +155,65 @@ fn write(ui: &mut Ui, lines: &[JournalLine]) -> Result<(), CliError> {
             word("agent"),
             event["tokens"],
         );
-        writeln!(ui.out(), "{}", escape(&text))?;
+        let width = ui.width();
+        writeln!(ui.out(), "{}", cut(&escape(&text), width))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use repertoire::Error;
+    use repertoire::event::Event;
+    use repertoire::store::{DailyLoads, Retention, Usage};
+
+    use super::*;
+
+    /// A journal whose answers are given; the last one first.
+    struct ScriptedJournal(std::sync::Mutex<Vec<Result<Vec<u64>, ErrorKind>>>);
+
+    impl Journal for ScriptedJournal {
+        fn append(&self, _: &[Event]) -> Result<(), Error> {
+            Ok(())
+        }
+        fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error> {
+            let ids = self.0.lock().unwrap().pop().unwrap().map_err(Error::new)?;
+            assert!(ids.iter().all(|id| Some(*id) > query.after));
+            Ok(ids.into_iter().map(|id| JournalLine { id, json: "{}".to_owned() }).collect())
+        }
+        fn usage(&self, _: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+            Ok(Vec::new())
+        }
+        fn daily_loads(&self, _: SystemTime) -> Result<Vec<DailyLoads>, Error> {
+            Ok(Vec::new())
+        }
+        fn prune(&self, _: Retention, _: SystemTime) -> Result<u64, Error> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn following_waits_for_a_store_that_is_away_and_warns_once() {
+        let away = || Err(ErrorKind::Store);
+        let answers = vec![Err(ErrorKind::Corrupt), away(), Ok(vec![3]), away(), away(), Ok(vec![1, 2])];
+        let journal = ScriptedJournal(answers.into());
+        let mut follower =
+            Follower { query: EventQuery { after: Some(0), ..EventQuery::default() }, is_away: false };
+        let warnings = RefCell::new(0);
+        let mut next = || {
+            let lines = follower.next(&journal, |_| {
+                *warnings.borrow_mut() += 1;
+                Ok(())
+            });
+            lines.map(|lines| (lines.iter().map(|line| line.id).collect::<Vec<_>>(), *warnings.borrow()))
+        };
+        assert_eq!(next().unwrap(), (vec![1, 2], 0));
+        assert_eq!(next().unwrap(), (vec![], 1));
+        assert_eq!(next().unwrap(), (vec![], 1));
+        assert_eq!(next().unwrap(), (vec![3], 1));
+        assert_eq!(next().unwrap(), (vec![], 2), "a new outage has a warning of its own");
+        assert!(next().is_err(), "a damaged store does not come back");
+    }
 }

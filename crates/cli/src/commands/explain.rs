@@ -46,7 +46,7 @@ struct ExplainedJson {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings.policy.clone());
+    let library = context.inspect_served(context.settings.policy.clone());
     let entries = meant(&library, &args.name);
     if entries.is_empty() {
         return explain_absence(ui, context, &library, &args.name);

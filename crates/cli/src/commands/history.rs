@@ -1,5 +1,6 @@
 //! `rep history`.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use clap::Args;
@@ -7,10 +8,11 @@ use pollster::block_on;
 use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::{capture, identity, record};
-use repertoire::store::{Origin, Store};
+use repertoire::store::{Origin, Store, Version};
 use serde_json::{Value, json};
 
 use super::proposals::recovered_library;
+use super::publish::published;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -27,20 +29,43 @@ pub(crate) struct HistoryArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
+    /// List the versions that `rep publish` put into this store: postgres://user@host/database or the path of a SQLite file
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
+    if let Some(location) = &args.store {
+        let versions = context.store_at(Some(location))?.versions(&published(&args.name))?;
+        if versions.is_empty() {
+            return Err(CliError::no(format!("no skill `{}` was published to this store", args.name))
+                .hint("run `rep channel show` to see the skills of a channel"));
+        }
+        return write(ui, &args.name, &versions);
+    }
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
-    let entry = library.find_any(&args.name)?;
-    if let Err(error) = record_current(&library, entry, &*store) {
-        ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
-    }
-    let versions = store.versions(&identity(entry))?;
+    let (name, skill) = match library.find_any(&args.name) {
+        Ok(entry) => {
+            if let Err(error) = record_current(&library, entry, &*store) {
+                ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
+            }
+            (entry.name().as_str(), identity(entry))
+        }
+        Err(error) => {
+            let deleted = deleted_skill(&library, &*store, &args.name)?.ok_or(error)?;
+            ui.warn(&format!("{} was deleted; `rep rollback {0} VERSION` restores it", args.name))?;
+            (args.name.as_str(), deleted)
+        }
+    };
+    write(ui, name, &store.versions(&skill)?)
+}
+
+fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError> {
     if ui.is_json() {
         let versions: Vec<Value> = versions.iter().map(json::version).collect();
-        ui.write_json(&json!({"name": entry.name().as_str(), "versions": versions}))?;
+        ui.write_json(&json!({"name": name, "versions": versions}))?;
         return Ok(Exit::Success);
     }
     let column = |heading, align| Column { heading, align, style: None };
@@ -51,7 +76,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
         column("AUTHOR", Align::Left),
         column("DIGEST", Align::Elastic),
     ]);
-    for version in &versions {
+    for version in versions {
         table.cell(version.number.to_string());
         table.cell(rfc3339(version.time));
         table.cell(version.origin.as_str());
@@ -60,6 +85,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
     }
     table.write(ui)?;
     Ok(Exit::Success)
+}
+
+/// Returns the identity of the recorded skill `name`, which is its directory, if it lay in a directory that the library is read from.
+pub(super) fn deleted_skill(
+    library: &Library,
+    store: &dyn Store,
+    name: &str,
+) -> Result<Option<String>, CliError> {
+    let recorded = store.latest_digests()?;
+    let is_called = |skill: &&String| Path::new(skill).file_name().is_some_and(|last| last == name);
+    let mut roots = library.places.iter().filter_map(|place| place.root.path.canonicalize().ok());
+    Ok(roots.find_map(|root| {
+        let mut skills = recorded.iter().map(|(skill, _)| skill).filter(is_called);
+        skills.find(|skill| Path::new(skill).starts_with(&root)).cloned()
+    }))
 }
 
 /// Records a valid skill as it is now, if it changed since its newest version.

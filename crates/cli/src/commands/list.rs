@@ -14,6 +14,9 @@ use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
 
+/// The most skills that are checked in full. Checking takes ten times as long as listing.
+const MOST_CHECKED: usize = 20;
+
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
@@ -24,7 +27,7 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every active skill, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Where there are more than 200 skills, diagnostics leave out what
+/// merged: the first source wins, and the other is shown by --all. Where there are more than 20 skills, diagnostics leave out what
 /// only the instructions and the files of a skill show; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -83,10 +86,11 @@ struct Row<'a> {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be inspected.
-    let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
+    let library =
+        if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
-    let findings = library.findings(&entries);
+    let findings = library.findings(&entries, MOST_CHECKED);
     let rows: Vec<Row<'_>> = entries
         .into_iter()
         .zip(&findings)
@@ -246,6 +250,7 @@ fn summary(
         hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
         hints.push(context.hint_without_skills());
     }
+    hints.extend(context.hints_about_unlisted(library));
     if faulty + flawed > 0 || !library.problems.is_empty() {
         hints.push("run `rep check` to see what is wrong".to_owned());
     }

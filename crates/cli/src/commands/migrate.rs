@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
-use repertoire::{ErrorKind, regular_file};
+use repertoire::{Entry, ErrorKind, regular_file};
 use serde::Serialize;
 
 use super::new::default_place;
-use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Style, Ui};
+use crate::wire::{Context, Library};
 
 /// Converts other layouts to skills
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) struct MigrateArgs {
 /// A layout that skills are made of.
 #[derive(Debug, Subcommand)]
 enum Layout {
-    /// Converts every role to a skill: ROLE/system_prompt.md, with task_prompt.md and config.yaml if they exist
+    /// Converts every role to a skill: ROLE/system_prompt.md or ROLE/prompt.jinja2, with task_prompt.md and config.yaml if they exist
     ///
     /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the files of
     /// the roles stay as they are: a role that has a skill uses it, and the others work as before.
@@ -71,6 +71,14 @@ struct AgentJson {
     config: String,
     /// The table that is added to it.
     toml: String,
+}
+
+impl AgentJson {
+    /// Returns the absolute path of the prompt.
+    fn prompt_file(&self) -> PathBuf {
+        let config = Path::new(&self.config);
+        config.parent().unwrap_or(config).join(&self.path)
+    }
 }
 
 #[derive(Serialize)]
@@ -128,8 +136,9 @@ const EXISTS: &str = "exists";
 const NAMELESS: &str = "nameless";
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &MigrateArgs) -> Result<Exit, CliError> {
     let Layout::Roles(args) = &args.layout;
+    let env = &context.env;
     let directory = env.working_directory().join(&args.directory);
     let to = args.to.as_ref().map_or_else(|| default_place(env), |to| env.working_directory().join(to));
     let found = read_roles(&directory).map_err(|error| match error.kind() {
@@ -141,8 +150,17 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
     let mut roles = Vec::new();
     let config = env.working_directory().join(PROJECT_FILE);
     let agents = args.split.then_some(AgentFiles { roles: &args.directory, config: &config });
+    // What is written must not hide anything that is there without a word.
+    let library = context.inspect(context.settings.policy.clone());
     for role in &found.roles {
-        roles.push(migrate(role, &to, args.write, agents.as_ref(), &mut taken)?);
+        let mut migrated = migrate(role, &to, args.write, agents.as_ref(), &mut taken)?;
+        migrated.notes.extend(twins(&library, &migrated));
+        let is_new = matches!(migrated.state, PLANNED | WRITTEN);
+        if is_new && migrated.agent.is_some() && context.settings.agents.contains_key(&role.name) {
+            let note = format!("an agent `{}` is configured already and stays as it is", role.name);
+            migrated.notes.push(note);
+        }
+        roles.push(migrated);
     }
     let problems = found.problems.iter();
     let migration = MigrationJson {
@@ -163,6 +181,22 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
         |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
     Ok(if all_done { Exit::Success } else { Exit::No })
+}
+
+/// Returns notes about skills elsewhere that have the name of the one that `role` becomes.
+fn twins(library: &Library, role: &RoleJson) -> Vec<String> {
+    let entries = library.snapshot.entries().iter().filter(|entry| {
+        matches!(role.state, PLANNED | WRITTEN)
+            && Some(entry.name().as_str()) == role.name.as_deref()
+            && Some(&*entry.path) != role.path.as_deref()
+    });
+    let note = |entry: &Entry| {
+        let (name, path) = (entry.name(), &entry.path);
+        format!(
+            "{path} is a skill `{name}` too, and only one of the two is offered; see `rep explain {name}`"
+        )
+    };
+    entries.map(note).collect()
 }
 
 fn migrate(
@@ -205,8 +239,12 @@ fn migrate(
     if agents.is_some() && agent.is_none() && state != EXISTS {
         notes.push("the prompt has no section of knowledge, so it is not divided".to_owned());
     }
-    if let (Some(agent), WRITTEN) = (&agent, state) {
-        notes.extend(write_agent(agent, &role.name)?);
+    match (&agent, state) {
+        (Some(agent), WRITTEN) => notes.extend(write_agent(agent, &role.name)?),
+        (Some(agent), PLANNED) if fs::symlink_metadata(agent.prompt_file()).is_ok() => {
+            notes.push(format!("{} is already there and would be left alone", agent.path));
+        }
+        _ => {}
     }
     let files = pack.files.into_iter().map(|file| FileJson { path: file.path, text: file.text });
     Ok(RoleJson {
@@ -239,8 +277,7 @@ fn agent(agents: &AgentFiles<'_>, role: &RoleFiles, split: &RoleSplit) -> AgentJ
 /// Writes the prompt of a divided role and its agent, unless they exist. Returns notes about those that do.
 fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
     let mut notes = Vec::new();
-    let config = Path::new(&agent.config);
-    let path = config.parent().unwrap_or(config).join(&agent.path);
+    let (config, path) = (Path::new(&agent.config), agent.prompt_file());
     match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
         Ok(mut file) => {
             file.write_all(agent.prompt.as_bytes()).map_err(|error| CliError::io("write", &path, error))?;
@@ -276,7 +313,8 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
                 notes.push(format!("add this to {PROJECT_FILE}: {}", agent.toml.trim_end()));
             }
         }
-        Ok(_) => notes.push(format!("{PROJECT_FILE} has an agent `{role}` already, which was left alone")),
+        // The caller notes that there is one.
+        Ok(_) => {}
         Err(_) => {
             notes.push(format!("{PROJECT_FILE} cannot be read; add this to it: {}", agent.toml.trim_end()))
         }
@@ -338,7 +376,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     let summary = ui.paint(Style::Heading, &summary);
     writeln!(ui.out(), "{summary}")?;
     if migration.roles.is_empty() {
-        ui.hint(&format!("no directory in {} has a system_prompt.md", migration.directory))?;
+        ui.hint(&format!("no directory in {} has a system_prompt.md or prompt.jinja2", migration.directory))?;
     } else if !write && done > 0 {
         ui.hint("nothing was written; `--write` does it")?;
     } else if done > 0 {

@@ -1,11 +1,14 @@
 //! `rep proposals`.
 
+mod triggers;
+
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
-use repertoire::store::{Proposal, ProposalState, Store, skill_files};
+use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use serde_json::{Value, json};
@@ -30,7 +33,7 @@ pub(crate) struct ProposalsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Shows a proposal: its diff, its reasons, what the check finds, and tokens before and after
+    /// Shows a proposal: its diff, its reasons, what the check finds, tokens before and after, and the effect on trigger evals
     Show(OneArgs),
     /// Approves a proposal: its files are written, all at once
     Approve(ApproveArgs),
@@ -77,12 +80,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
         time: SystemTime::now(),
     };
     match &args.action {
-        None => list(ui, &*store, args.all),
+        None => {
+            reviewer.find_stale().map_err(review_error)?;
+            list(ui, &*store, args.all)
+        }
         Some(Action::Show(OneArgs { id })) => {
             let proposal = find(&*store, *id)?;
-            show(ui, &*store, &library, &proposal)
+            show(ui, context, &*store, &library, &proposal)
         }
-        Some(Action::Approve(args)) => approve(ui, &reviewer, args),
+        Some(Action::Approve(args)) => approve(ui, context, &library, &reviewer, args),
         Some(Action::Reject(RejectArgs { id, why })) => {
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
@@ -163,7 +169,13 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) -> Result<Exit, CliError> {
+fn show(
+    ui: &mut Ui,
+    context: &Context,
+    store: &dyn Store,
+    library: &Library,
+    proposal: &Proposal,
+) -> Result<Exit, CliError> {
     let content = &proposal.content;
     let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
     let after = skill_files(store, &content.result)?;
@@ -172,8 +184,12 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
         library.snapshot.entries().iter().find(|entry| repertoire::history::identity(entry) == content.skill);
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
+    let triggers = triggers::effect(context, library, proposal, &after)?;
+    let directory = context.proposal_rules()?.new_skills.and_then(|new| new_directory(&new, proposal));
     if ui.is_json() {
         let mut value = json::proposal_with_diff(proposal);
+        value["triggers"] = triggers.map(|effect| effect.json()).into();
+        value["directory"] = directory.map(|directory| directory.display().to_string()).into();
         value["tokens"] = json!({"before": was, "after": is});
         value["changed_since"] = is_stale.into();
         ui.write_json(&value)?;
@@ -183,7 +199,12 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
     let head = ui.paint(Style::Heading, &escape(&head));
     writeln!(ui.out(), "{head}")?;
     let line = format!("by {} at {}", content.author, rfc3339(content.time));
-    writeln!(ui.out(), "{}\n", escape(&line))?;
+    writeln!(ui.out(), "{}", escape(&line))?;
+    if let Some(directory) = &directory {
+        let line = format!("it will be written to {}", context.shown(&directory.display().to_string()));
+        writeln!(ui.out(), "{}", escape(&line))?;
+    }
+    writeln!(ui.out())?;
     for (title, text) in [("why", Some(&content.justification)), ("evidence", content.evidence.as_ref())] {
         for line in text.into_iter().flat_map(|text| text.lines()) {
             writeln!(ui.out(), "{title}: {}", escape(line))?;
@@ -202,15 +223,41 @@ fn show(ui: &mut Ui, store: &dyn Store, library: &Library, proposal: &Proposal) 
             }
         }
     }
+    if let Some(effect) = triggers {
+        effect.write(ui)?;
+    }
+    if let Some(directory) = &directory {
+        warn_if_not_read(ui, library, directory)?;
+    }
     if is_stale && proposal.state == ProposalState::Pending {
         ui.warn("the skill changed since; rebase the proposal before it can be approved")?;
     }
-    if let Some(decision) = &proposal.decision {
+    // An approval that failed leaves the proposal pending.
+    if let Some(decision) = proposal.decision.as_ref().filter(|_| proposal.state != ProposalState::Pending) {
         let reason = decision.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let line = format!("decided by {} at {}{reason}", decision.reviewer, rfc3339(decision.time));
         writeln!(ui.out(), "{}", escape(&line))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the directory that a proposed new skill will be written to.
+fn new_directory(new_skills: &Path, proposal: &Proposal) -> Option<PathBuf> {
+    let is_new = proposal.content.kind == ProposalKind::Create && proposal.state == ProposalState::Pending;
+    is_new.then(|| new_skills.join(&proposal.content.name))
+}
+
+/// Warns if the library does not read skills from the place of `directory`.
+fn warn_if_not_read(ui: &mut Ui, library: &Library, directory: &Path) -> Result<(), CliError> {
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let parent = resolved(directory.parent().unwrap_or(directory));
+    if !library.places.iter().any(|place| parent.starts_with(resolved(&place.root.path))) {
+        ui.warn(&format!(
+            "skills are not read from {} here; add it to `roots` in repertoire.toml, or set `proposals.directory`",
+            parent.display()
+        ))?;
+    }
+    Ok(())
 }
 
 /// Returns the tokens of the `SKILL.md` among `files`.
@@ -219,16 +266,29 @@ fn tokens(files: &SkillFiles) -> usize {
     manifest.map_or(0, |(_, file)| approximate(&String::from_utf8_lossy(&file.bytes)))
 }
 
-fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<Exit, CliError> {
+fn approve(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    reviewer: &Reviewer<'_>,
+    args: &ApproveArgs,
+) -> Result<Exit, CliError> {
     let proposal = find(reviewer.store, args.id)?;
+    let directory = reviewer.new_skills.and_then(|new| new_directory(new, &proposal));
+    let shown = directory.as_ref().map(|directory| context.shown(&directory.display().to_string()));
+    let shown = shown.map(|directory| escape(&directory).into_owned());
     if !ui.is_json() && !args.yes {
         for line in proposal.content.diff.lines() {
             ui.write_planned(Style::of_diff_line(line), line)?;
         }
     }
-    match ui.consent(&format!("Apply proposal {} to {}?", args.id, proposal.content.name), args.yes)? {
+    let question = match &shown {
+        Some(directory) => format!("Apply proposal {}, a new skill in {directory}?", args.id),
+        None => format!("Apply proposal {} to {}?", args.id, proposal.content.name),
+    };
+    match ui.consent(&question, args.yes)? {
         Consent::Given => {}
-        Consent::Refused => return Ok(Exit::No),
+        Consent::Refused => return Err(CliError::no("nothing was approved")),
         Consent::Unasked => {
             return Err(CliError::no("nothing was approved: there is no terminal to ask on")
                 .hint("pass --yes to approve it"));
@@ -238,9 +298,14 @@ fn approve(ui: &mut Ui, reviewer: &Reviewer<'_>, args: &ApproveArgs) -> Result<E
     if ui.is_json() {
         let mut value = json::proposal(&proposal);
         value["version"] = json::version(&version);
+        value["directory"] = directory.as_ref().map(|directory| directory.display().to_string()).into();
         ui.write_json(&value)?;
     } else {
-        writeln!(ui.out(), "{} is at version {} now", escape(&proposal.content.name), version.number)?;
+        let place = shown.map(|directory| format!(", in {directory}")).unwrap_or_default();
+        writeln!(ui.out(), "{} is at version {} now{place}", escape(&proposal.content.name), version.number)?;
+    }
+    if let Some(directory) = &directory {
+        warn_if_not_read(ui, library, directory)?;
     }
     Ok(Exit::Success)
 }
@@ -261,7 +326,15 @@ fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> R
     };
     let proposal = find(reviewer.store, rebased)?;
     context.write_proposal(&proposal);
-    decided(ui, &proposal, &format!("proposal {id} is replaced by proposal {rebased}"))
+    decided(
+        ui,
+        &proposal,
+        &if rebased == id {
+            format!("proposal {id} is up to date")
+        } else {
+            format!("proposal {id} is replaced by proposal {rebased}")
+        },
+    )
 }
 
 fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliError> {

@@ -57,7 +57,7 @@ struct SkillToPublish {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let skills = read(context, &args.directories)?;
-    let store = context.store_at(args.to.as_deref())?;
+    let store = context.store_to(args.to.as_deref())?;
     let released: BTreeMap<String, Digest> =
         store.released(&args.channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
     let mut removed: BTreeSet<&String> = args.remove.iter().collect();
@@ -85,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
         let (author, time) = (context.person(), SystemTime::now());
         for change in changes.iter().filter(|change| change.digest.is_some()) {
             let Some(skill) = skills.get(&change.name) else { continue };
-            let identity = format!("store:{}", change.name);
+            let identity = published(&change.name);
             let names = (identity.as_str(), change.name.as_str());
             record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
         }
@@ -97,6 +97,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
+}
+
+/// Returns the identity under which the versions of a published skill are recorded.
+pub(super) fn published(name: &str) -> String {
+    format!("store:{name}")
 }
 
 /// Stores the content again that is damaged in the store.

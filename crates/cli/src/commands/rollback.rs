@@ -1,15 +1,18 @@
 //! `rep rollback`.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use clap::Args;
 use pollster::block_on;
-use repertoire::history::{capture, identity};
+use repertoire::history::{capture, identity, lock_skill, record, write_skill};
 use repertoire::proposal::review::{ReviewFault, Reviewer};
-use repertoire::store::skill_files;
-use repertoire_model::patch;
+use repertoire::store::{Origin, Store, skill_files};
+use repertoire::{Entry, State};
+use repertoire_model::patch::{self, SkillFiles};
 use serde_json::json;
 
+use super::history::deleted_skill;
 use super::proposals::{recovered_library, review_error};
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -21,7 +24,7 @@ use crate::wire::Context;
 /// Restores an earlier version of a skill
 ///
 /// The files are replaced all at once, and the restored state is a new version. Edits that no version holds are not replaced, unless
-/// --force is given; then they are recorded as a version first.
+/// --force is given; then they are recorded as a version first. A skill that was deleted comes back.
 #[derive(Debug, Args)]
 pub(crate) struct RollbackArgs {
     /// The skill, as NAME or as SOURCE:NAME
@@ -42,14 +45,20 @@ pub(crate) struct RollbackArgs {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
-    let entry = library.find_any(&args.name)?;
-    let (skill, name) = (identity(entry), entry.name().as_str());
+    let (entry, skill, name) = match library.find_any(&args.name) {
+        Ok(entry) => (Some(entry), identity(entry), entry.name().as_str()),
+        Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
+    };
     let versions = store.versions(&skill)?;
     let Some(wanted) = versions.iter().find(|version| version.number == args.number) else {
         return Err(review_error(ReviewFault::NoVersion(name.to_owned(), args.number)));
     };
-    let (files, _) = block_on(capture(&library.registry, entry))?;
-    let diff = patch::diff(&files, &skill_files(&*store, &wanted.digest)?);
+    let after = skill_files(&*store, &wanted.digest)?;
+    let before = match entry {
+        Some(entry) => block_on(capture(&library.registry, entry))?.0,
+        None => files_left(&*store, &skill)?,
+    };
+    let diff = patch::diff(&before, &after);
     if !ui.is_json() {
         for line in diff.lines() {
             ui.write_planned(Style::of_diff_line(line), line)?;
@@ -57,16 +66,25 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
     }
     match ui.consent(&format!("Restore version {} of {name}?", args.number), args.yes)? {
         Consent::Given => {}
-        Consent::Refused => return Ok(Exit::No),
+        Consent::Refused => return Err(CliError::no("nothing was restored")),
         Consent::Unasked => {
             return Err(CliError::no("nothing was restored: there is no terminal to ask on")
                 .hint("pass --yes to restore it"));
         }
     }
     let author = context.person();
-    let (registry, new_skills) = (&library.registry, None);
-    let reviewer = Reviewer { store: &*store, registry, new_skills, name: &author, time: SystemTime::now() };
-    let version = reviewer.rollback(entry, args.number, args.force).map_err(review_error)?;
+    let (registry, new_skills, time) = (&library.registry, None, SystemTime::now());
+    let version = if let Some(entry) = entry {
+        let reviewer = Reviewer { store: &*store, registry, new_skills, name: &author, time };
+        reviewer.rollback(entry, args.number, args.force).map_err(|fault| rollback_error(fault, entry))?
+    } else {
+        let directory = Path::new(&skill);
+        let _lock = lock_skill(directory);
+        write_skill(directory, &before, &after).map_err(|error| {
+            CliError::from(error).hint(format!("move what is left in {skill} away, and try again"))
+        })?;
+        record(&*store, (&skill, name), &after, Origin::Rollback, Some(&author), time)?.0
+    };
     if ui.is_json() {
         ui.write_json(&json!({"name": name, "restored": args.number, "version": json::version(&version)}))?;
     } else {
@@ -78,4 +96,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
         )?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the files of the newest version that are still in the directory of a deleted skill.
+fn files_left(store: &dyn Store, skill: &str) -> Result<SkillFiles, CliError> {
+    let Some(newest) = store.latest_version(skill)? else { return Ok(SkillFiles::new()) };
+    let mut files = skill_files(store, &newest.digest)?;
+    files.retain(|path, _| Path::new(skill).join(path.as_str()).symlink_metadata().is_ok());
+    Ok(files)
+}
+
+/// Returns the error of a rollback; `rep history` does not record a broken skill, so that is no hint for one.
+fn rollback_error(fault: ReviewFault, entry: &Entry) -> CliError {
+    if entry.state == State::Quarantined && matches!(fault, ReviewFault::UnrecordedEdits(_)) {
+        return CliError::no(fault.to_string())
+            .hint("it is broken on disk; --force records it as it is, and restores the version");
+    }
+    review_error(fault)
 }

@@ -10,17 +10,18 @@ use repertoire::tool::OfferedTools;
 use repertoire::{BoxFuture, Reply, Runner as _, Session};
 use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire_exec::{Executor, ScriptGrants};
-use repertoire_model::answer::{Answer, FaultKind, Render};
+use repertoire_model::answer::{Answer, FaultKind, Render, RunRefusal};
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
-use repertoire_model::{LineRange, SkillPath};
+use repertoire_model::{Digest, LineRange, SkillPath};
 use serde_json::{Value, json};
 
+use super::approve::TRUST_HINT;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::ui::{Style, Ui, confirm, escape};
-use crate::wire::{Context, ExecRequest, Library};
+use crate::wire::{Context, ExecRequest};
 use repertoire::config::SandboxChoice;
 
 /// The most that is read from standard input for a script, in bytes.
@@ -35,7 +36,7 @@ const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"coun
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
-/// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved,
+/// As in `rep run git git_status` and `rep run docs --script scripts/check-links.sh -- README.md`. The skill must be approved,
 /// see `rep approve`. The output of the tool is printed; on failure it goes to standard error, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -185,17 +186,63 @@ fn broken(context: &Context, args: &RunArgs) -> Option<String> {
     problems.into_iter().next().map(|problem| problem.message)
 }
 
-/// Returns whether the skill has a `tools.py` and no `schema.json`.
-fn is_unread(context: &Context, args: &RunArgs) -> bool {
-    let has = |library: &Library, name: &str| -> Option<bool> {
-        let entry = library.find(&args.skill).ok()?;
-        let listing = pollster::block_on(library.registry.files(entry)).ok()?;
-        Some(listing.files.iter().any(|file| file.path.as_str() == name))
-    };
-    let library = context.open().ok();
-    library.is_some_and(|library| {
-        has(&library, PYTHON_FILE) == Some(true) && has(&library, TOOLBOX_FILE) == Some(false)
+/// Returns the hint about the functions of a `tools.py` without a `schema.json`, if the skill has one.
+fn python_hint(context: &Context, args: &RunArgs) -> Option<String> {
+    let (library, skill) = (context.open().ok()?, &args.skill);
+    let entry = library.find(skill).ok()?;
+    let listing = pollster::block_on(library.registry.files(entry)).ok()?;
+    let has = |name: &str| listing.files.iter().any(|file| file.path.as_str() == name);
+    if !has(PYTHON_FILE) || has(TOOLBOX_FILE) {
+        return None;
+    }
+    let path = SkillPath::new(PYTHON_FILE).ok()?;
+    let content = pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
+    let approval = context.approvals().ok()?.find(entry).ok()?;
+    let digest = Digest::of(&content.bytes);
+    let is_approved = approval.is_some_and(|approval| approval.files.get(PYTHON_FILE) == Some(&digest));
+    Some(if is_approved {
+        format!("run `rep check {skill}`, which says which functions of its {PYTHON_FILE} are tools")
+    } else {
+        format!("run `rep approve {skill}`, which makes the functions of its {PYTHON_FILE} tools")
     })
+}
+
+/// Returns the error for a person that a fault of `kind` is; `text` is the sentence for models.
+fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str) -> CliError {
+    let skill = &args.skill;
+    let usual = CliError::no(text.strip_suffix(" Go on without it.").unwrap_or(text));
+    match kind {
+        FaultKind::NotApproved { tool, why } => match why {
+            RunRefusal::Unknown => CliError::no(format!("the skill `{skill}` is not approved"))
+                .hint(format!("run `rep approve {skill}`, which shows what it can do and asks")),
+            RunRefusal::Changed => CliError::no(format!("the skill `{skill}` changed since it was approved"))
+                .hint(format!("run `rep approve {skill}`, which shows the changes and asks")),
+            RunRefusal::Source => usual.hint(TRUST_HINT),
+            RunRefusal::Asks => {
+                let message = format!(
+                    "`{tool}` of `{skill}` asks before every call, and there is no terminal to ask on"
+                );
+                CliError::no(message)
+                    .hint(format!("run it in a terminal, or run `rep approve {skill} --tool {tool}` once"))
+            }
+            RunRefusal::EachCall => {
+                let message = format!(
+                    "`{tool}` of `{skill}` runs outside of the sandbox, so a person approves every call, and there is no terminal to ask on"
+                );
+                CliError::no(message).hint("run it in a terminal")
+            }
+            RunRefusal::Refused => CliError::no(format!("`{tool}` of `{skill}` was not run")),
+            _ => usual,
+        },
+        FaultKind::NoSkillTool { .. } => {
+            let hint = broken(context, args).map(|problem| format!("{problem}; see `rep check`"));
+            match hint.or_else(|| python_hint(context, args)) {
+                Some(hint) => usual.hint(hint),
+                None => usual,
+            }
+        }
+        _ => usual,
+    }
 }
 
 /// Returns the exit code of a reply with `data`, or the error that it is.
@@ -214,25 +261,20 @@ fn write(
     reply: &Reply,
 ) -> Result<Exit, CliError> {
     let exit = if reply.is_error() { Exit::No } else { Exit::Success };
-    if ui.is_json() {
-        let data = session.data(reply);
-        ui.write_json(&data)?;
-        return answered(reply, &data);
+    let data = ui.is_json().then(|| session.data(reply));
+    if let Some(data) = &data {
+        ui.write_json(data)?;
     }
-    let Answer::Tool(result) = reply.answer() else {
+    if let Answer::Fault(fault) = reply.answer() {
         // A person reads this: the sentence of the fault, not the fixed ones of a profile.
         let text = session.text_as(reply, Render::Markdown);
-        let error = CliError::no(text.strip_prefix("**Error:** ").unwrap_or(&text).to_owned());
-        let is_missing = matches!(reply.answer(), Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoSkillTool { .. }));
-        return Err(match broken(context, args).filter(|_| is_missing) {
-            Some(problem) => error.hint(format!("{problem}; see `rep check`")),
-            None if is_missing && is_unread(context, args) => error.hint(format!(
-                "run `rep approve {}`, which makes the functions of its {PYTHON_FILE} tools",
-                args.skill
-            )),
-            None => error,
-        });
-    };
+        let text = text.strip_prefix("**Error:** ").unwrap_or(&text);
+        return Err(person_error(context, args, &fault.kind, text));
+    }
+    if let Some(data) = &data {
+        return answered(reply, data);
+    }
+    let Answer::Tool(result) = reply.answer() else { return Ok(exit) };
     match &result.error {
         None => {
             ui.write_untrusted(result.text.as_bytes())?;

@@ -53,7 +53,7 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`
@@ -84,7 +84,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     on_interrupt(move |_| {
         interrupted.stop();
         // Callers of running tools get the answer that they were cancelled.
-        ending.iter().for_each(|runner| runner.end());
+        if let Some(runner) = &ending {
+            runner.end();
+        }
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
@@ -151,8 +153,12 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
     options.notices = Notices::new(move |notice| teller.tell(notice));
-    if let Some(journal) = context.journal() {
-        options.dropped_events = Probe::new(move || journal.dropped());
+    let (journal, traces) = (context.journal(), context.traces());
+    if journal.is_some() || traces.is_some() {
+        options.dropped_events = Probe::new(move || {
+            let journal = journal.as_ref().map_or(0, |sink| sink.dropped());
+            journal + traces.as_ref().map_or(0, |sink| sink.dropped())
+        });
     }
     if !settings.store_url.is_empty() {
         let store = context.lazy_store();

@@ -4,7 +4,7 @@ use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
 use repertoire::{Entry, ErrorKind};
-use repertoire_model::{FileKind, LineRange, SkillPath, State, document};
+use repertoire_model::{FileKind, LineRange, RuleId, SkillPath, State, document};
 use serde::Serialize;
 
 use crate::complete::skill_names;
@@ -74,6 +74,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
         let outcome = fill(&mut answer, &library, context, args);
+        if let Ok(entry) = library.find(&args.name) {
+            warn_if_broken(ui, entry)?;
+        }
         ui.write_json(&answer)?;
         return outcome.map(|()| Exit::Success);
     }
@@ -83,6 +86,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         let note = format!("note: this is {}, which hides {}", entry.qualified_name(), hidden.join(", "));
         writeln!(ui.err(), "{}", escape(&note))?;
     }
+    warn_if_broken(ui, entry)?;
     let asked = asked_for(args)?;
     let bytes = match &asked {
         Some((_, path)) => content(&library, entry, path, args)?,
@@ -102,6 +106,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     }
     ui.write_untrusted(&bytes)?;
     Ok(Exit::Success)
+}
+
+/// Warns if `SKILL.md` is broken on disk and its last good version is shown.
+fn warn_if_broken(ui: &mut Ui, entry: &Entry) -> Result<(), CliError> {
+    match entry.diagnostics().find(|found| found.rule == RuleId::LastGood) {
+        Some(found) => Ok(ui.warn(&found.message)?),
+        None => Ok(()),
+    }
 }
 
 fn fill(
@@ -191,7 +203,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
 
 /// Returns the requested lines of the file `path`.
 fn content(library: &Library, entry: &Entry, path: &SkillPath, args: &ShowArgs) -> Result<Vec<u8>, CliError> {
-    let content = pollster::block_on(library.registry.read(entry, path, lines(args)));
+    let content = pollster::block_on(library.registry.read_in_force(entry, path, lines(args)));
     let content = content.map_err(|error| {
         let is_missing = matches!(error.kind(), ErrorKind::FileNotFound | ErrorKind::IsDirectory);
         let error = CliError::from(error);

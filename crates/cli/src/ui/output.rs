@@ -161,9 +161,7 @@ impl Ui {
     /// Writes the keys of `error` as a JSON document, or adds them to the document of the command.
     pub(crate) fn write_json_error(&mut self, error: Map<String, Value>) -> io::Result<()> {
         let document = self.document.take().and_then(|document| serde_json::from_slice(&document).ok());
-        let mut document: Map<String, Value> = document.unwrap_or_default();
-        document.extend(error);
-        self.write_json(&document)
+        self.write_json(&with_error(document.unwrap_or_default(), error))
     }
 
     /// Writes untrusted text of several lines: byte for byte to a program, escaped to a terminal.
@@ -184,4 +182,33 @@ fn root_options(roots: &[PathBuf]) -> String {
     let plain = |root: &PathBuf| root.to_str().filter(|root| root.chars().all(is_plain)).map(str::to_owned);
     let roots: Vec<String> = roots.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
     roots.iter().map(|root| format!("--root {root} ")).collect()
+}
+
+/// Returns `document` with the keys of `error`. One that is no object becomes the key `data`.
+fn with_error(document: Value, error: Map<String, Value>) -> Value {
+    let mut keys = match document {
+        Value::Null => Map::new(),
+        Value::Object(keys) => keys,
+        other => Map::from_iter([("data".to_owned(), other)]),
+    };
+    keys.extend(error);
+    Value::Object(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_error_has_its_keys_whatever_was_written_before() {
+        let check = |document: Value, expect: Value| {
+            let error = Map::from_iter([("error".to_owned(), "no".into())]);
+            assert_eq!(with_error(document, error), expect);
+        };
+        check(Value::Null, json!({"error": "no"}));
+        check(json!({"a": 1, "error": null}), json!({"a": 1, "error": "no"}));
+        check(json!([1, 2]), json!({"data": [1, 2], "error": "no"}));
+    }
 }

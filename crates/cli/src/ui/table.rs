@@ -112,8 +112,15 @@ impl<'a> Table<'a> {
         ui: &Ui,
         line: &mut String,
     ) {
+        // Even the least widths may be too much for a very narrow screen, which shows the first columns.
+        let mut room = ui.width();
         for (index, ((column, width), cell)) in self.columns.iter().zip(widths).zip(cells).enumerate() {
-            let cut = cut(cell, *width);
+            if room == 0 {
+                break;
+            }
+            let width = (*width).min(room);
+            room = room.saturating_sub(width + GAP);
+            let cut = cut(cell, width);
             let padding = width.saturating_sub(columns(&cut));
             let is_last = index + 1 == self.columns.len();
             if column.align == Align::Right {
@@ -131,10 +138,6 @@ impl<'a> Table<'a> {
             }
         }
         line.truncate(line.trim_end().len());
-        // Even the least widths may be too much for a very narrow screen.
-        if !ui.is_coloured() && columns(line) > ui.width() {
-            *line = cut(line, ui.width()).into_owned();
-        }
         line.push('\n');
     }
 }

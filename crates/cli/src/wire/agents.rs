@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use repertoire::{Agent, discovery};
+use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
 
 use super::context::Context;
@@ -14,7 +15,26 @@ impl Context {
     /// Returns the agent called `name` with its prompt, or an error that names the agents there are.
     pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
         let agent = self.settings.agent(name).map_err(|error| config::cli_error(&error, false))?;
-        agent.ok_or_else(|| self.unknown_agent(name))
+        let mut agent = agent.ok_or_else(|| self.unknown_agent(name))?;
+        agent.scope.deny.extend(self.channels_not_followed(name)?);
+        Ok(agent)
+    }
+
+    /// Returns the patterns of the skills of those served channels that the agent called `name` does not follow: all before the one
+    /// that its configuration names, or before the last one.
+    fn channels_not_followed(&self, name: &str) -> Result<Vec<Pattern>, CliError> {
+        let followed = self.settings.agents.get(name).and_then(|configured| configured.channel.as_ref());
+        let first = match followed {
+            Some(channel) if !self.served.is_empty() => {
+                self.served.iter().position(|served| served == channel).ok_or_else(|| {
+                    CliError::usage(format!("agents.{name}.channel: the channel `{channel}` is not served"))
+                        .hint(format!("give `--channel {channel}` before the others"))
+                })?
+            }
+            _ => self.served.len().saturating_sub(1),
+        };
+        let of_channel = |channel: &String| Pattern::new(&format!("store:{channel}:*")).ok();
+        Ok(self.served[..first].iter().filter_map(of_channel).collect())
     }
 
     /// Fails if no agent of the configuration is called `name`.

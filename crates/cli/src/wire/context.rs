@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use repertoire::config::{ConfigInput, Settings};
 use repertoire::event::JournalSink;
+use repertoire::event::otel::OtelSink;
 use repertoire::store::LazyStore;
 
 use crate::config;
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     pub(super) store: OnceLock<LazyStore>,
     /// The sink that appends events to it, once it is asked for.
     pub(super) journal: OnceLock<Arc<JournalSink>>,
+    /// The sink that sends calls of tools to a collector, once it is asked for.
+    pub(super) traces: OnceLock<Option<Arc<OtelSink>>>,
     /// The channels of the store whose skills are served, those that win first.
     pub(super) served: Vec<String>,
 }
@@ -34,6 +37,13 @@ impl Context {
     /// Reads the configuration.
     pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, ui.is_err_coloured())?;
+        if globals.root.is_empty()
+            && let Some(root) =
+                settings.roots.iter().find(|root| root.path.metadata().is_ok_and(|found| !found.is_dir()))
+        {
+            return Err(CliError::usage(format!("{} is not a directory", root.path.display()))
+                .hint("`roots` of the configuration takes directories of skills"));
+        }
         let mut context = Self::new(env, globals, settings);
         context.settings.session.catalog.priority = context.preferred_skills();
         Ok(context)
@@ -41,16 +51,18 @@ impl Context {
 
     /// Returns the context of a command whose configuration was read.
     pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
-        Self { env, globals, settings, store: OnceLock::new(), journal: OnceLock::new(), served: Vec::new() }
+        let (store, journal, traces) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { env, globals, settings, store, journal, traces, served: Vec::new() }
     }
 
     /// Returns the context of a command that may serve the skills of a store.
-    pub(crate) fn serving(mut self, args: &ServedArgs) -> Self {
+    pub(crate) fn serving(mut self, args: &ServedArgs) -> Result<Self, CliError> {
         if let Some(location) = &args.store {
             self.settings.store_url.clone_from(location);
         }
         self.served = args.channels();
-        self
+        self.expect_served_store()?;
+        Ok(self)
     }
 
     /// Returns the input that the configuration was loaded from.

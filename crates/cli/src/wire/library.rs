@@ -1,6 +1,7 @@
 //! Opens the library for commands that read it once, and finds skills in it.
 
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -10,21 +11,21 @@ use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions, ScanLimits};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::toolbox::Toolbox;
-use repertoire_model::{Diagnostic, Policy, Severity, State, validate};
+use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
 use repertoire_search::SkillSearch;
 
 use super::context::Context;
 use crate::error::CliError;
-use crate::ui::Progress;
+use crate::ui::{Progress, count};
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
 
+/// The largest library whose directories are searched again for skills that it leaves out.
+const MOST_LISTED_FOR_HINTS: usize = 50;
+
 /// The most directories that are searched for skills which are not where they are looked for.
 const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
-
-/// The most skills that are checked in full by commands which show more than the findings.
-const MAX_CHECKED: usize = 200;
 
 /// The most reasons that are shown for a quarantined skill.
 const MAX_REASONS_SHOWN: usize = 5;
@@ -47,7 +48,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
         let searcher = self.searcher(&places, &policy);
-        let providers = self.present_providers(&places, &policy, None);
+        let providers = self.present_providers(&places, &policy, self.past_versions());
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
         let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;
@@ -61,6 +62,26 @@ impl Context {
         self.inspect_places(places, problems, policy)
     }
 
+    /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills that are broken on disk.
+    pub(crate) fn inspect_served(&self, policy: Policy) -> Library {
+        let (places, problems) = self.places(&policy);
+        self.inspect_with(places, problems, policy, self.past_versions())
+    }
+
+    /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded version is in force, by path.
+    pub(crate) fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
+        if !library.snapshot.entries().iter().any(|entry| entry.state == State::Quarantined) {
+            return BTreeMap::new();
+        }
+        let policy = library.registry.policy().clone();
+        let served = self.inspect_with(library.places.clone(), Vec::new(), policy, self.past_versions());
+        let finding = |entry: &Entry| {
+            let found = entry.diagnostics().find(|found| found.rule == RuleId::LastGood)?;
+            Some((entry.path.to_string(), found.clone()))
+        };
+        served.snapshot.entries().iter().filter_map(finding).collect()
+    }
+
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
@@ -68,7 +89,17 @@ impl Context {
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
-        let providers = self.present_providers(&places, &policy, None);
+        self.inspect_with(places, problems, policy, None)
+    }
+
+    fn inspect_with(
+        &self,
+        places: Vec<Place>,
+        problems: Vec<Problem>,
+        policy: Policy,
+        past: Option<PastVersions>,
+    ) -> Library {
+        let providers = self.present_providers(&places, &policy, past);
         let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
@@ -78,31 +109,82 @@ impl Context {
     pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
         let mut options = FsOptions::new("path", directory);
         let max_directories = self.settings.scan.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
-        options.limits = ScanLimits { max_depth: MAX_DEPTH, max_directories, ..self.settings.scan };
+        options.limits =
+            ScanLimits { max_depth: MAX_DEPTH, max_directories, hidden: true, ..self.settings.scan };
         let provider = Arc::new(FsProvider::new(options));
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }
 
-    /// Returns a hint about skills below the working directory, for a library that has none.
+    /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library that has
+    /// none.
     pub(crate) fn hint_without_skills(&self) -> String {
-        let directory = self.env.working_directory();
-        let below = self.inspect_deeply(directory, self.settings.policy.clone()).snapshot();
-        match below.entries().len() {
-            0 => "run `rep new my-skill` to make one".to_owned(),
-            number => format!(
-                "{} below this directory, where no agent looks: run `rep --root . list` to see them, or set `roots` in \
-                 repertoire.toml",
-                if number == 1 {
-                    "there is 1 skill".to_owned()
-                } else {
-                    format!("there are {number} skills")
-                }
-            ),
+        let (here, given) = (self.env.working_directory(), &self.globals.root);
+        let directories: Vec<PathBuf> = if given.is_empty() {
+            vec![here.to_owned()]
+        } else {
+            given.iter().map(|root| here.join(root)).collect()
+        };
+        let skills_below = |directory: &PathBuf| {
+            self.inspect_deeply(directory, self.settings.policy.clone()).snapshot().entries().len()
+        };
+        let skills = match directories.iter().map(skills_below).sum() {
+            0 => return "run `rep new my-skill` to make one".to_owned(),
+            1 => "there is 1 skill".to_owned(),
+            number => format!("there are {number} skills"),
+        };
+        if given.is_empty() {
+            format!(
+                "{skills} below this directory, where no agent looks: run `rep --root . list` to see them, or set `roots` in \
+                 repertoire.toml"
+            )
+        } else {
+            format!(
+                "{skills} further down: raise `scan.max_depth`, or give `--root` the directory around them"
+            )
         }
     }
 
+    /// Returns hints about skills that `library` leaves out, because they lie inside other skills or too deep; none for a large
+    /// library, where the search would take long.
+    pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
+        let listed: HashSet<&Path> =
+            library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
+        if listed.is_empty() || listed.len() > MOST_LISTED_FOR_HINTS {
+            return Vec::new();
+        }
+        let policy = self.settings.policy.clone();
+        let links = self.link_scope(&library.places, &policy);
+        let is_there = |place: &&Place| place.presence == Presence::Found;
+        let options = self.settings.provider_options(library.places.iter().filter(is_there), &links);
+        let providers = options.into_iter().map(|mut options| -> Arc<dyn Provider> {
+            options.limits.max_depth = MAX_DEPTH;
+            options.limits.max_directories = options.limits.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
+            options.limits.nested = true;
+            Arc::new(FsProvider::new(options))
+        });
+        let all = pollster::block_on(Registry::open_for_inspection(providers.collect(), policy)).snapshot();
+        let unlisted = all.entries().iter().map(|entry| Path::new(entry.directory()));
+        let (inside, deep): (Vec<&Path>, Vec<&Path>) = unlisted
+            .filter(|directory| !listed.contains(directory))
+            .partition(|directory| directory.ancestors().any(|above| listed.contains(above)));
+        let mut hints = Vec::new();
+        if !inside.is_empty() {
+            let skills = count(inside.len(), "more skill");
+            hints.push(format!(
+                "{skills} inside listed skills: set `scan.nested` to list skills inside skills"
+            ));
+        }
+        if !deep.is_empty() {
+            let skills = count(deep.len(), "more skill");
+            hints.push(format!(
+                "{skills} too deep below a root: raise `scan.max_depth`, or add the directory to `roots`"
+            ));
+        }
+        hints
+    }
+
     /// Returns the providers of those of `places` that are there, or are missing because they are configured.
-    fn present_providers(
+    pub(crate) fn present_providers(
         &self,
         places: &[Place],
         policy: &Policy,
@@ -208,9 +290,9 @@ impl Library {
     }
 
     /// Returns the findings in each of `entries`, for commands that show more than these: everything, but only what a listing finds
-    /// where there are more than [`MAX_CHECKED`].
-    pub(crate) fn findings(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
-        if entries.len() <= MAX_CHECKED {
+    /// where there are more than `most_checked`.
+    pub(crate) fn findings(&self, entries: &[&Entry], most_checked: usize) -> Vec<Vec<Diagnostic>> {
+        if entries.len() <= most_checked {
             return self.check(entries);
         }
         entries.iter().map(|entry| entry.diagnostics().cloned().collect()).collect()

@@ -35,8 +35,8 @@ impl Context {
         (Place::distinct(places.collect()), Vec::new())
     }
 
-    /// Returns the places of a directory that the user names: itself, and, where it is a project, the hidden directories that
-    /// agents keep skills in.
+    /// Returns the places of a directory that the user names: where it is a project, the hidden directories that agents keep
+    /// skills in, which are sources of their own; then itself.
     pub(crate) fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
         let path = self.env.working_directory().join(root);
         let place = |name: &Path, path: PathBuf| {
@@ -45,7 +45,7 @@ impl Context {
         };
         let hidden = SKILL_DIRECTORIES.iter().map(|name| place(&root.join(name), path.join(name)));
         let hidden: Vec<Place> = hidden.filter(|place| place.presence == Presence::Found).collect();
-        [vec![place(root, path.clone())], hidden].concat()
+        [hidden, vec![place(root, path.clone())]].concat()
     }
 
     /// Returns the directories that links below `places` may lead to; the roots of the library count even if

@@ -1,7 +1,7 @@
 //! The tools of a `tools.py` without a `schema.json`.
 
 use repertoire::{Entry, Registry};
-use repertoire_exec::ExecErrorKind;
+use repertoire_exec::{ExecErrorKind, PythonTools};
 use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Digest, LineRange, SkillPath};
 
@@ -11,21 +11,21 @@ use crate::error::CliError;
 use crate::ui::Ui;
 
 impl Context {
-    /// Returns the functions of the skill's `tools.py` as the text of a `schema.json`, with the digest of the file that was read.
-    /// Python's parser reads it in the sandbox.
+    /// Returns the public functions of the skill's `tools.py`, with the digest of the file that was read. Python's parser reads it
+    /// in the sandbox.
     pub(crate) fn python_tools(
         &self,
         ui: &mut Ui,
         registry: &Registry,
         entry: &Entry,
-    ) -> Result<(String, Digest), CliError> {
+    ) -> Result<(PythonTools, Digest), CliError> {
         let path = SkillPath::new(PYTHON_FILE).map_err(|fault| CliError::no(fault.to_string()))?;
         let content = pollster::block_on(registry.read(entry, &path, LineRange::default()))?;
         let executor = self.executor(ui, ExecRequest::default())?;
-        let schema = executor.describe_python(&content.bytes).map_err(|error| match error.kind() {
+        let tools = executor.describe_python(&content.bytes).map_err(|error| match error.kind() {
             ExecErrorKind::CommandNotFound => CliError::no("`python3` is not installed here"),
             _ => CliError::no(error.to_string()),
         })?;
-        Ok((schema, Digest::of(&content.bytes)))
+        Ok((tools, Digest::of(&content.bytes)))
     }
 }

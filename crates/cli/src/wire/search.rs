@@ -7,7 +7,7 @@ use std::sync::Arc;
 use repertoire::config::Embeddings;
 use repertoire::discovery::Place;
 use repertoire_model::Policy;
-use repertoire_search::http::{HttpEmbedder, HttpOptions};
+use repertoire_search::http::{HttpEmbedder, HttpEmbedderOptions};
 use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
 
 use super::context::Context;
@@ -75,7 +75,7 @@ fn key(context: &Context) -> Option<Option<String>> {
 fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
     let search = &context.settings.search;
     let Some(key) = key(context) else { return Ok(None) };
-    let mut options = HttpOptions::new(&search.url, &search.model);
+    let mut options = HttpEmbedderOptions::new(&search.url, &search.model);
     options.key = key;
     options.cache = context.cache_directory().map(|cache| cache.join(DIRECTORY));
     options.notice = Some(Arc::new(notice));

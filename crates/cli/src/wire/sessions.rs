@@ -14,6 +14,10 @@ use super::context::Context;
 use crate::error::CliError;
 use crate::ui::Progress;
 
+/// The sentences for models where `exec.enabled` is `false`.
+const RUNNING_OFF: &str = "Running tools and scripts of skills is off. Ask the user to set `exec.enabled = true` in the \
+    user's configuration, or go on without them.";
+
 impl Context {
     /// Returns the options of sessions; `render` overrides how answers are written.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
@@ -21,8 +25,7 @@ impl Context {
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.surface = Surface::Cli;
         options.approve_command = Some("rep approve".to_owned());
-        let setting = "`exec.enabled = true` in the user's configuration".to_owned();
-        options.enable_setting = Some(setting).filter(|_| !self.settings.exec.enabled);
+        options.running_off = (!self.settings.exec.enabled).then(|| RUNNING_OFF.to_owned());
         options
     }
 
@@ -94,8 +97,14 @@ impl Context {
 
     /// Returns the event sinks of a session.
     pub(crate) fn sinks(&self) -> Sinks {
-        let journal = self.journal();
-        journal.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(sink))
+        let mut sinks = Sinks::new();
+        if let Some(journal) = self.journal() {
+            sinks = sinks.with(journal);
+        }
+        if let Some(traces) = self.traces() {
+            sinks = sinks.with(traces);
+        }
+        sinks
     }
 }
 

@@ -35,14 +35,14 @@ impl Context {
     pub(crate) fn store_location(&self) -> Option<String> {
         let configured = &self.settings.store_url;
         if !configured.is_empty() {
-            let is_address = configured.contains("://");
-            return Some(if is_address {
-                configured.clone()
-            } else {
-                self.absolute(configured).display().to_string()
-            });
+            return Some(self.resolved(configured));
         }
         Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
+    }
+
+    /// Returns `true` if there is a store, so that a look need not make one.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store_location().is_some_and(|location| is_there(&location))
     }
 
     /// Returns the name under which the person at the terminal proposes and decides.
@@ -74,15 +74,37 @@ impl Context {
         })
     }
 
-    /// Opens the store at `location`, or that of the configuration.
+    /// Opens the store at `location`, or that of the configuration; fails if there is none at `location`.
     pub(crate) fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
-        let Some(location) = location else { return self.store() };
-        let location = if location.contains("://") {
-            location.into()
+        match location.map(|location| self.resolved(location)) {
+            Some(location) if !is_there(&location) => Err(no_store(&location)),
+            _ => self.store_to(location),
+        }
+    }
+
+    /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
+    pub(crate) fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
+        match location {
+            Some(location) => Ok(repertoire_store::open(&self.resolved(location))?),
+            None => self.store(),
+        }
+    }
+
+    /// Returns an error if the skills of a store shall be served that does not exist.
+    pub(super) fn expect_served_store(&self) -> Result<(), CliError> {
+        match self.store_location() {
+            Some(location) if !self.served.is_empty() && !is_there(&location) => Err(no_store(&location)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns `location` as an address or an absolute path.
+    fn resolved(&self, location: &str) -> String {
+        if location.contains("://") {
+            location.to_owned()
         } else {
             self.absolute(location).display().to_string()
-        };
-        Ok(repertoire_store::open(&location)?)
+        }
     }
 
     /// Returns the providers of the channels that are served.
@@ -101,11 +123,7 @@ impl Context {
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
-        let is_stored =
-            |location: String| location.contains("://") || Path::new(&location).try_exists().unwrap_or(false);
-        if self.settings.catalog_prefer != CatalogPreference::Used
-            || !self.store_location().is_some_and(is_stored)
-        {
+        if self.settings.catalog_prefer != CatalogPreference::Used || !self.has_store() {
             return Vec::new();
         }
         let since = SystemTime::now().checked_sub(PREFERENCE_TIME);
@@ -130,7 +148,7 @@ impl Context {
         };
         options.on_failure = Some(Arc::new(|error: &Error| {
             let why = error.chain();
-            say(&format!("events are not recorded, skills are served all the same: {why}"));
+            say(&format!("events are not recorded for now, skills are served all the same: {why}"));
         }));
         JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
     }
@@ -148,7 +166,13 @@ impl Context {
     pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
         let is_on = self.settings.versions_record && self.store_location().is_some();
-        is_on.then(|| Recorder::start(registry, move || store.get()))
+        let report = |error: &Error| {
+            let why = error.chain();
+            say(&format!(
+                "changes of skills are not recorded as versions, skills are served all the same: {why}"
+            ));
+        };
+        is_on.then(|| Recorder::start(registry, store, report))
     }
 
     /// Returns the recorded versions, which stay in force for skills that are broken on disk.
@@ -157,8 +181,8 @@ impl Context {
         let store = self.lazy_store();
         Some(PastVersions::new(move |directory| {
             // Nothing is recorded in a store that does not exist, and a look makes none.
-            let is_there = location.contains("://") || Path::new(&location).symlink_metadata().is_ok();
-            let found = is_there.then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
+            let found =
+                is_there(&location).then(|| past_manifests(&*store.get().ok()?, directory).ok()).flatten();
             found.unwrap_or_default()
         }))
     }
@@ -179,6 +203,9 @@ impl Context {
 
     /// Returns the directory that approved new skills are written to.
     fn new_skills(&self) -> Option<PathBuf> {
+        if let Some(root) = self.globals.root.first() {
+            return Some(self.env.working_directory().join(root));
+        }
         let configured = &self.settings.proposals.directory;
         if !configured.is_empty() {
             return Some(self.absolute(configured));
@@ -211,6 +238,16 @@ impl Context {
             write_markdown(&directory, proposal);
         }
     }
+}
+
+fn no_store(location: &str) -> CliError {
+    CliError::no(format!("there is no store at {location}"))
+        .hint(format!("`rep publish DIR --to {location}` makes it"))
+}
+
+/// Returns `true` if `location` is the address of a server, or a file that exists.
+fn is_there(location: &str) -> bool {
+    location.contains("://") || Path::new(location).symlink_metadata().is_ok()
 }
 
 /// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.

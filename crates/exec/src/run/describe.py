@@ -1,4 +1,5 @@
-# Writes the tools of a tools.py, read from standard input, as the list of a schema.json. It parses the module and runs none of it.
+# Writes the tools of a tools.py, read from standard input, as the list of a schema.json, and the functions that are left out with
+# the reasons. It parses the module and runs none of it.
 import ast, json, math, re, sys
 
 TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "None": "null",
@@ -60,7 +61,8 @@ def described(text):
 def tool(function):
     """Returns the tool of a function, or nothing for one that cannot be called with keywords."""
     given = function.args
-    if len(given.posonlyargs) > len(given.defaults):
+    # Defaults belong to the last of these.
+    if given.posonlyargs and len(given.posonlyargs + given.args) > len(given.defaults):
         return None
     text, about = described(ast.get_docstring(function) or "")
     positional = given.posonlyargs + given.args
@@ -102,8 +104,18 @@ def main():
             except (ValueError, TypeError, SyntaxError):
                 pass
     is_public = lambda name: name in chosen if chosen is not None else not name.startswith("_") and name != "main"
-    tools = [tool(function) for name, function in functions.items() if is_public(name)]
-    text = json.dumps([found for found in tools if found], indent=2, allow_nan=False, ensure_ascii=False)
+    tools, left_out = [], {}
+    for name, function in functions.items():
+        found = tool(function) if is_public(name) else None
+        if found:
+            tools.append(found)
+        elif is_public(name):
+            left_out[name] = "it has a positional-only parameter without a default"
+        elif name == "main" and chosen is None:
+            left_out[name] = "it is the entry point of a script"
+    for name in sorted((chosen or set()) - set(functions)):
+        left_out[name] = "it is in __all__ but no function of the file"
+    text = json.dumps({"tools": tools, "left_out": left_out}, allow_nan=False, ensure_ascii=False)
     # Half of a surrogate pair is no character.
     sys.stdout.buffer.write((text + "\n").encode("utf-8", "replace"))
 

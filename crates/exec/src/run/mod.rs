@@ -18,3 +18,4 @@ mod runner;
 mod tests;
 
 pub use executor::{Executor, ExecutorOptions, ScriptGrants};
+pub use python_tools::PythonTools;

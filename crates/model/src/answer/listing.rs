@@ -36,14 +36,14 @@ pub struct SkillList {
     /// The filter.
     pub query: Option<String>,
     /// The skills, sorted by name; behind those that hold the query those that are about it, best first.
-    pub skills: Vec<ListedSkill>,
+    pub skills: Vec<SkillListItem>,
     /// The number of skills that are not listed.
     pub more: usize,
 }
 
 /// A skill of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedSkill {
+pub struct SkillListItem {
     /// Its name.
     pub name: SkillName,
     /// Its description.

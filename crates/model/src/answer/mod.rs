@@ -20,7 +20,7 @@ pub use crate::outline::Section;
 pub use fault::{AvailableFiles, Fault, FaultKind, RunRefusal};
 pub use field::Field;
 pub use file::{FileText, Truncation};
-pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
+pub use listing::{FileList, ListedFile, SkillList, SkillListItem};
 pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, Occasion, ToolSchema};
 pub(crate) use recognise::{Examination, examine, stamped_bodies};
 pub use recognise::{RecognisedAnswer, recognise};

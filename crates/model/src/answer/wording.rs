@@ -27,8 +27,8 @@ pub struct Wording {
     pub run_script: Option<String>,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve: Option<String>,
-    /// The setting by which a person lets tools and scripts of skills run, where there is one.
-    pub enable: Option<String>,
+    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
+    pub running_off: Option<String>,
     /// The style of errors about unknown skills.
     pub errors: ErrorStyle,
 }
@@ -36,11 +36,8 @@ pub struct Wording {
 impl Wording {
     /// Returns the sentence that says why tools of skills are not run, and what a person can do about it.
     pub fn running_is_off(&self) -> String {
-        let off = "Running tools and scripts of skills is off.";
-        match &self.enable {
-            Some(setting) => format!("{off} Ask the user to set {setting}, or go on without them."),
-            None => format!("{off} Go on without them."),
-        }
+        let usual = || "Running tools and scripts of skills is off. Go on without them.".to_owned();
+        self.running_off.clone().unwrap_or_else(usual)
     }
 }
 
@@ -70,7 +67,7 @@ impl Default for Wording {
             call: None,
             run_script: None,
             approve: None,
-            enable: None,
+            running_off: None,
             errors: ErrorStyle::default(),
         }
     }

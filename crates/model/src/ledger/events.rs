@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::Entry;
+use super::state::LedgerEntry;
 use super::{Ledger, Presence, Record, SeenSkill};
 use crate::{Digest, SkillName};
 
@@ -21,7 +21,8 @@ impl Ledger {
             is_certain: true,
         };
         let sequence = self.next_sequence();
-        self.skills.insert(name.clone(), Entry { has_other, sequence, ..Entry::new(record, prompt) });
+        self.skills
+            .insert(name.clone(), LedgerEntry { has_other, sequence, ..LedgerEntry::new(record, prompt) });
     }
 
     /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
@@ -42,7 +43,10 @@ impl Ledger {
             is_bound: true,
             is_certain: true,
         };
-        self.skills.insert(name.clone(), Entry { is_of_prompt: true, ..Entry::new(record, Some(digest)) });
+        self.skills.insert(
+            name.clone(),
+            LedgerEntry { is_of_prompt: true, ..LedgerEntry::new(record, Some(digest)) },
+        );
     }
 
     /// Notes that the model is done with `name`, and returns whether the skill was active.
@@ -50,7 +54,7 @@ impl Ledger {
     /// The instructions stay where they are until the next compaction.
     pub fn unloaded(&mut self, name: &SkillName) -> bool {
         match self.skills.get_mut(name) {
-            Some(Entry { record, .. }) if record.is_active() => {
+            Some(LedgerEntry { record, .. }) if record.is_active() => {
                 record.presence = Presence::Evictable;
                 true
             }
@@ -75,7 +79,7 @@ impl Ledger {
 
     /// Notes that the instructions of `name` on disk are those of `on_disk` now.
     pub fn changed(&mut self, name: &SkillName, on_disk: &Digest) {
-        let Some(Entry { record, .. }) = self.skills.get_mut(name) else { return };
+        let Some(LedgerEntry { record, .. }) = self.skills.get_mut(name) else { return };
         let Some(digest) = &record.digest else { return };
         // Nothing but the whole instructions has the digest of the whole instructions.
         record.is_certain |= digest == on_disk;
@@ -88,7 +92,7 @@ impl Ledger {
 
     /// Notes that `name` is no longer on disk. The instructions in the context stay there, out of date.
     pub fn removed(&mut self, name: &SkillName) {
-        if let Some(Entry { record, .. }) = self.skills.get_mut(name)
+        if let Some(LedgerEntry { record, .. }) = self.skills.get_mut(name)
             && record.presence == Presence::Active
         {
             record.presence = Presence::Stale;
@@ -126,7 +130,7 @@ impl Ledger {
     pub fn compacted(&mut self, kept: &[SkillName]) {
         let kept: BTreeSet<&SkillName> = kept.iter().collect();
         // The prompt may still be followed by another version, though the newest is gone.
-        let is_hidden = |entry: &Entry| entry.has_other && entry.record.presence == Presence::Active;
+        let is_hidden = |entry: &LedgerEntry| entry.has_other && entry.record.presence == Presence::Active;
         let dropped = self.skills.iter_mut().filter(|(name, _)| !kept.contains(name)).map(|(_, entry)| entry);
         dropped.filter(|entry| is_hidden(entry)).for_each(|entry| entry.record.presence = Presence::Stale);
         self.drop_unless(|name| kept.contains(name));
@@ -161,7 +165,12 @@ impl Ledger {
         let sequence = sequence.unwrap_or_else(|| self.next_sequence());
         let record =
             Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some(), is_certain };
-        let entry = Entry { has_other, sequence, seen_turn: Some(seen.turn), ..Entry::new(record, prompt) };
+        let entry = LedgerEntry {
+            has_other,
+            sequence,
+            seen_turn: Some(seen.turn),
+            ..LedgerEntry::new(record, prompt)
+        };
         self.skills.insert(seen.name.clone(), entry);
         sequence
     }
@@ -179,7 +188,7 @@ impl Ledger {
     }
 }
 
-impl Entry {
+impl LedgerEntry {
     /// Leaves the instructions in the prompt, if there are any.
     fn drop_from_transcript(&mut self) {
         let record = &mut self.record;

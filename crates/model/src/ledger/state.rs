@@ -9,15 +9,15 @@ use crate::{Digest, SkillName};
 /// The records of the skills of one conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    pub(super) skills: BTreeMap<SkillName, Entry>,
+    pub(super) skills: BTreeMap<SkillName, LedgerEntry>,
     pub(super) turn: u64,
-    /// The last number of an [`Entry::sequence`].
+    /// The last number of a [`LedgerEntry::sequence`].
     pub(super) sequence: u64,
 }
 
 /// A record, with the internal state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LedgerEntry {
     pub(super) record: Record,
     /// The digest of the instructions in the prompt, which remain when those of the transcript go.
     pub(super) prompt: Option<Digest>,
@@ -34,7 +34,7 @@ pub(super) struct Entry {
     pub(super) is_dismissed: bool,
 }
 
-impl Entry {
+impl LedgerEntry {
     /// Returns the entry of a copy in the transcript, where the prompt holds the instructions with the digest `prompt`, if any.
     pub(super) fn new(record: Record, prompt: Option<Digest>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Ledger {
     ///
     /// Those that a host evicted are not among them.
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &Record)> {
-        let is_wanted = |entry: &Entry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
+        let is_wanted = |entry: &LedgerEntry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();
         // The sort is stable, so those of a parent's prompt stay in the order of their names.
         lost.sort_by_key(|(_, entry)| Reverse(entry.sequence));
@@ -111,9 +111,9 @@ impl Ledger {
 
     /// Returns the ledger of a sub-agent that inherits the active skills: nothing is in its context yet, so all of them are lost.
     pub fn inherited(&self) -> Self {
-        let inherit = |(name, entry): (&SkillName, &Entry)| {
+        let inherit = |(name, entry): (&SkillName, &LedgerEntry)| {
             let record = Record { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
-            (name.clone(), Entry { sequence: entry.sequence, ..Entry::new(record, None) })
+            (name.clone(), LedgerEntry { sequence: entry.sequence, ..LedgerEntry::new(record, None) })
         };
         let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
         Self { skills, turn: 0, sequence: self.sequence }

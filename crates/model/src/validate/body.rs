@@ -4,7 +4,7 @@ use super::{Place, Reporter, RuleId};
 use crate::outline;
 use crate::text;
 use crate::tokens;
-use crate::yaml::{Entry, Node, Scalar};
+use crate::yaml::{MappingEntry, Node, Scalar};
 
 /// The open standard's guidance for the length of a body, in lines.
 const GUIDED_LINES: usize = 500;
@@ -90,8 +90,8 @@ pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
 }
 
 /// Reports the same characters where the frontmatter writes them as escapes, which a reviewer sees and does not read.
-pub(crate) fn check_escapes(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
-    for Entry { key, value } in entries {
+pub(crate) fn check_escapes(entries: &[MappingEntry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    for MappingEntry { key, value } in entries {
         check_escaped_scalar(key, place, reporter);
         check_escaped_node(value, place, reporter);
     }

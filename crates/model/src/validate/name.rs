@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Reporter, RuleId};
-use crate::name::{self, SkillName};
+use crate::name::{self, Grammar, SkillName};
 use crate::policy::NameMismatch;
 use crate::{Span, text};
 
@@ -125,26 +125,31 @@ fn substitute(
             RuleId::NameUnusable,
             format!("`{}` cannot be used as a name; `{name}` is used instead", text::shorten(written, 80)),
         )
-        .help(format!("write: name: {}", standard_slug(&name).as_ref().unwrap_or(&name)))
+        .help(format!("write: name: {}", slug_of(&name, Grammar::AgentSkills).as_ref().unwrap_or(&name)))
         .at(span);
     Some(name)
 }
 
-/// Returns the name of the open standard that is nearest to `name`.
-fn standard_slug(name: &SkillName) -> Option<SkillName> {
+/// Returns the name nearest to `name` that both the open standard and `grammar` allow.
+fn slug_of(name: &SkillName, grammar: Grammar) -> Option<SkillName> {
     let slug = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))?;
-    name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty().then_some(slug)
+    let is_allowed = |grammar| name::grammar_faults(slug.as_str(), grammar).is_empty();
+    (is_allowed(Grammar::AgentSkills) && is_allowed(grammar)).then_some(slug)
 }
 
 fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<'_>) {
-    let faults = name::grammar_faults(name.as_str(), reporter.policy().name_grammar);
+    let grammar = reporter.policy().name_grammar;
+    let faults = name::grammar_faults(name.as_str(), grammar);
     if faults.is_empty() {
         return;
     }
     let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let help = standard_slug(name)
-        .map(|slug| format!("write: name: {slug}"))
-        .unwrap_or_else(|| "use 1 to 64 characters of a-z, 0-9 and single hyphens".to_owned());
+    let form = grammar.in_words();
+    let help = match slug_of(name, grammar) {
+        Some(slug) if grammar == Grammar::AgentSkills => format!("write: name: {slug}"),
+        Some(slug) => format!("write: name: {slug}; a name has {form}"),
+        None => format!("use {form}"),
+    };
     reporter
         .report(RuleId::NameGrammar, format!("the name `{name}` {}", reasons.join(", ")))
         .help(help)
@@ -153,7 +158,7 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
 
 fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
     let directory = text::shorten(directory, 80);
-    let is_standard = |name: &str| name::grammar_faults(name, name::Grammar::AgentSkills).is_empty();
+    let is_standard = |name: &str| name::grammar_faults(name, Grammar::AgentSkills).is_empty();
     let help = match (is_standard(name.as_str()), is_standard(&directory)) {
         (true, false) => format!("rename the directory to `{name}`"),
         (false, true) => format!("write: name: {directory}"),

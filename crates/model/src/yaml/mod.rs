@@ -9,5 +9,5 @@ mod simple;
 mod parser;
 
 pub(crate) use parser::parse_within;
-pub use parser::{Fault, MAX_DEPTH, MAX_NODES, parse};
-pub use tree::{Entry, Node, ParsedYaml, Range, Scalar, entries_to_json};
+pub use parser::{MAX_DEPTH, MAX_NODES, YamlFault, parse};
+pub use tree::{MappingEntry, Node, ParsedYaml, Range, Scalar, entries_to_json};

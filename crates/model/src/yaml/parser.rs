@@ -3,7 +3,7 @@
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 
 use super::simple;
-use super::tree::{Entry, Node, ParsedYaml, Range, Scalar};
+use super::tree::{MappingEntry, Node, ParsedYaml, Range, Scalar};
 
 /// The deepest nesting of collections.
 pub const MAX_DEPTH: usize = 16;
@@ -12,7 +12,7 @@ pub const MAX_NODES: usize = 4096;
 
 /// The reason why a text could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct YamlFault {
     /// True if a limit was exceeded rather than the syntax broken.
     pub over_budget: bool,
     /// The message, in lower case.
@@ -22,7 +22,7 @@ pub struct Fault {
 }
 
 /// Parses one YAML document.
-pub fn parse(text: &str) -> Result<ParsedYaml, Fault> {
+pub fn parse(text: &str) -> Result<ParsedYaml, YamlFault> {
     match simple::parse(text) {
         Some(parsed) => Ok(parsed),
         None => parse_within(text, &mut { MAX_NODES }),
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<ParsedYaml, Fault> {
 /// Parses one YAML document of at most `nodes` values, and takes those it has from `nodes`.
 ///
 /// A text that is read in pieces has one budget for all of them.
-pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<ParsedYaml, Fault> {
+pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<ParsedYaml, YamlFault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
@@ -52,7 +52,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn document(&mut self) -> Result<Option<Node>, Fault> {
+    fn document(&mut self) -> Result<Option<Node>, YamlFault> {
         let mut root = None;
         let mut documents = 0;
         while let Some((event, span)) = self.next()? {
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the next event that is not a comment.
-    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, Fault> {
+    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, YamlFault> {
         loop {
             match self.parser.next() {
                 None => return Ok(None),
@@ -86,7 +86,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
+    fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, YamlFault> {
         let Some(nodes_left) = self.nodes_left.checked_sub(1) else {
             return Err(self.over_budget(&format!("more than {MAX_NODES} values"), span));
         };
@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn sequence(&mut self, start: &Span, depth: usize) -> Result<Node, Fault> {
+    fn sequence(&mut self, start: &Span, depth: usize) -> Result<Node, YamlFault> {
         let mut items = Vec::new();
         loop {
             let (event, span) = self.expect(start)?;
@@ -127,7 +127,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn mapping(&mut self, start: &Span, depth: usize) -> Result<Node, Fault> {
+    fn mapping(&mut self, start: &Span, depth: usize) -> Result<Node, YamlFault> {
         let mut entries = Vec::new();
         loop {
             let (event, span) = self.expect(start)?;
@@ -140,15 +140,15 @@ impl<'a> Builder<'a> {
             };
             let (event, span) = self.expect(start)?;
             let value = self.node(event, &span, depth + 1)?;
-            entries.push(Entry { key, value });
+            entries.push(MappingEntry { key, value });
         }
     }
 
-    fn expect(&mut self, start: &Span) -> Result<(Event<'a>, Span), Fault> {
+    fn expect(&mut self, start: &Span) -> Result<(Event<'a>, Span), YamlFault> {
         self.next()?.ok_or_else(|| self.fault("unexpected end", start))
     }
 
-    fn refuse_properties(&self, anchor: usize, tagged: bool, span: &Span) -> Result<(), Fault> {
+    fn refuse_properties(&self, anchor: usize, tagged: bool, span: &Span) -> Result<(), YamlFault> {
         if anchor != 0 {
             return Err(self.over_budget("anchors and aliases are not allowed", span));
         }
@@ -164,20 +164,20 @@ impl<'a> Builder<'a> {
         start..end
     }
 
-    fn syntax(&self, error: &ScanError) -> Fault {
-        Fault {
+    fn syntax(&self, error: &ScanError) -> YamlFault {
+        YamlFault {
             over_budget: is_limit(error.kind()),
             message: error.info(),
             offset: error.marker().byte_offset().unwrap_or(0).min(self.text.len()),
         }
     }
 
-    fn fault(&self, message: &str, span: &Span) -> Fault {
-        Fault { over_budget: false, message: message.to_owned(), offset: self.range(span).start }
+    fn fault(&self, message: &str, span: &Span) -> YamlFault {
+        YamlFault { over_budget: false, message: message.to_owned(), offset: self.range(span).start }
     }
 
-    fn over_budget(&self, message: &str, span: &Span) -> Fault {
-        Fault { over_budget: true, ..self.fault(message, span) }
+    fn over_budget(&self, message: &str, span: &Span) -> YamlFault {
+        YamlFault { over_budget: true, ..self.fault(message, span) }
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
             }
             Node::Mapping(entries, range) => {
                 let entries = entries.iter().map(|entry| {
-                    let Entry { key, value } = entry;
+                    let MappingEntry { key, value } = entry;
                     format!(
                         "{:?} {:?} @{}: {}",
                         key.text,

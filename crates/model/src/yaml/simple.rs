@@ -4,7 +4,7 @@
 //! takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else is
 //! left to the full parser; a property test holds both to the same result.
 
-use super::tree::{Entry, Node, ParsedYaml, Range, Scalar};
+use super::tree::{MappingEntry, Node, ParsedYaml, Range, Scalar};
 
 /// The most lines that are read this way; more come near the budget of values.
 const MAX_LINES: usize = 1024;
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
     if !is_harmless(text) {
         return None;
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<MappingEntry> = Vec::new();
     let (mut offset, mut block_indent) = (0, 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let written = line.trim_end_matches(['\n', ' ']);
@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
         if indent == 0 {
             // Nothing behind the colon: the lines below it are its value.
             let value = value.map_or_else(|| Node::Mapping(Vec::new(), end..end), Node::Scalar);
-            entries.push(Entry { key, value });
+            entries.push(MappingEntry { key, value });
             continue;
         }
         let Node::Mapping(block, range) = &mut entries.last_mut()?.value else { return None };
@@ -42,9 +42,9 @@ pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
             return None;
         }
         range.end = end;
-        block.push(Entry { key, value: Node::Scalar(value?) });
+        block.push(MappingEntry { key, value: Node::Scalar(value?) });
     }
-    let is_bare = |entry: &Entry| matches!(&entry.value, Node::Mapping(block, _) if block.is_empty());
+    let is_bare = |entry: &MappingEntry| matches!(&entry.value, Node::Mapping(block, _) if block.is_empty());
     if entries.iter().any(is_bare) {
         return None;
     }

@@ -13,7 +13,7 @@ pub enum Node {
     /// A list.
     Sequence(Vec<Node>, Range),
     /// Keys and values, in the order written; a key may occur more than once.
-    Mapping(Vec<Entry>, Range),
+    Mapping(Vec<MappingEntry>, Range),
 }
 
 /// A scalar as written.
@@ -29,7 +29,7 @@ pub struct Scalar {
 
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct MappingEntry {
     /// The key; keys are scalars here.
     pub key: Scalar,
     /// The value.
@@ -70,7 +70,7 @@ impl Node {
 }
 
 /// Returns `entries` as a JSON object; of a repeated key the last one counts.
-pub fn entries_to_json(entries: &[Entry]) -> Map<String, Value> {
+pub fn entries_to_json(entries: &[MappingEntry]) -> Map<String, Value> {
     entries.iter().map(|entry| (entry.key.text.clone(), entry.value.to_json())).collect()
 }
 

@@ -10,8 +10,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names};
+use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names, tool_words};
 use super::trust::FileTrust;
+use crate::tool::OPTIONAL_ARGUMENTS;
 use crate::{Agent, Bind, Inherit};
 
 /// A key of an agent's table.
@@ -45,6 +46,12 @@ pub const AGENT_KEYS: &[AgentKey] = &[
         takes: PATTERNS,
         summary: "The skills that the agent may not see, whatever is allowed.",
         example: "[\"*-internal\"]",
+    },
+    AgentKey {
+        name: "channel",
+        takes: "the name of a channel",
+        summary: "The channel of the store that the agent follows, where several are served; by default, the last one.",
+        example: "\"next\"",
     },
     AgentKey {
         name: "instructions",
@@ -130,6 +137,8 @@ pub struct ConfiguredAgent {
     pub agent: Agent,
     /// The file of its prompt.
     pub prompt: Option<ConfiguredPath>,
+    /// The channel of a store that it follows, if the table names one.
+    pub channel: Option<String>,
     /// Its own inheritance, if the table has one.
     pub inherit: Option<Inherit>,
     /// The file with the token that makes an HTTP client this agent.
@@ -194,6 +203,11 @@ impl AgentParser<'_> {
             ("skills.deny", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
                 self.configured.agent.scope.deny = patterns;
             }),
+            ("channel", DeValue::String(name)) => {
+                SkillName::new(name).filter(|valid| valid.as_str() == *name).map(|valid| {
+                    self.configured.channel = Some(valid.to_string());
+                })
+            }
             ("instructions", DeValue::String(text)) => {
                 self.configured.agent.instructions = Some(text.to_string());
                 Some(())
@@ -225,7 +239,12 @@ impl AgentParser<'_> {
         }
         match AGENT_KEYS.iter().find(|known| known.name == key) {
             Some(known) => {
-                let help = format!("it takes {}", known.takes.replace('`', ""));
+                let takes = match known.name {
+                    "tools.offer" => format!("all, minimal, or a list of {}", tool_words().join(", ")),
+                    "tools.hide_args" => format!("a list of {}", OPTIONAL_ARGUMENTS.join(", ")),
+                    _ => known.takes.replace('`', ""),
+                };
+                let help = format!("it takes {takes}");
                 let near = value.get_ref().as_str().and_then(|word| nearest_inherit(key, word));
                 let help = near.map_or(help, |near| format!("did you mean \"{near}\"?"));
                 self.fault(value.span(), format!("bad value for `{}.{key}`", self.prefix), Some(help));

@@ -33,7 +33,7 @@ pub struct Key {
     /// Returns its value as it would be written.
     pub get: fn(&Settings) -> String,
     /// Changes the setting; the value is one that the kind allows.
-    pub set: fn(&mut Settings, &Value),
+    pub set: fn(&mut Settings, &ConfigValue),
 }
 
 /// The values that a key takes.
@@ -51,6 +51,8 @@ pub enum Kind {
     Text,
     /// A list of strings.
     Words,
+    /// A list of patterns over the names of skills.
+    Patterns,
     /// The built-in tools that are offered.
     OfferedTools,
     /// A list of optional arguments of built-in tools.
@@ -65,14 +67,14 @@ pub enum Kind {
 
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum ConfigValue {
     /// For [`Kind::Word`], [`Kind::Name`] and [`Kind::Text`].
     Word(String),
     /// For [`Kind::Number`].
     Number(usize),
     /// For [`Kind::Switch`].
     Switch(bool),
-    /// For [`Kind::Words`] and [`Kind::OptionalArguments`].
+    /// For [`Kind::Words`], [`Kind::Patterns`] and [`Kind::OptionalArguments`].
     Words(Vec<String>),
     /// For [`Kind::OfferedTools`].
     OfferedTools(OfferedTools),
@@ -148,7 +150,7 @@ macro_rules! key {
             name: $name, kind: key!(@kind $table), summary: $summary, flag: $flag,
             get: |settings| quoted($table.iter().find(|(_, value)| *value == settings.$($field).+).map_or("", |(word, _)| word)),
             set: |settings, value| {
-                if let Value::Word(word) = value && let Some((_, value)) = $table.iter().find(|(known, _)| known == word) {
+                if let ConfigValue::Word(word) = value && let Some((_, value)) = $table.iter().find(|(known, _)| known == word) {
                     settings.$($field).+ = *value;
                 }
             },
@@ -160,7 +162,7 @@ macro_rules! key {
             name: $name, kind: Kind::Word(|| $type::ALL.map($type::$word).to_vec()), summary: $summary, flag: $flag,
             get: |settings| quoted(settings.$($field).+.$word()),
             set: |settings, value| {
-                if let Value::Word(word) = value && let Some(value) = $type::ALL.into_iter().find(|known| known.$word() == word) {
+                if let ConfigValue::Word(word) = value && let Some(value) = $type::ALL.into_iter().find(|known| known.$word() == word) {
                     settings.$($field).+ = value;
                 }
             },
@@ -171,7 +173,7 @@ macro_rules! key {
         Key {
             name: $name, kind: Kind::Paths, summary: $summary, flag: $flag,
             get: |settings| paths(&settings.$field),
-            set: |settings, value| if let Value::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
+            set: |settings, value| if let ConfigValue::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
         }
     };
     // The description of a tool.
@@ -179,7 +181,7 @@ macro_rules! key {
         Key {
             name: $name, kind: Kind::Text, summary: $summary, flag: None,
             get: |settings| quoted(settings.session.descriptions.get($tool).map_or("", String::as_str)),
-            set: |settings, value| if let Value::Word(text) = value {
+            set: |settings, value| if let ConfigValue::Word(text) = value {
                 settings.session.descriptions.remove($tool);
                 if !text.is_empty() { settings.session.descriptions.insert($tool.to_owned(), text.clone()); }
             },
@@ -190,7 +192,7 @@ macro_rules! key {
         Key {
             name: $name, kind: Kind::Number($least, $most), summary: $summary, flag: None,
             get: |settings| settings.$($field).+.as_millis().to_string(),
-            set: |settings, value| if let Value::Number(value) = value { settings.$($field).+ = Duration::from_millis(*value as u64) },
+            set: |settings, value| if let ConfigValue::Number(value) = value { settings.$($field).+ = Duration::from_millis(*value as u64) },
         }
     };
     // A number, a switch or a list, which have one shape.
@@ -198,7 +200,7 @@ macro_rules! key {
         Key {
             name: $name, kind: $kind, summary: $summary, flag: $flag,
             get: |settings| $write(&settings.$($field).+),
-            set: |settings, value| if let Value::$variant(value) = value { settings.$($field).+ = value.clone() },
+            set: |settings, value| if let ConfigValue::$variant(value) = value { settings.$($field).+ = value.clone() },
         }
     };
 }
@@ -230,7 +232,7 @@ pub const KEYS: &[Key] = &[
         flag: Some("catalog --budget"),
         get: |settings| settings.session.catalog.budget_tokens.unwrap_or(0).to_string(),
         set: |settings, value| {
-            if let Value::Number(tokens) = value {
+            if let ConfigValue::Number(tokens) = value {
                 settings.session.catalog.budget_tokens = Some(*tokens).filter(|tokens| *tokens > 0);
             }
         },
@@ -259,7 +261,7 @@ pub const KEYS: &[Key] = &[
             OfferedTools::Only(tools) => strings(&tools.iter().cloned().collect::<Vec<_>>()),
         },
         set: |settings, value| {
-            if let Value::OfferedTools(tools) = value {
+            if let ConfigValue::OfferedTools(tools) = value {
                 settings.session.offered = tools.clone();
             }
         },
@@ -271,7 +273,7 @@ pub const KEYS: &[Key] = &[
         flag: None,
         get: |settings| strings(&settings.session.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
         set: |settings, value| {
-            if let Value::Words(names) = value {
+            if let ConfigValue::Words(names) = value {
                 settings.session.hidden_arguments = names.iter().cloned().collect();
             }
         },
@@ -305,11 +307,11 @@ pub const KEYS: &[Key] = &[
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, session.catalog.tokenizer, None, "What tokens are counted with."),
-    key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default."),
+    key!("scan.max_depth" Kind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
-    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
+    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
@@ -319,8 +321,8 @@ pub const KEYS: &[Key] = &[
     key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first."),
     key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
-    key!("proposals.locked" Kind::Words, Words proposals.locked, strings, None, "Skills that nobody may propose to change: names, patterns or `source:name`."),
-    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory."),
+    key!("proposals.locked" Kind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
+    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
     key!("proposals.per_skill" Kind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
     key!("proposals.per_session" Kind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
     key!("proposals.notify_command" Kind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),
@@ -358,7 +360,7 @@ pub const KEYS: &[Key] = &[
         flag: None,
         get: |_| String::new(),
         set: |settings, value| {
-            if let Value::Agent(configured) = value {
+            if let ConfigValue::Agent(configured) = value {
                 settings.agents.insert(configured.agent.name.clone(), (**configured).clone());
             }
         },
@@ -370,7 +372,7 @@ pub const KEYS: &[Key] = &[
         flag: None,
         get: |_| String::new(),
         set: |settings, value| {
-            if let Value::Severity(rule, severity) = value {
+            if let ConfigValue::Severity(rule, severity) = value {
                 settings.policy.rule_severities.insert(*rule, *severity);
             }
         },
@@ -421,6 +423,7 @@ impl Kind {
             Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
             Self::Text => "a text of one line".to_owned(),
             Self::Words => "a list of strings".to_owned(),
+            Self::Patterns => "a list of patterns over names or `source:name`, where `*` stands for any text and `?` for one character".to_owned(),
             Self::OfferedTools => format!("`all`, `minimal`, or a list of {}", coded(&tool_words())),
             Self::OptionalArguments => format!("a list of {}", coded(&OPTIONAL_ARGUMENTS)),
             Self::Paths => "a list of directories".to_owned(),

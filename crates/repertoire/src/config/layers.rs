@@ -11,7 +11,7 @@ use repertoire_model::ledger::Reload;
 use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
-use super::keys::{KEYS, Kind, Value};
+use super::keys::{ConfigValue, KEYS, Kind};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
 use super::settings::{McpResult, Settings};
@@ -56,7 +56,7 @@ impl Settings {
 /// Returns the labels of the roots that `assignment` configures.
 fn labels(assignment: &Assignment) -> Vec<String> {
     match &assignment.value {
-        Value::Paths(paths) if assignment.key.name == "roots" => {
+        ConfigValue::Paths(paths) if assignment.key.name == "roots" => {
             paths.iter().map(|root| root_label(&root.given)).collect()
         }
         _ => Vec::new(),
@@ -95,8 +95,8 @@ fn read(input: &ConfigInput, owner: ConfigFileOwner, path: &Path) -> Result<Vec<
 /// Takes a `~` at the start of a directory for the user's home, as a shell would.
 fn expand_home(home: &Path, assignment: &mut Assignment) {
     let paths: Vec<&mut ConfiguredPath> = match &mut assignment.value {
-        Value::Paths(paths) => paths.iter_mut().collect(),
-        Value::Agent(agent) => agent.prompt.iter_mut().collect(),
+        ConfigValue::Paths(paths) => paths.iter_mut().collect(),
+        ConfigValue::Agent(agent) => agent.prompt.iter_mut().collect(),
         _ => return,
     };
     for path in paths {
@@ -115,7 +115,7 @@ fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option
                 .hint(format!("it takes {}", expected.replace('`', "")))
         })?,
         OverrideValue::Paths(paths) => {
-            Value::Paths(paths.iter().map(|path| configured(input, path)).collect())
+            ConfigValue::Paths(paths.iter().map(|path| configured(input, path)).collect())
         }
     };
     Ok(Some(Assignment { key, value }))
@@ -131,7 +131,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
     let position = assignments.iter().rposition(is_profile);
     let chosen = position.and_then(|position| match &assignments[position].value {
-        Value::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
+        ConfigValue::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
         _ => None,
     });
     let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));

@@ -23,7 +23,7 @@ pub use error::{ConfigError, ConfigFault, FaultyFile};
 pub use input::{
     ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, OverrideValue,
 };
-pub use keys::{KEYS, Key, Kind, Value};
+pub use keys::{ConfigValue, KEYS, Key, Kind};
 pub use settings::{
     CatalogPreference, Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings,
     Settings,

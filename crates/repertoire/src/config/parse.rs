@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use repertoire_model::RuleId;
+use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
 use repertoire_model::validate::RULES;
 use toml::Spanned;
@@ -12,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
-use super::tools::{hidden_arguments, is_line, is_name, offered};
+use super::keys::{AGENTS_KEY, ConfigValue, KEYS, Key, Kind, RULES_KEY, SEVERITIES};
+use super::tools::{hidden_arguments, hidden_arguments_word, is_line, is_name, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
 /// The value of one key in a layer.
@@ -22,7 +23,7 @@ pub(super) struct Assignment {
     /// The key.
     pub key: &'static Key,
     /// Its value.
-    pub value: Value,
+    pub value: ConfigValue,
 }
 
 /// Returns the assignments of `text`, which is trusted as far as `trust`, and all of its errors. Paths are
@@ -43,9 +44,9 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 
 /// Returns the value of `key` written as `word` in the environment or a flag, or a description of valid
 /// values.
-pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
+pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, String> {
     let value = match key.kind {
-        Kind::Word(_) | Kind::Name | Kind::Text | Kind::OfferedTools => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -55,8 +56,17 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::Words | Kind::OptionalArguments | Kind::Paths | Kind::Severity | Kind::Agent => {
-            return Err(key.kind.describe());
+        Kind::OfferedTools => {
+            let expected = || format!("{}, with commas between them", key.kind.describe());
+            return offered_word(word).map(ConfigValue::OfferedTools).ok_or_else(expected);
+        }
+        Kind::OptionalArguments => {
+            let expected = || format!("{}, with commas between them", key.kind.describe());
+            let names = hidden_arguments_word(word).ok_or_else(expected)?;
+            return Ok(ConfigValue::Words(names.into_iter().collect()));
+        }
+        Kind::Words | Kind::Patterns | Kind::Paths | Kind::Severity | Kind::Agent => {
+            return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
     convert(key, &value, Path::new(""))
@@ -92,6 +102,7 @@ impl Parser<'_> {
             match convert(key, value.get_ref(), self.directory) {
                 Ok(converted) => {
                     self.mistrust(key, &converted, value);
+                    self.patterns(key, value.get_ref());
                     self.assignments.push(Assignment { key, value: converted });
                 }
                 Err(expected) => self.bad_value(key.name, &expected, key.kind, value),
@@ -111,24 +122,34 @@ impl Parser<'_> {
         }
     }
 
+    /// Reports the patterns of a list that are none.
+    fn patterns(&mut self, key: &Key, value: &DeValue<'_>) {
+        let (Kind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
+        for item in items.iter() {
+            if let Some(Err(fault)) = item.get_ref().as_str().map(Pattern::new) {
+                self.fault(item.span(), format!("bad pattern in `{}`: {fault}", key.name), None);
+            }
+        }
+    }
+
     fn agents(&mut self, agents: &DeTable<'_>) {
         for (name, table) in agents {
             let agent = parse_agent(name, table, self.directory, self.trust, &mut self.faults);
-            let value = Value::Agent(Box::new(agent));
+            let value = ConfigValue::Agent(Box::new(agent));
             let key = KEYS.iter().find(|key| key.name == AGENTS_KEY);
             self.assignments.extend(key.map(|key| Assignment { key, value }));
         }
     }
 
     /// Reports a value that a file without full trust may not set.
-    fn mistrust(&mut self, key: &Key, converted: &Value, written: &Spanned<DeValue<'_>>) {
+    fn mistrust(&mut self, key: &Key, converted: &ConfigValue, written: &Spanned<DeValue<'_>>) {
         self.object(written.span(), self.trust.objection_to_key(key.name));
         match (converted, written.get_ref()) {
-            (Value::Number(number), _) => {
+            (ConfigValue::Number(number), _) => {
                 let objection = self.trust.objection_to_number(key.name, *number);
                 self.object(written.span(), objection);
             }
-            (Value::Paths(roots), DeValue::Array(items)) => {
+            (ConfigValue::Paths(roots), DeValue::Array(items)) => {
                 for (root, item) in roots.iter().zip(items.iter()) {
                     self.object(item.span(), self.trust.objection_to_path(key.name, &root.path));
                 }
@@ -155,7 +176,7 @@ impl Parser<'_> {
             Some((_, severity)) => {
                 self.object(value.span(), self.trust.objection_to_severity(rule, *severity));
                 let (key, value) =
-                    (KEYS.iter().find(|key| key.name == RULES_KEY), Value::Severity(rule, *severity));
+                    (KEYS.iter().find(|key| key.name == RULES_KEY), ConfigValue::Severity(rule, *severity));
                 self.assignments.extend(key.map(|key| Assignment { key, value }));
             }
             None => {
@@ -200,34 +221,35 @@ impl Parser<'_> {
     }
 }
 
-fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {
+fn in_bounds(kind: Kind, number: usize) -> Result<ConfigValue, String> {
     match kind {
-        Kind::Number(least, most) if (least..=most).contains(&number) => Ok(Value::Number(number)),
+        Kind::Number(least, most) if (least..=most).contains(&number) => Ok(ConfigValue::Number(number)),
         _ => Err(kind.describe()),
     }
 }
 
 /// Returns `value` converted to the kind of `key`, or a description of valid values.
-fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
+fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigValue, String> {
     let expected = || key.kind.describe();
     match (key.kind, value) {
         (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
-            Ok(Value::Word(word.to_string()))
+            Ok(ConfigValue::Word(word.to_string()))
         }
-        (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(Value::Word(name.to_string())),
-        (Kind::Text, DeValue::String(text)) if is_line(text) => Ok(Value::Word(text.to_string())),
-        (Kind::Switch, DeValue::Boolean(switch)) => Ok(Value::Switch(*switch)),
+        (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(ConfigValue::Word(name.to_string())),
+        (Kind::Text, DeValue::String(text)) if is_line(text) => Ok(ConfigValue::Word(text.to_string())),
+        (Kind::Switch, DeValue::Boolean(switch)) => Ok(ConfigValue::Switch(*switch)),
         (Kind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
             in_bounds(key.kind, number)
         }
-        (Kind::Words, DeValue::Array(items)) => {
+        (Kind::Words | Kind::Patterns, DeValue::Array(items)) => {
             let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
-            words.collect::<Option<_>>().map(Value::Words).ok_or_else(expected)
+            words.collect::<Option<_>>().map(ConfigValue::Words).ok_or_else(expected)
         }
-        (Kind::OfferedTools, value) => offered(value).map(Value::OfferedTools).ok_or_else(expected),
+        (Kind::OfferedTools, value) => offered(value).map(ConfigValue::OfferedTools).ok_or_else(expected),
         (Kind::OptionalArguments, value) => {
-            let arguments = hidden_arguments(value).map(|names| Value::Words(names.into_iter().collect()));
+            let arguments =
+                hidden_arguments(value).map(|names| ConfigValue::Words(names.into_iter().collect()));
             arguments.ok_or_else(expected)
         }
         (Kind::Paths, DeValue::Array(items)) => {
@@ -235,7 +257,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
             let roots = roots.map(|root| {
                 root.map(|root| ConfiguredPath { given: root.into(), path: directory.join(root) })
             });
-            roots.collect::<Option<_>>().map(Value::Paths).ok_or_else(expected)
+            roots.collect::<Option<_>>().map(ConfigValue::Paths).ok_or_else(expected)
         }
         _ => Err(expected()),
     }
@@ -245,9 +267,38 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
 mod tests {
     use super::super::agents::AGENT_KEYS;
     use super::*;
+    use crate::tool::OfferedTools;
 
     fn faults(text: &str) -> Vec<String> {
         parse(text, Path::new(""), &FileTrust::Whole).1.into_iter().map(|fault| fault.message).collect()
+    }
+
+    #[test]
+    fn h30_lists_of_words_are_written_with_commas_in_a_variable() {
+        let parse = |name: &str, word: &str| {
+            let key = KEYS.iter().find(|key| key.name == name).unwrap();
+            parse_word(key, word)
+        };
+        let offered = |word: &str| parse("tools.offer", word);
+        assert_eq!(offered("minimal"), Ok(ConfigValue::OfferedTools(OfferedTools::Minimal)));
+        let only = OfferedTools::Only(["list_skills", "read_skill_file"].map(str::to_owned).into());
+        assert_eq!(offered("list_skills, read_skill_file"), Ok(ConfigValue::OfferedTools(only)));
+        let error = offered("list_skills,nope").unwrap_err();
+        assert!(error.ends_with("`unload_skill`, with commas between them"), "{error}");
+        let hidden = ["end_line", "start_line"].map(str::to_owned).into();
+        assert_eq!(parse("tools.hide_args", "start_line,end_line"), Ok(ConfigValue::Words(hidden)));
+        assert_eq!(
+            parse("name.reserved", "a").unwrap_err(),
+            "a list of strings, which only a configuration file can hold"
+        );
+    }
+
+    #[test]
+    fn a_bad_pattern_is_an_error() {
+        assert_eq!(
+            faults("proposals.locked = [\"git-*\", \"[\", \"user:*\"]"),
+            ["bad pattern in `proposals.locked`: no skill's name holds '[', so it matches nothing"]
+        );
     }
 
     #[test]
@@ -277,6 +328,9 @@ mod tests {
             let unknown = [format!("unknown key `agents.a.{}x`", key.name)];
             assert_eq!(agents(format!("{}x = 1", key.name)), unknown);
         }
+        let (_, offered) = parse("agents.a.tools.offer = [\"nope\"]", Path::new(""), &FileTrust::Whole);
+        let help = offered[0].help.as_deref().unwrap();
+        assert!(help.starts_with("it takes all, minimal, or a list of load_skill, "), "{help}");
         assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is not a valid name for an agent"]);
         assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
         assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);

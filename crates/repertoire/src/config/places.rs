@@ -52,6 +52,7 @@ impl Settings {
                 options.limits = self.scan;
                 if place.root.tier == Tier::Given {
                     options.limits.max_depth = self.given_depth;
+                    options.limits.hidden = true;
                 }
                 options.links = links.clone();
                 options

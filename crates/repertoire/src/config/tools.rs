@@ -41,6 +41,26 @@ pub(super) fn offered(value: &DeValue<'_>) -> Option<OfferedTools> {
     }
 }
 
+/// Returns the tools that `word` stands for: `all`, `minimal`, or names with commas between them.
+pub(super) fn offered_word(word: &str) -> Option<OfferedTools> {
+    match word {
+        "all" => Some(OfferedTools::All),
+        "minimal" => Some(OfferedTools::Minimal),
+        names => known_words(names, &tool_words()).map(OfferedTools::Only),
+    }
+}
+
+/// Returns the arguments that `names`, with commas between them, stand for.
+pub(super) fn hidden_arguments_word(names: &str) -> Option<BTreeSet<String>> {
+    known_words(names, &OPTIONAL_ARGUMENTS)
+}
+
+/// Returns the words of `text`, which has commas between them, if all of them are among `known`.
+fn known_words(text: &str, known: &[&str]) -> Option<BTreeSet<String>> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(|word| known.contains(&word).then(|| word.to_owned())).collect()
+}
+
 /// Returns the arguments that `value` of `tools.hide_args` names.
 pub(super) fn hidden_arguments(value: &DeValue<'_>) -> Option<BTreeSet<String>> {
     listed(value, &OPTIONAL_ARGUMENTS)

@@ -148,11 +148,17 @@ fn packs_of_every_shape_are_found_and_broken_ones_named() {
         "packs/flat/b",
         "packs/single",
         "packs/empty",
+        "packs/grouped/skills/team/tools/d",
         "packs/.hidden/c",
         "packs/empty-skills/skills",
     ]);
-    for file in ["with-skills/skills/a/SKILL.md", "flat/b/skill.md", "single/SKILL.md", ".hidden/c/SKILL.md"]
-    {
+    for file in [
+        "with-skills/skills/a/SKILL.md",
+        "flat/b/skill.md",
+        "single/SKILL.md",
+        "grouped/skills/team/tools/d/SKILL.md",
+        ".hidden/c/SKILL.md",
+    ] {
         fs::write(layout.path("packs").join(file), "# Skill\n").unwrap();
     }
     fs::write(layout.path("packs/file"), "").unwrap();
@@ -163,6 +169,7 @@ fn packs_of_every_shape_are_found_and_broken_ones_named() {
         found,
         [
             ("pack:flat", layout.path("packs/flat")),
+            ("pack:grouped", layout.path("packs/grouped/skills")),
             ("pack:single", layout.path("packs/single")),
             ("pack:with-skills", layout.path("packs/with-skills/skills")),
         ]

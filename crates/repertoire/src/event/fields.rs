@@ -73,6 +73,8 @@ pub struct Event {
     pub surface: Surface,
     /// The way in which the skill came.
     pub via: Via,
+    /// The place among the events of one call, from 0: the answer of a call may hold several skills or files.
+    pub part: usize,
 }
 
 impl Event {
@@ -108,6 +110,7 @@ impl Event {
             principal: None,
             surface: Surface::default(),
             via: Via::default(),
+            part: 0,
         }
     }
 }

@@ -1,26 +1,16 @@
 //! The sink that appends events to the journal of a store.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::queue::{BatchWriter, EventQueue, OnFailure, QueueOptions};
 use super::{Event, EventSink};
 use crate::store::{Journal, Retention};
 use crate::{Error, clock};
 
-/// The most events that are appended at once.
-const MAX_BATCH: usize = 500;
-
 /// The least time between two removals of old events.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
-
-/// The time that a sink waits when it is dropped for the events that are queued.
-const DROP_TIME: Duration = Duration::from_secs(2);
-
-/// Called with the reason for which events are dropped.
-pub type OnFailure = dyn Fn(&Error) + Send + Sync;
 
 /// The options of a [`JournalSink`].
 #[derive(Clone)]
@@ -30,9 +20,9 @@ pub struct JournalOptions {
     pub queue: usize,
     /// The events that the journal keeps.
     pub retention: Retention,
-    /// The pauses before the attempts to append events again that could not be appended.
+    /// The pauses before the attempts to append events again that could not be appended; the last one is repeated while the queue has room.
     pub retries: Vec<Duration>,
-    /// Called with the reason when events are dropped because they cannot be written, once.
+    /// Called with the reason when events cannot be written after these pauses, once.
     pub on_failure: Option<Arc<OnFailure>>,
 }
 
@@ -48,13 +38,10 @@ impl Default for JournalOptions {
     }
 }
 
-/// Opens the journal.
-type Opener = Box<dyn FnOnce() -> Result<Arc<dyn Journal>, Error> + Send>;
-
 /// A sink that appends events to a journal, from a thread of its own.
 ///
-/// It is best effort: events that cannot be queued or written are dropped and counted. The journal is opened and the thread
-/// started with the first event. A sink that is dropped waits a short time for the events that are queued.
+/// It is best effort: events that cannot be written are kept while the queue has room; then the oldest are dropped and counted. The
+/// journal is opened and the thread started with the first event. A sink that is dropped waits a short time for the events that are queued.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,157 +51,42 @@ type Opener = Box<dyn FnOnce() -> Result<Arc<dyn Journal>, Error> + Send>;
 ///
 /// let store = Arc::new(MemoryStore::new());
 /// let journal: Arc<dyn Journal> = store.clone();
-/// let sink = JournalSink::new(move || Ok(journal), JournalOptions::default());
+/// let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), JournalOptions::default());
 /// sink.record(&Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now()));
 /// assert!(sink.flush(Duration::from_secs(10)));
 /// assert_eq!(store.events(&EventQuery::default())?.len(), 1);
 /// # Ok::<(), repertoire::Error>(())
 /// ```
-pub struct JournalSink {
-    shared: Arc<SharedQueue>,
-    /// The function that opens the journal, until the thread is started.
-    start: Mutex<Option<Opener>>,
-    options: JournalOptions,
-}
-
-/// The queue that the callers and the thread share.
-#[derive(Default)]
-struct SharedQueue {
-    queue: Mutex<Queue>,
-    /// Signalled when there is something to do.
-    work: Condvar,
-    /// Signalled when everything is done.
-    idle: Condvar,
-    dropped: AtomicU64,
-}
-
-#[derive(Default)]
-struct Queue {
-    events: VecDeque<Event>,
-    /// The number of events that the thread is writing.
-    writing: usize,
-    /// There will be no more events.
-    is_closed: bool,
-    /// Events cannot be written, and are dropped.
-    is_broken: bool,
-}
-
-impl Queue {
-    fn is_idle(&self) -> bool {
-        self.events.is_empty() && self.writing == 0
-    }
-}
-
-impl SharedQueue {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn drop_events(&self, count: usize) {
-        self.dropped.fetch_add(count as u64, Ordering::Relaxed);
-    }
-
-    /// Waits for events and takes a batch of them; none when the queue is closed and empty.
-    fn take(&self) -> Option<Vec<Event>> {
-        let mut queue = self.lock();
-        while queue.events.is_empty() {
-            if queue.is_closed {
-                return None;
-            }
-            queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        let count = queue.events.len().min(MAX_BATCH);
-        queue.writing = count;
-        Some(queue.events.drain(..count).collect())
-    }
-
-    /// Notes that the batch is written or dropped.
-    fn done(&self) {
-        let mut queue = self.lock();
-        queue.writing = 0;
-        if queue.is_idle() {
-            self.idle.notify_all();
-        }
-    }
-
-    /// Pauses for `time`, or until the queue is closed; returns whether it is.
-    fn pause(&self, time: Duration) -> bool {
-        let queue = self.lock();
-        let paused = self.work.wait_timeout_while(queue, time, |queue| !queue.is_closed);
-        paused.unwrap_or_else(PoisonError::into_inner).0.is_closed
-    }
-
-    /// Drops the queued events and all that follow.
-    fn give_up(&self) {
-        let mut queue = self.lock();
-        queue.is_broken = true;
-        self.drop_events(queue.events.len() + queue.writing);
-        queue.events.clear();
-        queue.writing = 0;
-        self.idle.notify_all();
-    }
-}
+pub struct JournalSink(EventQueue);
 
 impl JournalSink {
-    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread.
+    /// Returns a sink that appends to the journal that `open` returns, which is called with the first event, on another thread, and
+    /// again with later events if it fails.
     pub fn new(
-        open: impl FnOnce() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
+        mut open: impl FnMut() -> Result<Arc<dyn Journal>, Error> + Send + 'static,
         options: JournalOptions,
     ) -> Self {
-        Self { shared: Arc::default(), start: Mutex::new(Some(Box::new(open))), options }
+        let JournalOptions { queue, retention, retries, on_failure } = options;
+        let open = move || -> Result<Box<dyn BatchWriter>, Error> {
+            Ok(Box::new(JournalWriter { journal: open()?, retention, pruned: None }))
+        };
+        Self(EventQueue::new(open, QueueOptions { name: "journal", limit: queue, retries, on_failure }))
     }
 
     /// Returns the number of events that were dropped.
     pub fn dropped(&self) -> u64 {
-        self.shared.dropped.load(Ordering::Relaxed)
+        self.0.dropped()
     }
 
     /// Waits until all events so far are written or dropped, or until `timeout`; returns whether they are.
     pub fn flush(&self, timeout: Duration) -> bool {
-        let queue = self.shared.lock();
-        let waited = self.shared.idle.wait_timeout_while(queue, timeout, |queue| !queue.is_idle());
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_idle()
-    }
-
-    /// Starts the thread, unless it was started before.
-    fn start(&self) {
-        let Some(open) = self.start.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let writer = Writer {
-            shared: Arc::clone(&self.shared),
-            options: self.options.clone(),
-            is_told: AtomicBool::new(false),
-        };
-        let started = std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(open));
-        if started.is_err() {
-            self.shared.give_up();
-        }
+        self.0.flush(timeout)
     }
 }
 
 impl EventSink for JournalSink {
     fn record(&self, event: &Event) {
-        let mut queue = self.shared.lock();
-        if queue.is_broken || queue.events.len() >= self.options.queue {
-            drop(queue);
-            self.shared.drop_events(1);
-            return;
-        }
-        queue.events.push_back(event.clone());
-        let is_first = queue.events.len() == 1;
-        drop(queue);
-        // A thread that has more to do looks again by itself.
-        if is_first {
-            self.start();
-            self.shared.work.notify_all();
-        }
-    }
-}
-
-impl Drop for JournalSink {
-    fn drop(&mut self) {
-        self.shared.lock().is_closed = true;
-        self.shared.work.notify_all();
-        self.flush(DROP_TIME);
+        self.0.push(event);
     }
 }
 
@@ -224,68 +96,31 @@ impl fmt::Debug for JournalSink {
     }
 }
 
-/// The thread of a sink.
-struct Writer {
-    shared: Arc<SharedQueue>,
-    options: JournalOptions,
-    /// The callback was called.
-    is_told: AtomicBool,
+/// Appends to the journal and removes old events.
+struct JournalWriter {
+    journal: Arc<dyn Journal>,
+    retention: Retention,
+    /// When old events were removed last.
+    pruned: Option<Instant>,
 }
 
-impl Writer {
-    fn run(&self, open: Opener) {
-        let journal = match open() {
-            Ok(journal) => journal,
-            Err(error) => {
-                self.shared.give_up();
-                return self.tell(&error);
-            }
-        };
-        let mut pruned: Option<Instant> = None;
-        while let Some(events) = self.shared.take() {
-            if let Err(error) = self.append(&*journal, &events) {
-                self.shared.drop_events(events.len());
-                self.tell(&error);
-            }
-            self.shared.done();
-            if pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE_INTERVAL) {
-                pruned = Some(Instant::now());
-                // The journal is only larger than it should be; the next attempt is in an hour.
-                let _ = journal.prune(self.options.retention, clock::now());
-            }
-        }
+impl BatchWriter for JournalWriter {
+    fn write(&mut self, events: &[Event]) -> Result<(), Error> {
+        self.journal.append(events)
     }
 
-    /// Appends `events`, after a pause again if that fails; once the sink is dropped, without more pauses.
-    fn append(&self, journal: &dyn Journal, events: &[Event]) -> Result<(), Error> {
-        let mut failed = match journal.append(events) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
-        };
-        for pause in &self.options.retries {
-            let is_last = self.shared.pause(*pause);
-            match journal.append(events) {
-                Ok(()) => return Ok(()),
-                Err(error) => failed = error,
-            }
-            if is_last {
-                break;
-            }
-        }
-        Err(failed)
-    }
-
-    fn tell(&self, error: &Error) {
-        if let Some(on_failure) = &self.options.on_failure
-            && !self.is_told.swap(true, Ordering::Relaxed)
-        {
-            on_failure(error);
+    fn after_batch(&mut self) {
+        if self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE_INTERVAL) {
+            self.pruned = Some(Instant::now());
+            // The journal is only larger than it should be; the next attempt is in an hour.
+            let _ = self.journal.prune(self.retention, clock::now());
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::SystemTime;
 
@@ -347,7 +182,8 @@ mod tests {
     fn scripted(options: JournalOptions) -> Script {
         let ((appended, batches), (send, results)) = (channel(), channel());
         let journal = ScriptedJournal { appended: Mutex::new(appended), results: Mutex::new(results) };
-        (JournalSink::new(move || Ok(Arc::new(journal)), options), batches, send)
+        let journal = Arc::new(journal);
+        (JournalSink::new(move || Ok(Arc::clone(&journal) as Arc<_>), options), batches, send)
     }
 
     #[test]
@@ -356,7 +192,10 @@ mod tests {
         let journal: Arc<dyn Journal> = store.clone();
         // Events of the suite are from long ago, too.
         let age = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-        let sink = JournalSink::new(move || Ok(journal), options(|options| options.retention.age = age));
+        let sink = JournalSink::new(
+            move || Ok(Arc::clone(&journal)),
+            options(|options| options.retention.age = age),
+        );
         let expect = conformance::stand(&sink);
         assert!(sink.flush(TIMEOUT));
         assert_eq!(sink.dropped(), 0);
@@ -399,56 +238,73 @@ mod tests {
         assert_eq!(sizes, [500, 500, 200]);
     }
 
-    #[test]
-    fn a_batch_that_fails_is_appended_again_and_dropped_in_the_end() {
+    /// Returns options with a queue of `queue` events, and what tells the reasons of failures.
+    fn telling(queue: usize) -> (JournalOptions, Receiver<ErrorKind>) {
         let (told, reasons) = channel();
         let told = Mutex::new(told);
         let options = options(|options| {
+            options.queue = queue;
             options.on_failure = Some(Arc::new(move |error: &Error| {
                 told.lock().unwrap().send(error.kind()).unwrap();
             }));
         });
-        let (sink, batches, results) = scripted(options);
-        sink.record(&event(0));
-        results.send(Err(ErrorKind::Store)).unwrap();
-        results.send(Ok(())).unwrap();
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!((batches.try_iter().count(), sink.dropped()), (2, 0), "the second attempt");
-        for number in 1..=2 {
-            sink.record(&event(number));
-            (0..3).for_each(|_| results.send(Err(ErrorKind::Store)).unwrap());
-            assert!(sink.flush(TIMEOUT));
-            assert_eq!((batches.try_iter().count(), sink.dropped()), (3, number as u64));
-        }
-        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
-        sink.record(&event(3));
-        drop(results);
-        assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2, "it goes on");
+        (options, reasons)
     }
 
     #[test]
-    fn a_journal_that_cannot_be_opened_drops_everything() {
-        let (told, reasons) = channel();
-        let told = Mutex::new(told);
-        let options = options(|options| {
-            options.on_failure = Some(Arc::new(move |error: &Error| {
-                told.lock().unwrap().send(error.kind()).unwrap();
-            }));
-        });
-        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+    fn a_batch_that_fails_is_kept_until_the_queue_is_full() {
+        let (options, reasons) = telling(2);
+        let (sink, batches, results) = scripted(options);
+        sink.record(&event(0));
+        for _ in 0..20 {
+            assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+            results.send(Err(ErrorKind::Store)).unwrap();
+        }
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["0"]);
+        assert_eq!(sink.dropped(), 0, "the queue has room");
+        (1..=2).for_each(|number| sink.record(&event(number)));
+        results.send(Err(ErrorKind::Store)).unwrap();
+        assert_eq!(batches.recv_timeout(TIMEOUT).unwrap(), ["1", "2"]);
+        assert_eq!(sink.dropped(), 1, "the oldest one made room");
+        drop(results);
+        assert!(sink.flush(TIMEOUT));
+        assert_eq!(sink.dropped(), 1);
+        assert_eq!(reasons.try_iter().collect::<Vec<_>>(), [ErrorKind::Store], "the reason is told once");
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_opened_at_first_gets_all_events() {
+        let store = Arc::new(MemoryStore::new());
+        let journal: Arc<dyn Journal> = store.clone();
+        let (options, reasons) = telling(10);
+        let (back, is_back) = channel();
+        let open = move || match is_back.try_recv() {
+            Ok(()) => Ok(Arc::clone(&journal)),
+            Err(_) => Err(Error::new(ErrorKind::Store)),
+        };
+        let sink = JournalSink::new(open, options);
         sink.record(&event(0));
         assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
         sink.record(&event(1));
+        back.send(()).unwrap();
         assert!(sink.flush(TIMEOUT));
-        assert_eq!(sink.dropped(), 2);
+        assert_eq!((sessions(&store).len(), sink.dropped()), (2, 0));
+    }
+
+    #[test]
+    fn a_sink_that_is_dropped_gives_up_events_that_cannot_be_written() {
+        let (options, reasons) = telling(10);
+        let sink = JournalSink::new(|| Err(Error::new(ErrorKind::Store)), options);
+        sink.record(&event(0));
+        drop(sink);
+        assert_eq!(reasons.recv_timeout(TIMEOUT).unwrap(), ErrorKind::Store);
     }
 
     #[test]
     fn dropping_the_sink_writes_what_is_queued() {
         let store = Arc::new(MemoryStore::new());
         let journal: Arc<dyn Journal> = store.clone();
-        let sink = JournalSink::new(move || Ok(journal), options(|_| {}));
+        let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), options(|_| {}));
         (0..20).for_each(|number| sink.record(&event(number)));
         drop(sink);
         assert_eq!(sessions(&store).len(), 20);
@@ -458,18 +314,10 @@ mod tests {
     fn old_events_are_removed() {
         let store = Arc::new(MemoryStore::new());
         let journal: Arc<dyn Journal> = store.clone();
-        let (opened, open) = channel();
+        store.append(&(0..8).map(event).collect::<Vec<_>>()).unwrap();
         let options = options(|options| options.retention.events = 3);
-        let sink = JournalSink::new(
-            move || {
-                open.recv().unwrap();
-                Ok(journal)
-            },
-            options,
-        );
-        (0..8).for_each(|number| sink.record(&event(number)));
-        opened.send(()).unwrap();
-        assert!(sink.flush(TIMEOUT));
+        let sink = JournalSink::new(move || Ok(Arc::clone(&journal)), options);
+        sink.record(&event(8));
         // The thread ends after it has removed them, and gives up its handle of the store.
         drop(sink);
         while Arc::strong_count(&store) > 1 {

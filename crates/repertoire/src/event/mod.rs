@@ -8,11 +8,15 @@ mod fields;
 mod sinks;
 mod memory;
 pub mod jsonl;
+mod queue;
 mod journal;
+#[cfg(feature = "otel")]
+pub mod otel;
 #[cfg(test)]
 mod conformance;
 
 pub use fields::{CallOrigin, Event, EventKind, Outcome, Surface, Via};
-pub use journal::{JournalOptions, JournalSink, OnFailure};
+pub use journal::{JournalOptions, JournalSink};
 pub use memory::MemorySink;
+pub use queue::OnFailure;
 pub use sinks::{EventSink, Sinks};

@@ -1,10 +1,12 @@
 //! Records versions in the background while a library is open.
 
 use std::collections::HashMap;
+#[cfg(feature = "fs")]
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pollster::block_on;
 use repertoire_model::{Digest, RuleId, State};
@@ -12,66 +14,69 @@ use repertoire_model::{Digest, RuleId, State};
 use super::capture::{capture, identity, record};
 use crate::provider::store::LABEL;
 use crate::registry::{Entry, Registry, Snapshot, Subscription};
-use crate::store::{Origin, Store};
+use crate::store::{LazyStore, Origin, Store};
 use crate::{Error, ErrorKind, clock};
 
 /// The longest time between two looks at whether the recorder shall stop.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// The pause after an error of the store.
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
+
 /// A thread that records every change of a skill that a registry publishes.
 ///
-/// It is best effort: a version that cannot be recorded is tried again with the next change, and skills are served all the same. Dropping
-/// it stops the thread after the skill at hand.
+/// It is best effort: a version that cannot be recorded is tried again with the next change and every few seconds, and skills are served
+/// all the same. Dropping it stops the thread after the skill at hand.
 pub struct Recorder {
     stop: Arc<AtomicBool>,
-    last_error: Arc<Mutex<Option<Error>>>,
+    /// The thread waits for changes.
+    is_idle: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The state of the thread.
 struct Recording {
     registry: Registry,
-    store: Arc<dyn Store>,
+    store: LazyStore,
     stop: Arc<AtomicBool>,
-    /// The newest recorded digest of each skill.
-    recorded: HashMap<String, Digest>,
+    is_idle: Arc<AtomicBool>,
+    /// The newest recorded digest of each skill, once they were read.
+    recorded: Option<HashMap<String, Digest>>,
 }
 
 impl Recorder {
     /// Starts recording the skills of `registry`: first all that changed since the last time, then every change.
     ///
-    /// `open` opens the store on the thread, so that the caller does not wait for it.
+    /// The store is opened on the thread, so that the caller does not wait for it. `on_failure` is called with the first error of the store.
     pub fn start(
         registry: &Registry,
-        open: impl FnOnce() -> Result<Arc<dyn Store>, Error> + Send + 'static,
+        store: LazyStore,
+        on_failure: impl FnOnce(&Error) + Send + 'static,
     ) -> Self {
-        let (stop, last_error) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
+        let stop = Arc::new(AtomicBool::new(false));
         let (mut changes, registry) = (registry.subscribe(), registry.clone());
-        let (is_stopped, error) = (Arc::clone(&stop), Arc::clone(&last_error));
-        let thread = thread::Builder::new().name("versions".to_owned()).spawn(move || {
-            let outcome = open().and_then(|store| {
-                let recorded = store.latest_digests()?.into_iter().collect();
-                let mut recording = Recording { registry, store, stop: is_stopped, recorded };
-                recording.run(&mut changes, &error);
-                Ok(())
-            });
-            if let Err(failed) = outcome {
-                *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
-            }
-        });
-        Self { stop, last_error, thread: thread.ok() }
-    }
-
-    /// Returns the last error and forgets it.
-    pub fn take_error(&self) -> Option<Error> {
-        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let is_idle = Arc::new(AtomicBool::new(false));
+        let mut recording = Recording {
+            registry,
+            store,
+            stop: Arc::clone(&stop),
+            is_idle: Arc::clone(&is_idle),
+            recorded: None,
+        };
+        let thread = thread::Builder::new()
+            .name("versions".to_owned())
+            .spawn(move || recording.run(&mut changes, on_failure));
+        Self { stop, is_idle, thread: thread.ok() }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        self.stop.store(true, Ordering::SeqCst);
+        // A thread that waits writes nothing more; the end of a program need not wait for it.
+        if let Some(thread) = self.thread.take()
+            && !self.is_idle.load(Ordering::SeqCst)
+        {
             // It can only have panicked, which hurts nobody else.
             let _ = thread.join();
         }
@@ -79,48 +84,76 @@ impl Drop for Recorder {
 }
 
 impl Recording {
-    fn run(&mut self, changes: &mut Subscription, error: &Mutex<Option<Error>>) {
+    fn run(&mut self, changes: &mut Subscription, on_failure: impl FnOnce(&Error)) {
+        let mut on_failure = Some(on_failure);
         let mut snapshot = Some(self.registry.snapshot());
+        let mut failed: Option<Instant> = None;
         while !self.is_stopped() {
-            if let Some(snapshot) = snapshot.take()
-                && let Err(failed) = self.record_all(&snapshot)
-            {
-                *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+            if failed.is_some_and(|failed| failed.elapsed() >= RETRY_PAUSE) {
+                snapshot = Some(self.registry.snapshot());
             }
+            if let Some(snapshot) = snapshot.take() {
+                let outcome = self.record_all(&snapshot);
+                failed = outcome.is_err().then(Instant::now);
+                if let Err(error) = outcome
+                    && let Some(tell) = on_failure.take()
+                {
+                    tell(&error);
+                }
+            }
+            if self.is_stopped() {
+                break;
+            }
+            self.is_idle.store(true, Ordering::SeqCst);
             snapshot = changes.next_within(PATIENCE).map(|change| change.after);
+            self.is_idle.store(false, Ordering::SeqCst);
         }
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::SeqCst)
     }
 
     /// Records the skills of `snapshot` that changed. Returns the first error of the store; skills that cannot be read are left out.
     fn record_all(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+        let store = self.store.get()?;
+        let mut recorded = match self.recorded.take() {
+            Some(recorded) => recorded,
+            None => store.latest_digests()?.into_iter().collect(),
+        };
         let mut outcome = Ok(());
         for entry in snapshot.entries().iter().filter(|entry| is_recordable(entry)) {
             if self.is_stopped() {
                 break;
             }
-            if let Err(error) = self.record(entry)
+            if let Err(error) = self.record(&*store, &mut recorded, entry)
                 && matches!(error.kind(), ErrorKind::Store | ErrorKind::Corrupt)
             {
                 outcome = outcome.and(Err(error));
             }
         }
+        self.recorded = Some(recorded);
         outcome
     }
 
-    fn record(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn record(
+        &self,
+        store: &dyn Store,
+        recorded: &mut HashMap<String, Digest>,
+        entry: &Entry,
+    ) -> Result<(), Error> {
         let skill = identity(entry);
         let digest = block_on(self.registry.digest(entry))?;
-        if self.recorded.get(&skill) == Some(&digest) {
+        if recorded.get(&skill) == Some(&digest) {
             return Ok(());
         }
+        // While an approval or a rollback writes the skill, it records the version itself, with its origin.
+        #[cfg(feature = "fs")]
+        let _lock = entry.identity.as_deref().and_then(|directory| super::lock_skill(Path::new(directory)));
         let (files, digest) = block_on(capture(&self.registry, entry))?;
         let names = (skill.as_str(), entry.name().as_str());
-        record(&*self.store, names, &files, Origin::Edit, None, clock::now())?;
-        self.recorded.insert(skill, digest);
+        record(store, names, &files, Origin::Edit, None, clock::now())?;
+        recorded.insert(skill, digest);
         Ok(())
     }
 }
@@ -155,11 +188,13 @@ mod tests {
         let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
         let identity = identity(library.snapshot().active().next().unwrap());
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
-        let opened = Arc::clone(&store);
-        let recorder = Recorder::start(library.registry(), move || Ok(opened as Arc<dyn Store>));
+        let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+        let (told, failures) = std::sync::mpsc::channel();
+        let recorder =
+            Recorder::start(library.registry(), lazy, move |error| told.send(error.to_string()).unwrap());
         let wait_for = |number: usize| {
             while store.versions(&identity).unwrap().len() < number {
-                assert!(recorder.take_error().is_none());
+                assert_eq!(failures.try_recv().ok(), None);
                 thread::yield_now();
             }
         };
@@ -182,11 +217,29 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_cannot_be_opened_is_reported() {
-        let library = block_on(Library::builder().open()).unwrap();
-        let recorder = Recorder::start(library.registry(), || Err(Error::new(ErrorKind::Store)));
-        while recorder.take_error().is_none_or(|error| error.kind() != ErrorKind::Store) {
+    fn a_store_that_cannot_be_opened_at_first_is_reported_and_opened_again() {
+        let root = tempfile::tempdir().unwrap();
+        crate::testing::write_library(root.path()).unwrap();
+        let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
+        let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
+        let opened = Arc::clone(&store);
+        let (back, is_back) = std::sync::mpsc::channel();
+        let is_back = std::sync::Mutex::new(is_back);
+        let lazy = LazyStore::new(move || match is_back.lock().unwrap().try_recv() {
+            Ok(()) => Ok(Arc::clone(&opened) as Arc<dyn Store>),
+            Err(_) => Err(Error::new(ErrorKind::Store)),
+        });
+        let (told, reasons) = std::sync::mpsc::channel();
+        let recorder =
+            Recorder::start(library.registry(), lazy, move |error| told.send(error.kind()).unwrap());
+        assert_eq!(reasons.recv().unwrap(), ErrorKind::Store);
+        back.send(()).unwrap();
+        // The next change is an occasion to open it again.
+        fs::remove_dir_all(root.path().join("beta")).unwrap();
+        block_on(library.reload());
+        while store.latest_digests().unwrap().is_empty() {
             thread::yield_now();
         }
+        drop(recorder);
     }
 }

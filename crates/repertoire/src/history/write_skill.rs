@@ -72,6 +72,8 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     let _ = fs::remove_dir_all(&staging);
     outcome.map_err(|fault| match fault {
         WriteFault::Changed => Error::new(ErrorKind::SkillChanged).at(directory),
+        // The new state is built beside the skill.
+        WriteFault::Io(error) if is_denied(&error) => Error::new(ErrorKind::Io).at(parent).because(error),
         WriteFault::Io(error) => fail(error),
     })?;
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
@@ -213,8 +215,11 @@ impl StagedSkill<'_> {
     fn add_new_files(&self) -> Result<(), WriteFault> {
         for (path, file) in self.after.iter().filter(|(path, _)| !self.before.contains_key(*path)) {
             let to = self.staging.join(path.as_str());
-            if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent)?;
+            for (end, _) in path.as_str().match_indices('/') {
+                create_real_directory(self.staging, &path.as_str()[..end])?;
+            }
+            if to.symlink_metadata().is_ok() {
+                return Err(io::Error::other(format!("{path} exists, but is no file of the skill")).into());
             }
             write_file(&to, file, None)?;
             if let Ok(metadata) = self.target.symlink_metadata() {
@@ -231,6 +236,26 @@ impl StagedSkill<'_> {
             metadata.is_ok_and(|metadata| FileStamp::of(&metadata) == kept.stamp)
         };
         self.kept.iter().all(same) && count_files(self.staging) == self.kept.len()
+    }
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Creates the directory `relative` of `root`, whose parent exists, unless it exists. Fails if it is a link, which could lead anywhere.
+fn create_real_directory(root: &Path, relative: &str) -> io::Result<()> {
+    let directory = root.join(relative);
+    match fs::create_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if directory.symlink_metadata()?.is_dir() {
+                return Ok(());
+            }
+            Err(io::Error::other(format!(
+                "{relative} is a link or a file, so that no file can be written below it"
+            )))
+        }
+        outcome => outcome,
     }
 }
 
@@ -435,6 +460,28 @@ mod tests {
         assert_eq!((mode("SKILL.md"), mode(""), inode("scripts/x.sh")), (0o600, 0o750, kept));
         assert!(skill.join("README.md").is_symlink() && link.is_symlink());
         assert_eq!(fs::read_to_string(link.join("README.md")).unwrap(), "two");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+
+        let parent = tempfile::tempdir().unwrap();
+        let (skill, outside) = (parent.path().join("pdf"), parent.path().join("outside"));
+        let before = files(&[("SKILL.md", "one", false)]);
+        write_skill(&skill, &SkillFiles::new(), &before).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, skill.join("references")).unwrap();
+        symlink(outside.join("b.md"), skill.join("b.md")).unwrap();
+        for path in ["references/a.md", "references/deep/a.md", "b.md", "b.md/c.md"] {
+            let after = files(&[("SKILL.md", "one", false), (path, "evil", false)]);
+            let error = write_skill(&skill, &before, &after).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{path}");
+            assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{path}");
+        }
+        assert_eq!(fs::read_to_string(skill.join("SKILL.md")).unwrap(), "one");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 2, "nothing is left beside it");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::prompt::{MAX_TEMPLATE_BYTES, SYSTEM_PROMPT_FILE};
-use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
+use crate::provider::fs::safe_dir::{FsFault, Kind, SafeDir};
 use crate::{Error, ErrorKind};
 
+/// The other name of a role's prompt.
+const JINJA_PROMPT_FILE: &str = "prompt.jinja2";
 /// The name of the template of a task.
 const TASK_PROMPT_FILE: &str = "task_prompt.md";
 /// The name of a role's configuration.
@@ -18,7 +20,7 @@ const MAX_ENTRIES: usize = 10_000;
 pub struct RoleFiles {
     /// The name of its directory.
     pub name: String,
-    /// `system_prompt.md`.
+    /// `system_prompt.md`, or else `prompt.jinja2`.
     pub system_prompt: String,
     /// `task_prompt.md`.
     pub task_prompt: Option<String>,
@@ -35,12 +37,12 @@ pub struct RolesFound {
     pub problems: Vec<(PathBuf, String)>,
 }
 
-/// Returns the roles of `directory`: its sub-directories with a `system_prompt.md`.
+/// Returns the roles of `directory`: its sub-directories with a `system_prompt.md` or a `prompt.jinja2`.
 ///
 /// Links are not followed. One role that cannot be read is a problem and leaves the others alone.
 pub fn read_roles(directory: &Path) -> Result<RolesFound, Error> {
-    let failed = |fault: Fault| {
-        let kind = if let Fault::Missing = fault { ErrorKind::FileNotFound } else { ErrorKind::Io };
+    let failed = |fault: FsFault| {
+        let kind = if let FsFault::Missing = fault { ErrorKind::FileNotFound } else { ErrorKind::Io };
         Error::new(kind).at(directory).because(fault.into_io())
     };
     let handle = SafeDir::open(directory).map_err(failed)?;
@@ -72,12 +74,16 @@ fn read_role(handle: &SafeDir, name: &str) -> Result<Option<RoleFiles>, (PathBuf
     let read = |file: &str| {
         let bytes = match home.read(file, MAX_TEMPLATE_BYTES) {
             Ok((bytes, _)) => bytes,
-            Err(Fault::Missing) => return Ok(None),
+            Err(FsFault::Missing) => return Ok(None),
             Err(fault) => return Err((PathBuf::from(file), fault.message())),
         };
         String::from_utf8(bytes).map(Some).map_err(|_| (PathBuf::from(file), "it is not UTF-8".to_owned()))
     };
-    let Some(system_prompt) = read(SYSTEM_PROMPT_FILE)? else { return Ok(None) };
+    let Some(system_prompt) =
+        read(SYSTEM_PROMPT_FILE)?.map_or_else(|| read(JINJA_PROMPT_FILE), |text| Ok(Some(text)))?
+    else {
+        return Ok(None);
+    };
     let (task_prompt, config) = (read(TASK_PROMPT_FILE)?, read(CONFIG_FILE)?);
     Ok(Some(RoleFiles { name: name.to_owned(), system_prompt, task_prompt, config }))
 }

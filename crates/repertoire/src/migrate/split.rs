@@ -1,10 +1,13 @@
 //! A role prompt divided into the role, which stays a prompt, and its knowledge, which becomes a skill.
 
+use std::collections::BTreeMap;
+
 use repertoire_model::frontmatter::{Division, divide};
 use repertoire_model::outline::headings;
 use repertoire_model::{repair, text};
 
 use super::{Pack, RoleFiles};
+use crate::prompt::{Jinja, Renderer as _};
 
 /// Words in the headings of sections that belong to the role itself, in lower case.
 const ROLE_WORDS: &[&str] = &[
@@ -98,7 +101,15 @@ impl RoleSplit {
         pack.notes.push(
             "name the skill after what it is about, and say in its description when to use it".to_owned(),
         );
-        Some(Self { prompt: format!("{}\n", prompt.trim_end()), pack })
+        let prompt = format!("{}\n", prompt.trim_end());
+        let is_template = |text: &str| Jinja.render(text, &BTreeMap::new()).is_ok();
+        if !is_template(&prompt) && is_template(body) {
+            pack.notes.push(
+                "a block of the template spans sections that were divided; mend the prompt that stays"
+                    .to_owned(),
+            );
+        }
+        Some(Self { prompt, pack })
     }
 }
 
@@ -130,6 +141,21 @@ mod tests {
             ),
             "{skill}"
         );
+    }
+
+    #[test]
+    fn y61_examples_go_to_references_and_divided_blocks_are_noted() {
+        let examples = "x\n".repeat(30);
+        let prompt = format!("You are the builder.\n\n## Contract\n\nKeep it.\n\n## Examples\n\n{examples}");
+        let split = super::tests::split(&prompt).unwrap();
+        let [skill, file] = split.pack.files.as_slice() else { panic!("{:?}", split.pack.files) };
+        assert!(skill.text.contains("## Contract\n\nKeep it.\n"), "{}", skill.text);
+        assert_eq!((file.path, file.text.lines().count()), ("references/examples.md", 32));
+        let note = "a block of the template spans sections";
+        let is_noted = |split: &RoleSplit| split.pack.notes.iter().any(|found| found.starts_with(note));
+        assert!(!is_noted(&split));
+        let spanning = "You are.\n{% if big %}\n\n## Contract\n\nKeep it.\n{% endif %}\n";
+        assert!(is_noted(&super::tests::split(spanning).unwrap()));
     }
 
     #[test]

@@ -313,8 +313,8 @@ impl<'a> Reader<'a> {
 /// Returns the skill that is bound to `agent`, as it is now; fails if it is broken.
 async fn open(registry: &Registry, agent: &Agent, entry: &Entry) -> Result<OpenedSkill, Error> {
     let opened = registry.open_skill(entry).await.map_err(|error| match error.kind() {
-        ErrorKind::Io => error,
-        _ => Error::new(ErrorKind::InvalidAgent).about(agent.name.as_str()).because(error),
+        ErrorKind::Io => error.at(&*entry.path),
+        _ => Error::new(ErrorKind::InvalidAgent).about(agent.name.as_str()).at(&*entry.path).because(error),
     })?;
     let document = &opened.skill.document;
     if document.standing != Standing::Sound {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire_model::SkillName;
 
 use super::template::MAX_TEMPLATE_BYTES;
-use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
+use crate::provider::fs::safe_dir::{FsFault, Kind, SafeDir};
 use crate::{Error, ErrorKind};
 
 /// The name of a role's prompt file.
@@ -29,7 +29,7 @@ pub(super) fn read(directories: &[PathBuf], role: &SkillName) -> Result<Option<(
 fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
     let handle = match SafeDir::open(directory) {
         Ok(handle) => handle,
-        Err(Fault::Missing | Fault::NotDirectory) => return Ok(None),
+        Err(FsFault::Missing | FsFault::NotDirectory) => return Ok(None),
         Err(fault) => return Err(error(fault, role, directory)),
     };
     let listing = handle.entries(MAX_ROLES).map_err(|fault| error(fault, role, directory))?;
@@ -47,14 +47,14 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     let path = directory.join(&entry.name);
     match entry.kind {
         Kind::Directory => {}
-        Kind::Link => return Err(error(Fault::Link, role, &path)),
+        Kind::Link => return Err(error(FsFault::Link, role, &path)),
         Kind::File | Kind::Special => return Ok(None),
     }
     let home = handle.open_dir(&entry.name).map_err(|fault| error(fault, role, &path))?;
     let path = path.join(SYSTEM_PROMPT_FILE);
     let bytes = match home.read(SYSTEM_PROMPT_FILE, MAX_TEMPLATE_BYTES) {
         Ok((bytes, _)) => bytes,
-        Err(Fault::Missing) => return Ok(None),
+        Err(FsFault::Missing) => return Ok(None),
         Err(fault) => return Err(error(fault, role, &path)),
     };
     match String::from_utf8(bytes) {
@@ -65,13 +65,13 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     }
 }
 
-fn error(fault: Fault, role: &SkillName, path: &Path) -> Error {
+fn error(fault: FsFault, role: &SkillName, path: &Path) -> Error {
     let kind = match fault {
-        Fault::Missing | Fault::NotDirectory => ErrorKind::FileNotFound,
-        Fault::IsDirectory => ErrorKind::IsDirectory,
-        Fault::Link | Fault::Special | Fault::Outside => ErrorKind::Forbidden,
-        Fault::TooLarge(_) => ErrorKind::TooLarge,
-        Fault::Changed | Fault::Denied(_) | Fault::Io(_) => ErrorKind::Io,
+        FsFault::Missing | FsFault::NotDirectory => ErrorKind::FileNotFound,
+        FsFault::IsDirectory => ErrorKind::IsDirectory,
+        FsFault::Link | FsFault::Special | FsFault::Outside => ErrorKind::Forbidden,
+        FsFault::TooLarge(_) => ErrorKind::TooLarge,
+        FsFault::Changed | FsFault::Denied(_) | FsFault::Io(_) => ErrorKind::Io,
     };
     Error::new(kind).about(role.as_str()).at(path).because(fault.into_io())
 }

@@ -1,7 +1,13 @@
 //! A change of a skill, applied in memory and checked.
 
-use repertoire_model::patch::{self, SkillFiles};
-use repertoire_model::{Digest, Document, Policy, Severity, SkillName, Source, Standing};
+use std::collections::BTreeMap;
+
+use repertoire_model::patch::{self, FileData, SkillFiles};
+use repertoire_model::validate::{BundleCheck, BundleFacts};
+use repertoire_model::{
+    Diagnostic, Digest, Document, FileEntry, FileKind, Policy, Severity, SkillName, SkillPath, Source,
+    Standing,
+};
 
 use super::refusal::Refusal;
 
@@ -23,7 +29,7 @@ pub struct Draft {
     pub files: SkillFiles,
     /// The change as a unified diff.
     pub diff: String,
-    /// The findings of the rules, one per line.
+    /// The findings of the rules, one per line: those of a change are marked where it brings or removes them.
     pub check: String,
 }
 
@@ -44,10 +50,11 @@ pub fn draft_update(
     if after == *files {
         return Err(Refusal::Unchanged);
     }
-    if let Some(path) = after.keys().find(|path| path.is_hidden()) {
-        return Err(Refusal::Hidden(path.to_string()));
-    }
-    let check = check(&after, name, manifest_file, policy)?;
+    expect_reviewable(files, &after)?;
+    let check = change_of_check(
+        &findings(files, name, manifest_file, policy).unwrap_or_default(),
+        &findings(&after, name, manifest_file, policy)?,
+    );
     let base = Some(patch::bundle(files).digest());
     Ok(Draft { base, diff: patch::diff(files, &after), files: after, check })
 }
@@ -59,20 +66,65 @@ pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Resu
     if files.values().map(|file| file.bytes.len()).sum::<usize>() > MAX_DIFF_BYTES {
         return Err(Refusal::TooLarge { what: "the skill", limit: MAX_DIFF_BYTES });
     }
-    if let Some(path) = files.keys().find(|path| path.is_hidden()) {
-        return Err(Refusal::Hidden(path.to_string()));
-    }
-    let check = check(&files, name, MANIFEST, policy)?;
+    expect_reviewable(&SkillFiles::new(), &files)?;
+    let check = findings(&files, name, MANIFEST, policy)?.iter().map(Finding::line).collect();
     Ok(Draft { base: None, diff: patch::diff(&SkillFiles::new(), &files), files, check })
 }
 
-/// Returns the findings of the rules in the `SKILL.md` of `files`, one per line; fails if it is broken or has another name.
-fn check(
+/// Fails if `after` has hidden files, files that cannot lie side by side, or new content that the diff would not show.
+fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), Refusal> {
+    let mut folded: BTreeMap<String, &SkillPath> = BTreeMap::new();
+    for (path, file) in after {
+        if path.is_hidden() {
+            return Err(Refusal::Hidden(path.to_string()));
+        }
+        if before.get(path) != Some(file) && file.text().is_none() {
+            return Err(Refusal::NotText(path.to_string()));
+        }
+        if let Some(other) = folded.insert(path.as_str().to_lowercase(), path) {
+            return Err(Refusal::Clash(other.to_string(), path.to_string()));
+        }
+    }
+    for (folded_path, path) in &folded {
+        let directories = folded_path.match_indices('/').map(|(end, _)| &folded_path[..end]);
+        if let Some(other) = directories.filter_map(|directory| folded.get(directory)).next() {
+            return Err(Refusal::Clash(other.to_string(), path.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// A finding of the rules.
+struct Finding {
+    /// The file and line, if it is about one.
+    place: String,
+    /// Everything but the place, which changes when lines are added above it.
+    text: String,
+}
+
+impl Finding {
+    fn line(&self) -> String {
+        format!("{}{}\n", self.place, self.text)
+    }
+}
+
+/// Returns the findings `after` a change, one per line, marked as new if they are not among those `before` it; and those that are gone.
+fn change_of_check(before: &[Finding], after: &[Finding]) -> String {
+    let is_in = |list: &[Finding], finding: &Finding| list.iter().any(|other| other.text == finding.text);
+    let remaining = after
+        .iter()
+        .map(|finding| format!("{}{}", if is_in(before, finding) { "" } else { "new: " }, finding.line()));
+    let gone = before.iter().filter(|finding| !is_in(after, finding));
+    remaining.chain(gone.map(|finding| format!("no longer: {}", finding.line()))).collect()
+}
+
+/// Returns the findings of the rules in `files`; fails if its `SKILL.md` is broken or has another name.
+fn findings(
     files: &SkillFiles,
     name: &SkillName,
     manifest_file: &str,
     policy: &Policy,
-) -> Result<String, Refusal> {
+) -> Result<Vec<Finding>, Refusal> {
     let manifest = files.iter().find(|(path, _)| path.as_str() == manifest_file);
     let Some((_, file)) = manifest else { return Err(Refusal::Broken(format!("it has no {manifest_file}"))) };
     let source = Source { bytes: &file.bytes, directory: Some(name.as_str()), file_name: manifest_file };
@@ -85,9 +137,46 @@ fn check(
     if document.name != *name {
         return Err(Refusal::Renamed(document.name.to_string()));
     }
-    let lines = document.diagnostics.iter().map(|found| {
-        let line = found.span.map(|span| format!("{manifest_file}:{}: ", span.line)).unwrap_or_default();
-        format!("{line}{}: {} ({})\n", found.severity, found.message, found.rule)
-    });
-    Ok(lines.collect())
+    let text = String::from_utf8_lossy(&file.bytes);
+    let mut found = document.diagnostics.clone();
+    found.extend(check_files(files, &document, &text, manifest_file, policy));
+    Ok(found
+        .iter()
+        .map(|found| Finding {
+            place: match (&found.file, found.span) {
+                (None, None) => String::new(),
+                (file, None) => format!("{}: ", file.as_deref().unwrap_or(manifest_file)),
+                (file, Some(span)) => format!("{}:{}: ", file.as_deref().unwrap_or(manifest_file), span.line),
+            },
+            text: format!("{}: {} ({})", found.severity, found.message, found.rule),
+        })
+        .collect())
+}
+
+/// Returns the findings about the files beside the `SKILL.md`.
+fn check_files(
+    files: &SkillFiles,
+    document: &Document,
+    text: &str,
+    manifest_file: &str,
+    policy: &Policy,
+) -> Vec<Diagnostic> {
+    let entry = |(path, file): (&SkillPath, &FileData)| FileEntry {
+        path: path.clone(),
+        size: file.bytes.len() as u64,
+        kind: FileKind::of(path, manifest_file),
+        executable: file.executable,
+    };
+    let entries: Vec<FileEntry> = files.iter().map(entry).collect();
+    let facts = BundleFacts { document, text, manifest_file, files: &entries };
+    let mut check = BundleCheck::new(facts, policy);
+    for (path, file) in files {
+        if FileKind::of(path, manifest_file) == FileKind::Reference
+            && path.as_str().ends_with(".md")
+            && let Some(text) = file.text()
+        {
+            check.reference(path, text);
+        }
+    }
+    check.finish()
 }

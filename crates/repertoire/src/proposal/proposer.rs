@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use repertoire_model::patch::SkillFiles;
+use repertoire_model::SkillName;
+use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::scope::Pattern;
-use repertoire_model::{Policy, SkillName};
 
 use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
 use super::refusal::Refusal;
@@ -14,7 +14,8 @@ use crate::Error;
 use crate::history::{capture, identity};
 use crate::registry::{Entry, Registry};
 use crate::store::{
-    LazyStore, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
+    LazyStore, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Store, Submission,
+    put_skill,
 };
 use crate::words::words;
 
@@ -132,13 +133,9 @@ impl Proposer {
         if exists {
             return Err(Refusal::Exists(name.to_string()));
         }
-        let draft = self.draft_skill(files, name, registry.policy())?;
+        let draft = draft_skill(files, name, registry.policy())?;
         let skill = format!("new:{name}");
         self.submit_on_thread(ProposalKind::Create, skill, name.clone(), draft, None, text).await
-    }
-
-    fn draft_skill(&self, files: SkillFiles, name: &SkillName, policy: &Policy) -> Result<Draft, Refusal> {
-        draft_skill(files, name, policy)
     }
 
     fn expect_open(&self, source: &str, name: &SkillName) -> Result<(), Refusal> {
@@ -147,6 +144,35 @@ impl Proposer {
         }
         if self.rules.locked.iter().any(|pattern| pattern.matches(source, name.as_str())) {
             return Err(Refusal::Locked(name.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Fails if the same proposal is pending, or so many that no more are accepted, before anything is stored.
+    fn expect_room(
+        &self,
+        store: &dyn Store,
+        skill: &str,
+        draft: &Draft,
+        session: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let pending = store.proposals(&[ProposalState::Pending])?;
+        let result = patch::bundle(&draft.files).digest();
+        let is_same = |it: &&Proposal| {
+            (&*it.content.skill, it.content.base, it.content.result) == (skill, draft.base, result)
+        };
+        if let Some(same) = pending.iter().find(is_same) {
+            return Err(Refusal::Duplicate(same.id));
+        }
+        let count = |is_counted: &dyn Fn(&NewProposal) -> bool| {
+            pending.iter().filter(|proposal| is_counted(&proposal.content)).count() as u64
+        };
+        let ProposalLimits { per_skill, per_session } = self.rules.limits;
+        if count(&|content| content.skill == skill) >= per_skill {
+            return Err(Refusal::TooMany("for this skill"));
+        }
+        if session.is_some() && count(&|content| content.session.as_deref() == session) >= per_session {
+            return Err(Refusal::TooMany("of this session"));
         }
         Ok(())
     }
@@ -184,6 +210,7 @@ impl Proposer {
             }
         }
         let store = self.store.get()?;
+        self.expect_room(&*store, &skill, &draft, text.session.as_deref())?;
         // Both states are needed to rebase the proposal when the skill changes.
         if let Some(base) = base {
             put_skill(&*store, base)?;

@@ -24,6 +24,10 @@ pub enum Refusal {
     Unchanged,
     /// It has a hidden file.
     Hidden(String),
+    /// It adds or changes a file that is not text, so that a reviewer could not read the change.
+    NotText(String),
+    /// It has a file whose name differs from that of another only in case, or that would have to be a directory too.
+    Clash(String, String),
     /// The result is no valid skill.
     Broken(String),
     /// The result has another name.
@@ -57,6 +61,10 @@ impl fmt::Display for Refusal {
             Self::Diff(fault) => fault.fmt(f),
             Self::Unchanged => f.write_str("the diff changes nothing"),
             Self::Hidden(path) => write!(f, "{path} is a hidden file, which no skill may bring along"),
+            Self::NotText(path) => {
+                write!(f, "{path} is not text; only text files can be added or changed by a proposal")
+            }
+            Self::Clash(one, other) => write!(f, "{one} and {other} cannot exist side by side"),
             Self::Broken(why) => write!(f, "the result is not a valid skill: {why}"),
             Self::Renamed(name) => {
                 write!(f, "the result is called {name}; the name of a skill does not change")

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use pollster::block_on;
+use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
@@ -13,7 +14,7 @@ use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     Decision, NewProposal, Origin, Proposal, ProposalKind, ProposalLimits, ProposalState, Store, Submission,
-    Version, put_skill, skill_files,
+    Version, put_skill, put_skill_safely, skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -37,6 +38,8 @@ pub enum ReviewFault {
     NoDirectory,
     /// The changes since and the proposal contradict each other in these files.
     Conflicts(Vec<Conflict>),
+    /// The proposal is a new skill, and there is nothing that it could be rebased on.
+    NewSkill(u64),
     /// The rebased proposal is refused.
     Refused(Refusal),
     /// The working copy has edits that no version holds.
@@ -60,6 +63,9 @@ impl fmt::Display for ReviewFault {
             Self::Conflicts(conflicts) => {
                 let paths: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
                 write!(f, "the skill and the proposal changed the same lines of {}", paths.join(", "))
+            }
+            Self::NewSkill(id) => {
+                write!(f, "proposal {id} is a new skill; only changes of a skill can be rebased")
             }
             Self::Refused(refusal) => refusal.fmt(f),
             Self::UnrecordedEdits(name) => write!(f, "{name} has edits that no version holds"),
@@ -143,6 +149,7 @@ impl Reviewer<'_> {
         if proposal.content.kind == ProposalKind::Update {
             // The old state can be restored even if nothing recorded it before.
             let names = (proposal.content.skill.as_str(), proposal.content.name.as_str());
+            put_skill_safely(self.store, &target.files)?;
             record(self.store, names, &target.files, Origin::Edit, None, self.time)?;
         }
         if let Err(error) = write_skill(&target.directory, &target.files, after) {
@@ -187,29 +194,46 @@ impl Reviewer<'_> {
             if self.proposal(proposal.id)?.state != ProposalState::Approved {
                 continue;
             }
-            let after = skill_files(self.store, &proposal.content.result)?;
-            let target = match self.target(&proposal) {
-                Ok(target) => target,
-                Err(ReviewFault::Exists(directory)) => {
-                    let written = directory_digest(&directory);
-                    if written == Some(proposal.content.result) {
-                        self.finish(&proposal, &directory, &after)?;
-                        completed.push(proposal.id);
-                    }
-                    continue;
-                }
-                Err(_) => continue,
-            };
-            if target.digest == Some(proposal.content.result) {
-                self.finish(&proposal, &target.directory, &after)?;
-            } else if target.digest == proposal.content.base {
-                self.apply(&proposal, &target, &after)?;
-            } else {
-                self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Stale, None)?;
+            // One that cannot be completed does not keep the others from it; it can be rejected.
+            if self.complete(&proposal).is_ok() {
+                completed.push(proposal.id);
             }
-            completed.push(proposal.id);
         }
         Ok(completed)
+    }
+
+    /// Completes an approval that was interrupted, or makes it stale if the skill changed since.
+    fn complete(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
+        let after = skill_files(self.store, &proposal.content.result)?;
+        let result = Some(proposal.content.result);
+        match self.target(proposal) {
+            Ok(target) if target.digest == result => {
+                drop(self.finish(proposal, &target.directory, &after)?)
+            }
+            Ok(target) if target.digest == proposal.content.base => {
+                drop(self.apply(proposal, &target, &after)?);
+            }
+            Err(ReviewFault::Exists(directory)) if directory_digest(&directory) == result => {
+                drop(self.finish(proposal, &directory, &after)?);
+            }
+            Ok(_) | Err(ReviewFault::Exists(_)) => {
+                self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Stale, None)?;
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    /// Marks pending proposals as stale whose skills changed since.
+    pub fn find_stale(&self) -> Result<(), ReviewFault> {
+        for proposal in self.store.proposals(&[ProposalState::Pending])? {
+            let Ok(entry) = self.entry(&proposal) else { continue };
+            let digest = block_on(self.registry.digest(&entry)).ok();
+            if digest.is_some() && digest != proposal.content.base {
+                self.store.decide(proposal.id, ProposalState::Pending, ProposalState::Stale, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// Rejects the proposal; the same one is not accepted again.
@@ -217,7 +241,9 @@ impl Reviewer<'_> {
         let proposal = self.proposal(id)?;
         self.expect_not_own(&proposal)?;
         let decision = self.decision(Some(reason));
-        for from in [ProposalState::Pending, ProposalState::Stale] {
+        // An approval that is being carried out holds the lock; one that cannot be completed may still be rejected.
+        let _lock = self.directory(&proposal).ok().and_then(|directory| lock_skill(&directory));
+        for from in [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved] {
             if self.store.decide(id, from, ProposalState::Rejected, Some(&decision))? {
                 return self.proposal(id);
             }
@@ -230,9 +256,10 @@ impl Reviewer<'_> {
         let proposal = self.proposal(id)?;
         let content = &proposal.content;
         let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
-        let (true, Some(base)) = (is_open, content.base) else {
+        if !is_open {
             return Err(ReviewFault::State(id, proposal.state));
-        };
+        }
+        let Some(base) = content.base else { return Err(ReviewFault::NewSkill(id)) };
         let entry = self.entry(&proposal)?;
         let (ours, _) = block_on(capture(self.registry, &entry))?;
         let (base, theirs) = (skill_files(self.store, &base)?, skill_files(self.store, &content.result)?);
@@ -272,18 +299,24 @@ impl Reviewer<'_> {
         let _lock = lock_skill(Path::new(directory));
         let (files, digest) = block_on(capture(self.registry, entry))?;
         let names = (skill.as_str(), name.as_str());
-        if !versions.iter().any(|version| version.digest == digest) {
-            if !is_forced {
-                return Err(ReviewFault::UnrecordedEdits(name));
-            }
-            record(self.store, names, &files, Origin::Edit, None, self.time)?;
+        if !is_forced && !versions.iter().any(|version| version.digest == digest) {
+            return Err(ReviewFault::UnrecordedEdits(name));
         }
         let after = skill_files(self.store, &wanted.digest)?;
+        // The only other copy of these files is about to be replaced.
+        put_skill_safely(self.store, &files)?;
+        record(self.store, names, &files, Origin::Edit, None, self.time)?;
         write_skill(Path::new(directory), &files, &after)?;
         let (version, _) = record(self.store, names, &after, Origin::Rollback, Some(self.name), self.time)?;
+        // Every proposal that was applied after the restored version is undone.
+        let undone: Vec<Digest> = versions
+            .iter()
+            .filter(|version| version.number > number && version.origin == Origin::Proposal)
+            .map(|version| version.digest)
+            .filter(|digest| *digest != wanted.digest)
+            .collect();
         for proposal in self.store.proposals(&[ProposalState::Applied])? {
-            if proposal.content.skill == skill && proposal.content.result == digest && digest != wanted.digest
-            {
+            if proposal.content.skill == skill && undone.contains(&proposal.content.result) {
                 let (applied, undone) = (ProposalState::Applied, ProposalState::RolledBack);
                 self.store.decide(proposal.id, applied, undone, None)?;
             }
@@ -327,7 +360,7 @@ struct Target {
     directory: PathBuf,
     files: SkillFiles,
     /// The digest of its bundle; `None` for a skill that does not exist yet.
-    digest: Option<repertoire_model::Digest>,
+    digest: Option<Digest>,
 }
 
 /// Returns the path of `directory` without links, as a provider resolves it.
@@ -336,7 +369,7 @@ fn resolved(directory: &Path) -> String {
 }
 
 /// Returns the digest of the skill in `directory`, if there is one.
-fn directory_digest(directory: &Path) -> Option<repertoire_model::Digest> {
+fn directory_digest(directory: &Path) -> Option<Digest> {
     use crate::provider::fs::{FsOptions, FsProvider};
 
     let provider = FsProvider::new(FsOptions::new("new", directory.parent()?.to_owned()));
@@ -350,232 +383,4 @@ fn directory_digest(directory: &Path) -> Option<repertoire_model::Digest> {
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
-mod tests {
-    use std::fs;
-    use std::sync::Arc;
-
-    use super::super::{ProposalRules, ProposalText, Proposer};
-    use super::*;
-    use crate::library::Library;
-    use crate::store::{LazyStore, MemoryStore, Versions};
-
-    const HEAD: &str = "---\nname: greet\ndescription: Greets people. Use when someone says hello.\n---\n";
-
-    struct Setting {
-        root: tempfile::TempDir,
-        library: Library,
-        store: Arc<MemoryStore>,
-        proposer: Arc<Proposer>,
-    }
-
-    impl Setting {
-        fn new() -> Self {
-            let root = tempfile::tempdir().unwrap();
-            fs::create_dir_all(root.path().join("greet")).unwrap();
-            fs::write(root.path().join("greet/SKILL.md"), format!("{HEAD}# Greet\n\nOne.\nTwo.\nThree.\n"))
-                .unwrap();
-            let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
-            let store = Arc::new(MemoryStore::new());
-            let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
-            let proposer = Arc::new(Proposer::new(lazy, ProposalRules::default()));
-            Self { root, library, store, proposer }
-        }
-
-        fn entry(&self) -> Entry {
-            block_on(self.library.reload());
-            self.library
-                .snapshot()
-                .entries()
-                .iter()
-                .find(|entry| entry.name().as_str() == "greet")
-                .unwrap()
-                .clone()
-        }
-
-        fn text(&self) -> ProposalText {
-            ProposalText {
-                justification: "it is wrong".to_owned(),
-                evidence: None,
-                author: "agent:helper".to_owned(),
-                session: Some("s1".to_owned()),
-                time: SystemTime::UNIX_EPOCH,
-                replaces: None,
-            }
-        }
-
-        fn propose(&self, from: &str, to: &str) -> Result<Proposal, Refusal> {
-            let diff = format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1 @@\n-{from}\n+{to}\n");
-            block_on(self.proposer.propose_update(self.library.registry(), &self.entry(), &diff, self.text()))
-        }
-
-        fn reviewer<'a>(&'a self, name: &'a str) -> Reviewer<'a> {
-            block_on(self.library.reload());
-            Reviewer {
-                store: &*self.store,
-                registry: self.library.registry(),
-                new_skills: Some(self.root.path()),
-                name,
-                time: SystemTime::UNIX_EPOCH,
-            }
-        }
-
-        fn body(&self) -> String {
-            fs::read_to_string(self.root.path().join("greet/SKILL.md")).unwrap().replace(HEAD, "")
-        }
-    }
-
-    #[test]
-    fn i2_i3_only_an_approval_changes_the_skill() {
-        let setting = Setting::new();
-        let proposal = setting.propose("Two.", "2.").unwrap();
-        assert!(setting.body().contains("Two."));
-        let own = setting.reviewer("agent:helper").approve(proposal.id).unwrap_err();
-        assert!(matches!(own, ReviewFault::OwnProposal(_)));
-        let (applied, version) = setting.reviewer("user:ann").approve(proposal.id).unwrap();
-        assert_eq!((applied.state, version.origin), (ProposalState::Applied, Origin::Proposal));
-        assert_eq!(version.author.as_deref(), Some("agent:helper"));
-        assert_eq!(applied.decision.unwrap().reviewer, "user:ann");
-        assert_eq!(version.number, 2, "the state before can be restored");
-        assert_eq!(setting.body(), "# Greet\n\nOne.\n2.\nThree.\n");
-        let again = setting.reviewer("user:bob").approve(proposal.id).unwrap_err();
-        assert!(matches!(again, ReviewFault::State(_, ProposalState::Applied)));
-    }
-
-    #[test]
-    fn i3_a_rejected_proposal_is_not_accepted_again() {
-        let setting = Setting::new();
-        let proposal = setting.propose("Two.", "2.").unwrap();
-        setting.reviewer("user:ann").reject(proposal.id, "no").unwrap();
-        assert!(matches!(setting.propose("Two.", "2."), Err(Refusal::Rejected(id)) if id == proposal.id));
-        assert!(setting.body().contains("Two."));
-    }
-
-    #[test]
-    fn i4_a_stale_proposal_is_rebased_or_conflicts() {
-        let setting = Setting::new();
-        let proposal = setting.propose("Three.", "3.").unwrap();
-        let path = setting.root.path().join("greet/SKILL.md");
-        fs::write(&path, format!("{HEAD}# Greet all\n\nOne.\nTwo.\nThree.\n")).unwrap();
-        let reviewer = setting.reviewer("user:ann");
-        assert!(matches!(reviewer.approve(proposal.id), Err(ReviewFault::Stale(_))));
-        let rebased = reviewer.rebase(proposal.id).unwrap();
-        assert_eq!(reviewer.proposal(proposal.id).unwrap().state, ProposalState::Superseded);
-        reviewer.approve(rebased).unwrap();
-        assert_eq!(setting.body(), "# Greet all\n\nOne.\nTwo.\n3.\n");
-        let proposal = setting.propose("One.", "1.").unwrap();
-        fs::write(&path, format!("{HEAD}# Greet all\n\nI.\nTwo.\n3.\n")).unwrap();
-        let reviewer = setting.reviewer("user:ann");
-        assert!(
-            matches!(reviewer.rebase(proposal.id), Err(ReviewFault::Conflicts(files)) if files.len() == 1)
-        );
-    }
-
-    #[test]
-    fn i5_i8_bad_changes_and_locked_skills_are_refused() {
-        let setting = Setting::new();
-        let refused = |diff: &str| {
-            let registry = setting.library.registry();
-            block_on(setting.proposer.propose_update(registry, &setting.entry(), diff, setting.text()))
-                .unwrap_err()
-        };
-        let new_file = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
-        assert!(matches!(refused(&new_file("../other/SKILL.md")), Refusal::Diff(_)));
-        assert!(matches!(refused(&new_file("/etc/x")), Refusal::Diff(_)));
-        for hidden in [".git/hooks/x", ".env", "references/.x"] {
-            let refusal = refused(&new_file(hidden));
-            assert!(matches!(refusal, Refusal::Hidden(_) | Refusal::Diff(_)), "{hidden}: {refusal}");
-        }
-        assert!(matches!(
-            setting.propose("name: greet", "name: other"),
-            Err(Refusal::Broken(_) | Refusal::Renamed(_))
-        ));
-        let unclosed = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3,2 +3 @@\n description: Greets people. Use when someone says hello.\n----\n";
-        assert!(matches!(refused(unclosed), Refusal::Broken(_)));
-        assert!(matches!(setting.propose("One.", "One."), Err(Refusal::Unchanged)));
-        let pattern = repertoire_model::scope::Pattern::new("greet").unwrap();
-        let rules = ProposalRules { locked: vec![pattern], ..ProposalRules::default() };
-        let lazy = LazyStore::from(Arc::clone(&setting.store) as Arc<dyn Store>);
-        let locked = Arc::new(Proposer::new(lazy, rules));
-        let diff = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1 @@\n-One.\n+1.\n";
-        let outcome = block_on(locked.propose_update(
-            setting.library.registry(),
-            &setting.entry(),
-            diff,
-            setting.text(),
-        ));
-        assert!(matches!(outcome, Err(Refusal::Locked(_))));
-    }
-
-    #[test]
-    fn i6_a_new_skill_is_nowhere_until_it_is_approved() {
-        let setting = Setting::new();
-        let name = repertoire_model::SkillName::new("farewell").unwrap();
-        let text = HEAD.replace("greet", "farewell") + "# Farewell\n";
-        let files = SkillFiles::from([(
-            repertoire_model::SkillPath::new("SKILL.md").unwrap(),
-            patch::FileData::new(text),
-        )]);
-        let registry = setting.library.registry();
-        let proposal =
-            block_on(setting.proposer.propose_skill(registry, &name, files, setting.text())).unwrap();
-        assert_eq!(block_on(setting.library.reload()).active().count(), 1);
-        let (_, version) = setting.reviewer("user:ann").approve(proposal.id).unwrap();
-        let snapshot = block_on(setting.library.reload());
-        let entry = snapshot.active().find(|entry| entry.name() == &name).unwrap();
-        assert_eq!(version.skill, identity(entry));
-    }
-
-    #[test]
-    fn i7_an_earlier_version_is_restored() {
-        let setting = Setting::new();
-        let (files, _) = block_on(capture(setting.library.registry(), &setting.entry())).unwrap();
-        let skill = identity(&setting.entry());
-        record(&*setting.store, (&skill, "greet"), &files, Origin::Edit, None, SystemTime::UNIX_EPOCH)
-            .unwrap();
-        let proposal = setting.propose("Two.", "2.").unwrap();
-        setting.reviewer("user:ann").approve(proposal.id).unwrap();
-        let version = setting.reviewer("user:ann").rollback(&setting.entry(), 1, false).unwrap();
-        assert_eq!((version.number, version.origin), (3, Origin::Rollback));
-        assert_eq!(setting.body(), "# Greet\n\nOne.\nTwo.\nThree.\n");
-        let state = setting.store.as_ref();
-        assert_eq!(
-            crate::store::Proposals::proposal(state, proposal.id).unwrap().unwrap().state,
-            ProposalState::RolledBack
-        );
-        // Edits that no version holds are kept, and recorded when they are overwritten by force.
-        let path = setting.root.path().join("greet/SKILL.md");
-        fs::write(&path, format!("{HEAD}# Edited\n")).unwrap();
-        let refused = setting.reviewer("user:ann").rollback(&setting.entry(), 2, false);
-        assert!(matches!(refused, Err(ReviewFault::UnrecordedEdits(_))));
-        assert_eq!(setting.body(), "# Edited\n");
-        setting.reviewer("user:ann").rollback(&setting.entry(), 2, true).unwrap();
-        assert!(setting.body().contains("2."));
-        assert_eq!(setting.store.versions(&skill).unwrap().len(), 5);
-        let missing = setting.reviewer("user:ann").rollback(&setting.entry(), 9, false);
-        assert!(matches!(missing, Err(ReviewFault::NoVersion(_, 9))));
-    }
-
-    #[test]
-    fn interrupted_approvals_are_completed() {
-        let setting = Setting::new();
-        let decide = |id| {
-            let (pending, approved) = (ProposalState::Pending, ProposalState::Approved);
-            crate::store::Proposals::decide(&*setting.store, id, pending, approved, None).unwrap()
-        };
-        // Before the files were written.
-        let first = setting.propose("Two.", "2.").unwrap();
-        assert!(decide(first.id));
-        assert_eq!(setting.reviewer("user:ann").recover().unwrap(), [first.id]);
-        assert!(setting.body().contains("2."));
-        // After the files were written.
-        let second = setting.propose("2.", "II.").unwrap();
-        assert!(decide(second.id));
-        let path = setting.root.path().join("greet/SKILL.md");
-        fs::write(&path, fs::read_to_string(&path).unwrap().replace("2.", "II.")).unwrap();
-        assert_eq!(setting.reviewer("user:ann").recover().unwrap(), [second.id]);
-        assert_eq!(setting.reviewer("user:ann").recover().unwrap(), [0; 0]);
-        for id in [first.id, second.id] {
-            assert_eq!(setting.reviewer("x").proposal(id).unwrap().state, ProposalState::Applied);
-        }
-    }
-}
+mod tests;

@@ -85,12 +85,25 @@ impl Registry {
 
     /// Returns the diagnostics of the tools that the skill brings along.
     async fn check_tools(&self, entry: &Entry, listing: &FileListing) -> Vec<Diagnostic> {
+        let has = |name: &str| listing.files.iter().any(|file| file.path.as_str() == name);
+        if has(PYTHON_FILE) && !has(TOOLBOX_FILE) {
+            return self.report_python();
+        }
         let Some(declared) = self.small_file(entry, listing, TOOLBOX_FILE).await else { return Vec::new() };
         let python = self.small_file(entry, listing, PYTHON_FILE).await;
         let python = python.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         let facts = ToolFacts { declared: &declared, python, files: &listing.files };
         let snapshot = self.snapshot();
         validate::tools(facts, |name| !snapshot.named(name).is_empty(), self.policy())
+    }
+
+    /// Returns the finding about a `tools.py` without a `schema.json`. Which of its functions are tools only Python's parser knows.
+    fn report_python(&self) -> Vec<Diagnostic> {
+        let mut reporter = Reporter::new(self.policy());
+        let message = format!("the functions of {PYTHON_FILE} become tools when a person approves the skill");
+        let help = format!("run `rep check --fix` to write a {TOOLBOX_FILE}, or leave it to `rep approve`");
+        reporter.report(RuleId::ToolsPython, message).help(help).in_file(PYTHON_FILE);
+        reporter.finish()
     }
 
     async fn small_file(&self, entry: &Entry, listing: &FileListing, name: &str) -> Option<Vec<u8>> {

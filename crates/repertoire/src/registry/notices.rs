@@ -1,6 +1,6 @@
 //! Short notices about skills that are not offered, or not the ones that their user may expect.
 
-use repertoire_model::{RuleId, State, text};
+use repertoire_model::{State, text};
 
 use super::snapshot::{Entry, Snapshot};
 
@@ -30,10 +30,7 @@ impl Snapshot {
                 Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
             })
             .collect();
-        let is_stale = |entry: &&Entry| {
-            let mut rules = entry.document.diagnostics.iter().map(|found| found.rule);
-            entry.state == State::Active && rules.any(|rule| rule == RuleId::LastGood)
-        };
+        let is_stale = |entry: &&Entry| entry.state == State::Active && entry.is_last_good();
         let stale: Vec<String> = seen().filter(is_stale).map(name).collect();
         let kinds = [
             (

@@ -154,23 +154,34 @@ impl Registry {
         let started = Instant::now();
         let number = self.shared.reloads.fetch_add(1, Ordering::SeqCst) + 1;
         let mut listings = Vec::with_capacity(self.providers().len());
+        let mut unlisted = Vec::new();
         for provider in self.providers() {
             let listing = provider.list(self.policy()).await;
-            let mut listing = listing.unwrap_or_else(|error| self.broken(provider.label(), &error));
+            let mut listing = listing.unwrap_or_else(|error| {
+                unlisted.push(Arc::from(provider.label()));
+                self.broken(provider.label(), &error)
+            });
             self.quarantine_reserved_names(&mut listing);
             listings.push(listing);
         }
-        let snapshot = self.publish(number, &listings, started);
+        let snapshot = self.publish(number, &listings, unlisted, started);
         *self.last_reload() = (Instant::now(), started.elapsed());
         snapshot
     }
 
     /// Publishes the result of the reload `number`, begun at `started`, if it differs from the newest snapshot.
-    fn publish(&self, number: u64, listings: &[Listing], started: Instant) -> Arc<Snapshot> {
+    fn publish(
+        &self,
+        number: u64,
+        listings: &[Listing],
+        unlisted: Vec<Arc<str>>,
+        started: Instant,
+    ) -> Arc<Snapshot> {
         // Readers wait while the lock is held, so the merge is done before.
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
         let sources: Vec<(Arc<str>, &Listing)> = labels.zip(listings).collect();
         let mut snapshot = Snapshot::merge(&sources, self.policy());
+        snapshot.unlisted = unlisted;
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
             return Arc::clone(&current.snapshot);
@@ -270,6 +281,19 @@ impl Registry {
         lines: LineRange,
     ) -> Result<FileContent, Error> {
         self.provider(entry)?.read(&entry.locator, path, lines).await
+    }
+
+    /// Returns the lines `lines` of the skill's file `path` as agents get them: of a `SKILL.md` that is broken on disk, the version in force.
+    pub async fn read_in_force(
+        &self,
+        entry: &Entry,
+        path: &SkillPath,
+        lines: LineRange,
+    ) -> Result<FileContent, Error> {
+        if entry.is_last_good() && entry.manifest_file == path.as_str() {
+            return Ok(FileContent::of(self.get(entry).await?.text.as_bytes(), lines));
+        }
+        self.read(entry, path, lines).await
     }
 
     /// Returns the skill's files with their digests.

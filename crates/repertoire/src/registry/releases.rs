@@ -17,7 +17,7 @@ use crate::store::LazyStore;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first and the longest pause after an error.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// A thread that reloads a registry when something is released in a store.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, file_glob, text};
+use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -106,6 +106,11 @@ impl Entry {
         self.document.diagnostics.iter().chain(self.collision.as_deref())
     }
 
+    /// Returns `true` if its `SKILL.md` is broken on disk, and the last good version of it is in force.
+    pub fn is_last_good(&self) -> bool {
+        self.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood)
+    }
+
     /// Returns `true` if agents are offered the skill: it is active, and its author does not keep it for
     /// people.
     pub fn is_offered(&self) -> bool {
@@ -157,6 +162,8 @@ pub struct Snapshot {
     /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
+    /// The labels of the sources that could not be listed.
+    pub(super) unlisted: Vec<Arc<str>>,
 }
 
 impl Snapshot {
@@ -191,12 +198,12 @@ impl Snapshot {
         }
         // The sort is stable, so skills of one name and state keep their precedence.
         entries.sort_by(|a, b| (a.name(), a.state).cmp(&(b.name(), b.state)));
-        Self { number: 0, took: Duration::ZERO, entries, problems }
+        Self { number: 0, took: Duration::ZERO, entries, problems, unlisted: Vec::new() }
     }
 
     /// Returns `true` if the two have the same skills and problems.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.entries == other.entries && self.problems == other.problems
+        self.entries == other.entries && self.problems == other.problems && self.unlisted == other.unlisted
     }
 
     /// Returns the snapshot's number; a later one is higher.
@@ -238,6 +245,11 @@ impl Snapshot {
     /// Returns the problems of the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Returns the labels of the sources that could not be listed, so that none of their skills is here.
+    pub fn unlisted_sources(&self) -> impl Iterator<Item = &str> {
+        self.unlisted.iter().map(AsRef::as_ref)
     }
 
     /// Returns the skills because of which the policy refuses the library, each with the diagnostic that

@@ -175,6 +175,7 @@ fn a_provider_that_fails_is_a_problem_and_others_load() {
     assert_eq!(problem.diagnostic.rule, RuleId::SourceBroken);
     assert!(problem.diagnostic.message.contains("`failing`"), "{problem:?}");
     assert!(problem.diagnostic.message.contains("too many open files"), "{problem:?}");
+    assert_eq!(snapshot.unlisted_sources().collect::<Vec<_>>(), ["failing"]);
 }
 
 #[test]

@@ -203,8 +203,9 @@ impl Session {
         let more = &reply.details.more;
         let others: usize = more.iter().map(|part| part.bytes).sum();
         let parts = [(&reply.details, bytes.saturating_sub(others))].into_iter();
-        for (details, bytes) in parts.chain(more.iter().map(|part| (part, part.bytes))) {
-            let mut event = Event { bytes: bytes as u64, ..event.clone() };
+        let parts = parts.chain(more.iter().map(|part| (part, part.bytes)));
+        for (part, (details, bytes)) in parts.enumerate() {
+            let mut event = Event { bytes: bytes as u64, part, ..event.clone() };
             self.describe(&mut event, details, &reply.answer);
             self.library().emit(&event);
         }

@@ -1,5 +1,6 @@
 //! Opening a session.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
@@ -13,10 +14,11 @@ use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
+use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
-use crate::registry::{Entry, Registry};
-use crate::{Error, clock};
+use crate::registry::{Entry, Registry, Snapshot};
+use crate::{Error, ErrorKind, clock};
 
 /// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -129,9 +131,12 @@ impl Session {
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
             let binding = BindingOptions::of(&options);
-            let prompt =
-                AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &binding).await?;
-            bound = prompt.bound;
+            let loaded =
+                AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &binding).await;
+            if let Err(error) = &loaded {
+                library.emit(&unbound(agent, &options, &snapshot, error));
+            }
+            bound = loaded?.bound;
         }
         let is_kept = options.account == Account::Kept;
         let state = Mutex::new(State::new(snapshot, ledger));
@@ -246,8 +251,15 @@ impl Session {
     }
 
     /// Returns `true` if this session's agent may know of the skill.
-    pub(super) fn sees(&self, entry: &Entry) -> bool {
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
+    }
+
+    /// Returns the scopes that a skill has to be in for this session's agent to see it.
+    #[cfg(feature = "fs")]
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        let agents = self.agent.iter().chain(&self.ceilings);
+        agents.filter(|_| self.options().enforce_scope).map(|agent| agent.scope.clone()).collect()
     }
 
     /// Returns whether there may be skills that this session's agent does not see.
@@ -296,6 +308,20 @@ fn worded(library: &Library, options: &SessionOptions) -> Wording {
         run_script: runs.then(|| options.names.run_script.clone()),
         ..options.wording()
     }
+}
+
+/// Returns the event of a session that is not opened, because a skill that is bound to `agent` cannot be given.
+fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: &Error) -> Event {
+    let mut event = Event::new(EventKind::SkillLoaded, "prompt", "", clock::now());
+    let is_at = |entry: &&Entry| error.path() == Some(Path::new(&*entry.path));
+    if let Some(entry) = snapshot.entries().iter().find(is_at) {
+        event.skill = Some(entry.name().to_string());
+        event.source = Some(entry.source.to_string());
+    }
+    event.agent = Some(agent.name.clone());
+    event.error = Some(if error.kind() == ErrorKind::Io { "failed" } else { "broken" }.to_owned());
+    (event.outcome, event.surface, event.via) = (Outcome::Error, options.surface, Via::Bound);
+    event
 }
 
 /// Returns an id that is unique by the clock, the process number and a counter.

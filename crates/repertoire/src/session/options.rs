@@ -177,8 +177,8 @@ pub struct SessionOptions {
     /// The host runs tools of skills itself, outside of the session: models are told of all that skills declare, and a
     /// runner is only asked for the tools of a `tools.py`.
     pub host_runs_tools: bool,
-    /// The setting by which a person lets tools and scripts of skills run, where there is one.
-    pub enable_setting: Option<String>,
+    /// The sentences that say why tools and scripts of skills are not run and what to do about it, where the host has its own.
+    pub running_off: Option<String>,
     /// The surface that events name.
     pub surface: Surface,
 }
@@ -215,7 +215,7 @@ impl Default for SessionOptions {
             tool_ceiling: ToolCeiling::default(),
             approve_command: None,
             host_runs_tools: false,
-            enable_setting: None,
+            running_off: None,
             surface: Surface::default(),
         }
     }
@@ -270,7 +270,7 @@ impl SessionOptions {
             call: None,
             run_script: None,
             approve: self.approve_command.clone(),
-            enable: self.enable_setting.clone(),
+            running_off: self.running_off.clone(),
             errors: self.errors,
         }
     }

@@ -265,11 +265,17 @@ impl Session {
         if self.options().exposure != ToolExposure::Stable {
             let is_other = |name: &&str| state.exposed.owner(name).is_some_and(|owner| owner != address);
             let call = &self.options().names.call;
-            notes.extend(toolbox.names().filter(is_other).map(|name| {
-                format!(
-                    "Another loaded skill has a tool `{name}` too; this one is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}."
-                )
-            }));
+            let how = if self.is_on("call_skill_tool") {
+                format!("is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}")
+            } else {
+                "cannot be called".to_owned()
+            };
+            notes.extend(
+                toolbox
+                    .names()
+                    .filter(is_other)
+                    .map(|name| format!("Another loaded skill has a tool `{name}` too; this one {how}.")),
+            );
         }
         state.exposed.open(address, toolbox);
         notes

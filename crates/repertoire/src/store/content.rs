@@ -45,13 +45,30 @@ pub fn skill_files(store: &(impl Versions + ?Sized), digest: &Digest) -> Result<
     Ok(files)
 }
 
+/// Stores the files of a skill and reads them back, so that they can be restored; what is damaged in the store is written again.
+pub fn put_skill_safely(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
+    let digest = put_skill(store, files)?;
+    match skill_files(store, &digest) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            store.put_blobs(&blobs(files).into_values().collect::<Vec<_>>())?;
+            skill_files(store, &digest)?;
+        }
+        outcome => drop(outcome?),
+    }
+    Ok(digest)
+}
+
+/// Returns the files of a skill and the manifest of their bundle, by digest.
+fn blobs(files: &SkillFiles) -> BTreeMap<Digest, Blob> {
+    let manifest = Blob::new(patch::bundle(files).manifest());
+    let blobs = files.values().map(|file| Blob::new(file.bytes.clone()));
+    blobs.chain([manifest]).map(|blob| (blob.digest, blob)).collect()
+}
+
 /// Stores the files of a skill and returns the digest of their bundle. Content that is there already is not written again.
 pub fn put_skill(store: &(impl Versions + ?Sized), files: &SkillFiles) -> Result<Digest, Error> {
-    let manifest = Blob::new(patch::bundle(files).manifest());
-    let digest = manifest.digest;
-    let mut blobs: BTreeMap<Digest, Blob> =
-        files.values().map(|file| Blob::new(file.bytes.clone())).map(|blob| (blob.digest, blob)).collect();
-    blobs.insert(digest, manifest);
+    let digest = patch::bundle(files).digest();
+    let blobs = blobs(files);
     let digests: Vec<Digest> = blobs.keys().copied().collect();
     let mut missing = BTreeSet::new();
     for some in digests.chunks(BATCH) {

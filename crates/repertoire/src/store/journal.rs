@@ -54,7 +54,7 @@ pub struct Usage {
     pub calls: u64,
     /// The tokens that were served.
     pub tokens: u64,
-    /// The time of the last call.
+    /// The time of the last call there ever was.
     pub last: SystemTime,
 }
 
@@ -88,7 +88,8 @@ pub trait Journal: Send + Sync {
     /// Returns the events that `query` selects, the oldest first.
     fn events(&self, query: &EventQuery) -> Result<Vec<JournalLine>, Error>;
 
-    /// Returns the usage of skills on the day of `since` and later, in no particular order; all of it without `since`.
+    /// Returns the usage of skills, in no particular order. Calls and tokens are those of the day of `since` and later, all of them
+    /// without `since`; usage before that day has none, and the time of its last call.
     ///
     /// Only calls about a skill count.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error>;

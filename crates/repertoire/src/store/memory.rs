@@ -118,8 +118,12 @@ impl Journal for MemoryStore {
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
         let first = since.map_or(0, day);
         let mut total = Vec::new();
-        for (_, usage) in self.lock().usage.iter().filter(|(day, _)| *day >= first) {
-            add_usage(&mut total, 0, usage.clone());
+        for (day, usage) in &self.lock().usage {
+            let mut usage = usage.clone();
+            if *day < first {
+                (usage.calls, usage.tokens) = (0, 0);
+            }
+            add_usage(&mut total, 0, usage);
         }
         Ok(total.into_iter().map(|(_, usage)| usage).collect())
     }
@@ -127,7 +131,7 @@ impl Journal for MemoryStore {
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
         let mut loads: BTreeMap<(String, u64), u64> = BTreeMap::new();
         for (date, usage) in self.lock().usage.iter().filter(|(date, _)| *date >= day(since)) {
-            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok {
+            if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok && usage.file.is_none() {
                 *loads.entry((usage.skill.clone(), *date)).or_default() += usage.calls;
             }
         }
@@ -139,6 +143,7 @@ impl Journal for MemoryStore {
         let before = state.events.len();
         if let Some(oldest) = now.checked_sub(retention.age) {
             state.events.retain(|(_, event)| event.time >= oldest);
+            state.usage.retain(|(date, usage)| *date >= day(oldest) || usage.outcome != Outcome::NotFound);
         }
         let most = usize::try_from(retention.events).unwrap_or(usize::MAX);
         let surplus = state.events.len().saturating_sub(most);

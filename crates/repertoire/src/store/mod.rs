@@ -14,7 +14,7 @@ mod lazy;
 mod memory;
 mod content;
 
-pub use content::{blob, bundle, put_skill, skill_files};
+pub use content::{blob, bundle, put_skill, put_skill_safely, skill_files};
 pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
 pub use lazy::LazyStore;
 pub use memory::MemoryStore;

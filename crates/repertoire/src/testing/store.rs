@@ -94,6 +94,8 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     store.append(&[tokens(10, loaded("a", day(1))), tokens(20, loaded("a", day(3)))]).unwrap();
     store.append(&[tokens(5, loaded("a", day(2))), failed, read, loaded("b", day(2))]).unwrap();
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", day(3))]).unwrap();
+    // A file that came with a load is no load.
+    store.append(&[Event { file: Some("references/x.md".into()), ..loaded("c", day(2)) }]).unwrap();
     let count = |since, skill: &str, kind, outcome| {
         let usage = store.usage(since).unwrap();
         let mut rows =
@@ -111,7 +113,7 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
         );
         assert_eq!(count(None, "a", load, Outcome::NotFound), Some((1, 0, day(3))));
         assert_eq!(count(None, "a", file, Outcome::Ok), Some((1, 0, day(3))));
-        assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), None);
+        assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), Some((0, 0, day(2))));
         let loads = |skill: &str, day, loads| DailyLoads { skill: skill.to_owned(), day, loads };
         assert_eq!(
             store.daily_loads(day(2)).unwrap(),
@@ -122,11 +124,15 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     let keep = |age, events| Retention { age, events };
     assert_eq!(store.prune(keep(DAY * 100, 100), day(3)).unwrap(), 0);
     assert_eq!(store.prune(keep(DAY, 100), day(3)).unwrap(), 1);
-    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 6);
-    assert_eq!(store.prune(keep(DAY, 2), day(3)).unwrap(), 4);
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 7);
+    assert_eq!(store.prune(keep(DAY, 2), day(3)).unwrap(), 5);
     let left = store.events(&EventQuery::default()).unwrap();
-    assert!(left[1].json.contains("skills_listed"), "{left:?}");
+    assert!(left[0].json.contains("skills_listed"), "{left:?}");
     check();
+    // Names that were not found are counted no longer than events are kept.
+    store.prune(keep(DAY, 100), day(9)).unwrap();
+    assert_eq!(count(None, "a", load, Outcome::NotFound), None);
+    assert_eq!(count(None, "a", load, Outcome::Ok), Some((3, 35, day(3))));
 }
 
 fn hostile_texts_are_kept(store: &dyn Store) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use repertoire_model::answer::{Answer, ListedSkill, SkillList};
+use repertoire_model::answer::{Answer, SkillList, SkillListItem};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
@@ -55,7 +55,7 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
         entries.extend(about(session, &snapshot, query, &entries).await);
     }
     let active = session.active();
-    let listed = |entry: &&Entry| ListedSkill {
+    let listed = |entry: &&Entry| SkillListItem {
         name: entry.name().clone(),
         description: entry.document.description.to_string(),
         tags: entry.document.manifest.tags.clone(),

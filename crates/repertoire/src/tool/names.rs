@@ -2,6 +2,34 @@
 
 use std::collections::BTreeSet;
 
+/// Returns references to all fields of a [`ToolNames`], in a fixed order.
+macro_rules! tool_fields {
+    ($names:expr) => {{
+        let ToolNames {
+            load,
+            unload,
+            read_file,
+            list_files,
+            list,
+            search,
+            call,
+            run_script,
+            propose_update,
+            propose,
+            review,
+        } = $names;
+        [load, unload, read_file, list_files, list, search, call, run_script, propose_update, propose, review]
+    }};
+}
+
+/// Returns references to all fields of an [`ArgumentNames`], in a fixed order.
+macro_rules! argument_fields {
+    ($names:expr) => {{
+        let ArgumentNames { name, skill, path, start_line, end_line } = $names;
+        [name, skill, path, start_line, end_line]
+    }};
+}
+
 /// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these and the usual
 /// ones.
 pub(crate) fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
@@ -63,38 +91,12 @@ impl ToolNames {
 
     /// Returns all names, in a fixed order.
     pub(crate) fn all(&self) -> [&str; 11] {
-        let Self {
-            load,
-            unload,
-            read_file,
-            list_files,
-            list,
-            search,
-            call,
-            run_script,
-            propose_update,
-            propose,
-            review,
-        } = self;
-        [load, unload, read_file, list_files, list, search, call, run_script, propose_update, propose, review]
+        tool_fields!(self).map(String::as_str)
     }
 
     /// Returns all names in the same order, to be changed.
     pub(super) fn all_mut(&mut self) -> [&mut String; 11] {
-        let Self {
-            load,
-            unload,
-            read_file,
-            list_files,
-            list,
-            search,
-            call,
-            run_script,
-            propose_update,
-            propose,
-            review,
-        } = self;
-        [load, unload, read_file, list_files, list, search, call, run_script, propose_update, propose, review]
+        tool_fields!(self)
     }
 }
 
@@ -128,14 +130,12 @@ impl Default for ArgumentNames {
 impl ArgumentNames {
     /// Returns all names, in a fixed order.
     pub(crate) fn all(&self) -> [&str; 5] {
-        let Self { name, skill, path, start_line, end_line } = self;
-        [name, skill, path, start_line, end_line]
+        argument_fields!(self).map(String::as_str)
     }
 
     /// Returns all names in the same order, to be changed.
     pub(super) fn all_mut(&mut self) -> [&mut String; 5] {
-        let Self { name, skill, path, start_line, end_line } = self;
-        [name, skill, path, start_line, end_line]
+        argument_fields!(self)
     }
 }
 

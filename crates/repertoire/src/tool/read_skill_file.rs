@@ -85,7 +85,7 @@ pub(super) async fn read(
 ) -> Result<FileText, FaultKind> {
     let path = SkillPath::new(&tidy(written))
         .map_err(|fault| FaultKind::BadPath { path: quoted(written), reason: fault.to_string() })?;
-    let content = match session.registry().read(entry, &path, lines).await {
+    let content = match session.registry().read_in_force(entry, &path, lines).await {
         Ok(content) => content,
         Err(error) => return Err(kind_of(session, entry, &path, &error).await),
     };

@@ -61,10 +61,15 @@ async fn reviewed(
     id: u64,
     reason: Option<String>,
 ) -> (Result<String, String>, Option<String>) {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
     use crate::clock;
-    use crate::proposal::markdown;
+    use crate::history::identity;
     use crate::proposal::review::Reviewer;
-    use crate::store::ProposalState;
+    use crate::proposal::{Refusal, markdown};
+    use crate::registry::Entry;
+    use crate::store::{Proposal, ProposalState};
 
     /// The most proposals of a list.
     const MAX_LISTED: usize = 50;
@@ -74,27 +79,39 @@ async fn reviewed(
     let Some(proposer) = session.library().proposer().cloned() else {
         return (Err("proposals are turned off".to_owned()), None);
     };
-    let (registry, name) = (session.registry().clone(), session.author());
+    let (registry, name, scopes) = (session.registry().clone(), session.author(), session.scopes());
+    // The sources of the skills, for those that the reviewer may see.
+    let source_if_seen = |entry: &Entry| session.sees(entry).then(|| Arc::clone(&entry.source));
+    let sources: HashMap<String, Option<Arc<str>>> =
+        registry.snapshot().entries().iter().map(|it| (identity(it), source_if_seen(it))).collect();
+    let asked = Arc::clone(&proposer);
     let work = move || -> Result<(String, Option<String>), String> {
         let store = proposer.store().map_err(|error| error.chain())?;
         let new_skills = proposer.rules().new_skills.as_deref();
         let reviewer =
             Reviewer { store: &*store, registry: &registry, new_skills, name: &name, time: clock::now() };
+        let source = |it: &Proposal| sources.get(&it.content.skill).cloned().flatten().unwrap_or_default();
+        let is_seen = |it: &Proposal| match sources.get(&it.content.skill) {
+            Some(source) => source.is_some(),
+            None => scopes.iter().all(|scope| scope.allows("", &it.content.name)),
+        };
         let found = |id| match store.proposal(id) {
-            Ok(Some(proposal)) => Ok(proposal),
-            Ok(None) => Err(format!("there is no proposal {id}")),
+            Ok(Some(proposal)) if is_seen(&proposal) => Ok(proposal),
+            Ok(_) => Err(format!("there is no proposal {id}")),
             Err(error) => Err(error.chain()),
         };
         match action.as_str() {
             "list" => {
+                reviewer.find_stale().map_err(|fault| fault.to_string())?;
                 let pending = store.proposals(&[ProposalState::Pending]).map_err(|error| error.chain())?;
-                let line = |it: &crate::store::Proposal| {
+                let line = |it: &Proposal| {
                     format!(
                         "{}: {} of {} by {}\n",
                         it.id, it.content.kind, it.content.name, it.content.author
                     )
                 };
-                let text: String = pending.iter().take(MAX_LISTED).map(line).collect();
+                let text: String =
+                    pending.iter().filter(|it| is_seen(it)).take(MAX_LISTED).map(line).collect();
                 Ok((if text.is_empty() { "No proposals are pending.".to_owned() } else { text }, None))
             }
             "show" => {
@@ -103,6 +120,16 @@ async fn reviewed(
                 Ok((text, Some(proposal.content.name)))
             }
             "approve" => {
+                let proposal = found(id)?;
+                let (name, source) = (&proposal.content.name, source(&proposal));
+                if proposer.rules().locked.iter().any(|pattern| pattern.matches(&source, name)) {
+                    return Err(Refusal::Locked(name.clone()).to_string());
+                }
+                if markdown(&proposal).chars().count() > MAX_SHOWN {
+                    return Err(format!(
+                        "proposal {id} is too long to be shown to you; a person decides about it"
+                    ));
+                }
                 let (proposal, version) = reviewer.approve(id).map_err(|fault| fault.to_string())?;
                 let name = proposal.content.name;
                 Ok((
@@ -111,6 +138,7 @@ async fn reviewed(
                 ))
             }
             _ => {
+                found(id)?;
                 let reason = reason.ok_or("a reason is missing")?;
                 let proposal = reviewer.reject(id, &reason).map_err(|fault| fault.to_string())?;
                 Ok((format!("Proposal {id} is rejected."), Some(proposal.content.name)))
@@ -121,7 +149,10 @@ async fn reviewed(
     session.registry().reload().await;
     match outcome {
         Ok((text, skill)) => (Ok(text), skill),
-        Err(text) => (Err(text), None),
+        Err(text) => {
+            let skill = move || Some(asked.store().ok()?.proposal(id).ok()??.content.name);
+            (Err(text), blocking::unblock(skill).await)
+        }
     }
 }
 

@@ -71,10 +71,10 @@ impl ConfusablePair {
     }
 
     /// Returns a sentence for the description of the first skill, and one for that of the second, which would distinguish
-    /// them. `None` if they are told apart already, or if the other skill has no words of its own.
+    /// them. `None` if they are told apart already, or if the description of the other skill has no words of its own.
     pub fn sentences(&self, snapshot: &Snapshot) -> (Option<String>, Option<String>) {
         let sentence = |words: &[String], other: usize| {
-            let is_needed = !self.is_told_apart() && !words.is_empty();
+            let is_needed = self.kind == PairKind::Alike && !words.is_empty();
             let name = snapshot.entries()[other].name();
             is_needed.then(|| format!("Not for {}: use {name} instead.", words.join(", ")))
         };
@@ -100,8 +100,14 @@ impl ConfusablePair {
             Some(sentence) => format!("say in `{skill}`: \"{sentence}\""),
             None => format!("say in `{skill}` what only it is for"),
         };
-        let (of_first, of_second) = self.sentences(snapshot);
-        let help = format!("{}; {}", say(first, of_first), say(second, of_second));
+        let help = if self.kind == PairKind::Same {
+            format!(
+                "write another description for `{first}` or `{second}`, with the tasks that only this one is for, or remove one of the two"
+            )
+        } else {
+            let (of_first, of_second) = self.sentences(snapshot);
+            format!("{}; {}", say(first, of_first), say(second, of_second))
+        };
         let mut reporter = Reporter::new(policy);
         reporter.report(RuleId::Confusable, message).help(help);
         reporter.finish().pop()
@@ -199,5 +205,8 @@ mod tests {
             snapshot(&[("plan", "Plans sprints and stories."), ("plans", "Plans sprints and stories.")]);
         let found = confusable_pairs(&snapshot)[0].diagnostic(&snapshot, &Policy::default()).unwrap();
         assert_eq!(found.message, "`plan` and `plans` have the same description");
+        assert_eq!(confusable_pairs(&snapshot)[0].sentences(&snapshot), (None, None));
+        let help = found.help.unwrap();
+        assert!(help.starts_with("write another description for `plan` or `plans`, "), "{help}");
     }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::access::Token;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
-use super::options::Limits;
+use super::options::HttpLimits;
 use super::refusals::Refusals;
 use super::unread::UnreadLimit;
 use crate::Server;
@@ -20,7 +20,7 @@ pub(super) struct App {
     pub(super) tokens: Vec<Token>,
     /// One for each token, or a single one if there are no tokens.
     pub(super) endpoints: Vec<Arc<Endpoint>>,
-    pub(super) limits: Limits,
+    pub(super) limits: HttpLimits,
     pub(super) refusals: Refusals,
     /// The memory of responses that wait to be read.
     pub(super) unread: UnreadLimit,

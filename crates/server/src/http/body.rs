@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::options::Limits;
+use super::options::HttpLimits;
 use super::reply::refuse;
 
 /// Maximum bytes read from a body that is refused.
@@ -25,7 +25,7 @@ const STOP_TIME: Duration = Duration::from_millis(500);
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
-    limits: &Limits,
+    limits: &HttpLimits,
     stopping: &CancellationToken,
 ) -> Result<Bytes, Response> {
     // Reading would invite a client that waits for `100 Continue` to send the body.

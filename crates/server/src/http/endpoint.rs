@@ -6,17 +6,20 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use repertoire_model::scope::Scope;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::media;
-use super::options::Limits;
+use super::options::HttpLimits;
 use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
+use super::skill_query;
 use crate::agent_view::AgentView;
 use crate::mcp::{DecodedMessage, Handler, SUPPORTED_VERSIONS, decode, id_in_use};
 use crate::record::Principal;
@@ -35,8 +38,14 @@ const SESSION_NOT_FOUND: &str = "session not found or expired; start one with in
 const EVENT_NOT_FOUND: &str =
     "Last-Event-ID is not an event of this session, or is no longer kept; retry without it";
 
+const UNBOUND: &str = "skills: name the skills that are bound to the agent as well";
+
 /// Maximum bytes of an error text of rmcp that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
+
+/// Maximum number of views of one token for requests that are limited to some skills. One more replaces the one that was not
+/// used longest; sessions keep theirs.
+const MAX_NARROWED: usize = 32;
 
 /// The kind of a request by its method and body. Headers are not trusted for this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,11 +108,17 @@ impl RequestKind {
     }
 }
 
+type McpService = StreamableHttpService<Handler, LocalSessionManager>;
+
 /// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
 pub(super) struct Endpoint {
     pub(super) view: Arc<AgentView>,
     pub(super) principal: Principal,
-    service: StreamableHttpService<Handler, LocalSessionManager>,
+    service: McpService,
+    /// Returns the service of another view. All services have the same sessions.
+    service_of: Box<dyn Fn(Arc<AgentView>) -> McpService + Send + Sync>,
+    /// The views for requests that are limited to some skills, the one that was used last at the end.
+    narrowed: Mutex<Vec<(Scope, Arc<AgentView>)>>,
     sessions: McpSessions,
     stopping: CancellationToken,
 }
@@ -113,7 +128,7 @@ impl Endpoint {
     pub(super) fn new(
         view: Arc<AgentView>,
         principal: Principal,
-        limits: &Limits,
+        limits: &HttpLimits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
     ) -> Self {
@@ -132,22 +147,59 @@ impl Endpoint {
             .with_sse_retry(None)
             .with_max_request_body_bytes(limits.body_bytes)
             .with_cancellation_token(closed.clone());
-        let (handler_view, handler_stopping, handler_closed) =
-            (Arc::clone(&view), stopping.clone(), closed.clone());
-        let sender = principal.clone();
-        let handler = move || {
-            let handler = Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone());
-            Ok(handler.with_principal(sender.clone()))
+        let sessions = McpSessions::new(Arc::clone(&manager), *limits);
+        let (sender, closing, closed) = (principal.clone(), stopping.clone(), closed.clone());
+        let service_of = Box::new(move |view: Arc<AgentView>| {
+            let (sender, closing, closed) = (sender.clone(), closing.clone(), closed.clone());
+            let handler = move || {
+                let handler = Handler::new(Arc::clone(&view), &closing, closed.clone());
+                Ok(handler.with_principal(sender.clone()))
+            };
+            StreamableHttpService::new(handler, Arc::clone(&manager), config.clone())
+        });
+        let service = service_of(Arc::clone(&view));
+        let (narrowed, stopping) = (Mutex::default(), stopping.clone());
+        Self { view, principal, service, service_of, narrowed, sessions, stopping }
+    }
+
+    /// Returns the service for a request: the one that offers only the skills that its URL names, if it names some.
+    ///
+    /// A session keeps the skills that the URL of its handshake named.
+    async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, Response> {
+        let refused = |reason: String| refuse(StatusCode::BAD_REQUEST, &reason);
+        match skill_query::parse(parts.uri.query()).map_err(refused)? {
+            Some(limit) if *kind == RequestKind::Initialize || is_stateless(&parts.headers) => {
+                let view = self.narrowed(limit).await;
+                let view = view.map_err(|error| refused(format!("{UNBOUND}: {}", error.chain())))?;
+                Ok((self.service_of)(view))
+            }
+            _ => Ok(self.service.clone()),
+        }
+    }
+
+    /// Returns the view of those skills of the token that `limit` allows.
+    async fn narrowed(&self, limit: Scope) -> Result<Arc<AgentView>, repertoire::Error> {
+        let mut narrowed = self.narrowed.lock().await;
+        let known = narrowed.iter().position(|(other, _)| *other == limit);
+        let (limit, view) = match known.map(|index| narrowed.remove(index)) {
+            Some(known) => known,
+            None => (limit.clone(), self.view.narrowed(limit).await?),
         };
-        let service = StreamableHttpService::new(handler, Arc::clone(&manager), config);
-        let sessions = McpSessions::new(manager, *limits);
-        Self { view, principal, service, sessions, stopping: stopping.clone() }
+        if narrowed.len() >= MAX_NARROWED {
+            narrowed.remove(0);
+        }
+        narrowed.push((limit, Arc::clone(&view)));
+        Ok(view)
     }
 
     /// Answers a request of this kind.
     pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, kind: RequestKind) -> Response {
         let method = parts.method.clone();
         media::normalize(&mut parts.headers);
+        let service = match self.service(&parts, &kind).await {
+            Ok(service) => service,
+            Err(response) => return response,
+        };
         let starting = match &kind {
             RequestKind::UnsupportedInitialize => return unsupported_initialize(&body),
             RequestKind::InvalidParams(answer) => return json_response(StatusCode::OK, answer),
@@ -180,7 +232,7 @@ impl Endpoint {
             }
             _ => {
                 let request = Request::from_parts(parts, Body::from(body.clone()));
-                self.service.handle(request).await.into_response()
+                service.handle(request).await.into_response()
             }
         };
         if starting.is_some()

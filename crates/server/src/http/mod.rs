@@ -9,6 +9,7 @@ mod body;
 mod media;
 mod session;
 mod sessions;
+mod skill_query;
 mod endpoint;
 mod app;
 mod refusals;
@@ -16,5 +17,6 @@ mod router;
 mod serve;
 
 pub use access::Token;
-pub use options::{DEFAULT_ADDRESS, HttpOptions, Limits};
+pub use options::{DEFAULT_ADDRESS, HttpLimits, HttpOptions};
 pub use serve::HttpServer;
+pub(crate) use unread::UnreadLimit;

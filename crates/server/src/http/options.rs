@@ -10,7 +10,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 
 /// Limits on what clients can make the HTTP server hold or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Maximum bytes of a request body.
     pub body_bytes: usize,
     /// Maximum time for a request body to arrive.
@@ -37,7 +37,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             body_bytes: 4 * 1024 * 1024,
@@ -70,7 +70,7 @@ pub struct HttpOptions {
     /// Accepted tokens. Without any, all clients are served, which only loopback addresses allow.
     pub tokens: Vec<Token>,
     /// Limits on clients.
-    pub limits: Limits,
+    pub limits: HttpLimits,
 }
 
 impl Default for HttpOptions {
@@ -81,7 +81,7 @@ impl Default for HttpOptions {
             allowed_origins: Vec::new(),
             agent: None,
             tokens: Vec::new(),
-            limits: Limits::default(),
+            limits: HttpLimits::default(),
         }
     }
 }

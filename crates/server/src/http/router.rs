@@ -33,15 +33,18 @@ const INVALID_TOKEN: &str = "invalid token";
 /// Maximum time for the store to answer whether it is there.
 const STORE_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum requests to the well-known index at a time; more wait. Each may pack up to 16 MiB.
+/// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
+/// index itself are answered beside them.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
-    let downloads = well_known::routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let protected = Router::new()
         .route("/mcp", any(mcp))
         .route("/metrics", get(metrics))
+        .merge(index)
         .merge(downloads)
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
@@ -65,22 +68,35 @@ async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Answers whether the first snapshot of the library is published and the store answers, if there is one.
+/// Answers whether every source of the library was read, and whether the store answers, if there is one.
+///
+/// A store that is away does not make the server unready: it serves what it has read.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     if app.server.library().snapshot().number() == 0 {
-        return not_ready("the library was not read yet");
+        return readiness(Some("the library was not read yet".to_owned()), None);
     }
     let store = app.server.options().store.clone();
-    let answer = tokio::task::spawn_blocking(move || store.ask().unwrap_or(true));
-    match tokio::time::timeout(STORE_TIME, answer).await {
-        Ok(Ok(true)) => (StatusCode::OK, "ready\n").into_response(),
-        _ => not_ready("the store does not answer"),
-    }
+    let answer = tokio::task::spawn_blocking(move || store.ask());
+    let store = match tokio::time::timeout(STORE_TIME, answer).await {
+        Ok(Ok(answer)) => answer,
+        _ => Some(false),
+    };
+    let snapshot = app.server.library().snapshot();
+    let unread = snapshot.unlisted_sources().next();
+    readiness(unread.map(|source| format!("the source {source} was not read yet")), store)
 }
 
-fn not_ready(reason: &str) -> Response {
-    let body = serde_json::json!({"ready": false, "reason": reason}).to_string();
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+/// Returns the answer of a server that is ready unless there is a `reason`.
+fn readiness(reason: Option<String>, store: Option<bool>) -> Response {
+    let status = if reason.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut body = serde_json::json!({"ready": reason.is_none()});
+    if let Some(reason) = reason {
+        body["reason"] = reason.into();
+    }
+    if let Some(is_there) = store {
+        body["store"] = if is_there { "ok" } else { "away" }.into();
+    }
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
 /// Answers with the metrics; skills that the agent of the token may not see have no series of their own.
@@ -154,7 +170,8 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
 }
 
 /// Limits the memory of responses that clients have not read yet.
-async fn limit_unread(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(app.unread.clone());
     app.unread.apply(next.run(request).await)
 }
 

@@ -90,7 +90,7 @@ impl HttpServer {
         served
     }
 
-    /// Serves until `stop`, then finishes the requests in flight within [`Limits::grace`](super::Limits::grace).
+    /// Serves until `stop`, then finishes the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
         let closed = CancellationToken::new();
         let mut followers = JoinSet::new();
@@ -126,7 +126,7 @@ impl HttpServer {
                 Some(earlier) => Arc::clone(&endpoints[earlier].view),
                 None => {
                     let view = self.server.view(agent.as_deref()).await?;
-                    followers.spawn(Arc::clone(&view).follow());
+                    followers.spawn(view.follow());
                     view
                 }
             };

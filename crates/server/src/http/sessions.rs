@@ -11,13 +11,13 @@ use rmcp::transport::streamable_http_server::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::options::Limits;
+use super::options::HttpLimits;
 use super::session::McpSession;
 
 /// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    limits: Limits,
+    limits: HttpLimits,
     sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
     /// Locked while a session starts, so that no two take the last slot.
     starting: Mutex<()>,
@@ -37,7 +37,7 @@ impl TrackedSession {
 
 impl McpSessions {
     /// Returns the sessions of `manager`.
-    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: Limits) -> Self {
+    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: HttpLimits) -> Self {
         Self { manager, limits, sessions: std::sync::Mutex::default(), starting: Mutex::default() }
     }
 

@@ -279,9 +279,11 @@ impl ServerHandler for Handler {
         let client =
             parts.and_then(|parts| parts.extensions.get::<Disconnection>()).cloned().unwrap_or_default();
         let mut result = tokio::select! {
-            result = tools::call(&self.view, &session, &self.principal, request, &client) => result?,
+            // A cancelled call must not start a run in the place that has just become free.
+            biased;
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
+            result = tools::call(&self.view, &session, &self.principal, request, &client) => result?,
         };
         self.notify_tools(before, &session, &context);
         result.meta = family.meta(&self.server_info());

@@ -66,7 +66,7 @@ impl Server {
         let closing = stop.token().child_token();
         // Dropping the set ends the task, also if this future is dropped.
         let mut followers = JoinSet::new();
-        followers.spawn(Arc::clone(&view).follow());
+        followers.spawn(view.follow());
         let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let abandoned = transport.abandoned.clone();
         let handler = Handler::new(view, &closing, abandoned.clone());

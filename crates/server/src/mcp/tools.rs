@@ -109,11 +109,11 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     client: &Disconnection,
 ) -> Result<CallToolResult, ErrorData> {
-    let place = CallPlace::acquire(view, session, &request.name).await;
-    if client.0.is_cancelled() {
-        place.free();
-        return Err(ErrorData::internal_error("the client has disconnected", None));
-    }
+    let place = tokio::select! {
+        biased;
+        () = client.0.cancelled() => return Err(ErrorData::internal_error("the client has disconnected", None)),
+        place = CallPlace::acquire(view, session, &request.name) => place,
+    };
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call_from(&principal.origin(Via::Call), &request.name, &arguments).await;
     place.free();

@@ -8,4 +8,4 @@ mod index;
 mod routes;
 
 pub(crate) use archive::Archives;
-pub(crate) use routes::routes;
+pub(crate) use routes::{file_routes, index_routes};

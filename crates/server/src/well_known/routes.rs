@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::{archive, index};
 use crate::agent_view::AgentView;
+use crate::http::UnreadLimit;
 use crate::mcp::media_type_by_name;
 use crate::published_skills::PublishResult;
 use crate::record::{Principal, RequestRecord};
@@ -38,16 +39,25 @@ const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// The word of events for a download that is refused because too many responses wait to be read.
+const OVERLOADED: &str = "overloaded";
+
 /// The media type for files that a browser would run or load into a page.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Returns the routes; each answers GET and HEAD.
-pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+/// Returns the routes of the index; each answers GET and HEAD.
+pub(crate) fn index_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/.well-known/agent-skills/index.json", get(index_file))
+        .route("/.well-known/skills/index.json", get(old_index_file))
+        .layer(map_response(add_security_headers))
+}
+
+/// Returns the routes of archives and files; each answers GET and HEAD.
+pub(crate) fn file_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
         .route("/.well-known/agent-skills/{archive}", get(archive_file))
         .route("/.well-known/agent-skills/{name}/{*path}", get(skill_file))
-        .route("/.well-known/skills/index.json", get(old_index_file))
         .route("/.well-known/skills/{name}/{*path}", get(skill_file))
         .layer(map_response(add_security_headers))
 }
@@ -70,19 +80,21 @@ async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Req
 async fn archive_file(
     Extension(view): Extension<Arc<AgentView>>,
     Extension(principal): Extension<Principal>,
+    Extension(unread): Extension<UnreadLimit>,
     Path(archive): Path<String>,
     request: Request,
 ) -> Response {
     let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
     let mut record = download(&view, EventKind::SkillLoaded, &principal);
     record.asked(name, None);
-    let response = packed(&view, name, request.headers(), &mut record).await;
+    let response = packed(&view, &unread, name, request.headers(), &mut record).await;
     emit(record, &request);
     response
 }
 
 async fn packed(
     view: &AgentView,
+    unread: &UnreadLimit,
     name: &str,
     headers: &HeaderMap,
     record: &mut RequestRecord<'_>,
@@ -96,16 +108,30 @@ async fn packed(
     record.set(|event| event.source = Some(entry.source.to_string()));
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
     record.failed(Outcome::NotFound, "no_file");
-    match archive::pack(&view.shared.registry, entry, &skill).await {
-        Some(bytes) => {
-            note_file(record, headers, &bytes);
-            attachment(file(headers, GZIP, bytes))
+    record.failed(Outcome::Error, OVERLOADED);
+    let size = skill.bundle.files().iter().map(|file| file.size).sum();
+    let response = unread.prepare(size, async {
+        let packed = match archive::pack(&view.shared.registry, entry, &skill).await {
+            Some(bytes) => digested(bytes).await,
+            None => None,
+        };
+        match packed {
+            Some((digest, bytes)) => {
+                note_file(record, headers, digest, &bytes);
+                attachment(file(headers, GZIP, &digest, bytes))
+            }
+            None => {
+                record.failed(Outcome::Error, "changed");
+                changed()
+            }
         }
-        None => {
-            record.failed(Outcome::Error, "changed");
-            changed()
-        }
-    }
+    });
+    response.await.unwrap_or_else(|refusal| refusal)
+}
+
+/// Returns `bytes` with their digest, which takes long for large ones; `None` if the server stops.
+async fn digested(bytes: Vec<u8>) -> Option<(Digest, Vec<u8>)> {
+    tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes)).await.ok()
 }
 
 /// Returns the record of a download.
@@ -115,9 +141,8 @@ fn download<'a>(view: &'a AgentView, kind: EventKind, principal: &Principal) -> 
     record
 }
 
-/// Notes that the client gets `bytes`, or has them already.
-fn note_file(record: &mut RequestRecord<'_>, headers: &HeaderMap, bytes: &[u8]) {
-    let digest = Digest::of(bytes);
+/// Notes that the client gets `bytes`, which have this digest, or has them already.
+fn note_file(record: &mut RequestRecord<'_>, headers: &HeaderMap, digest: Digest, bytes: &[u8]) {
     if has_tag(headers, &tag(&digest)) {
         record.acknowledged(Some(digest));
     } else {
@@ -135,19 +160,21 @@ fn emit(record: RequestRecord<'_>, request: &Request) {
 async fn skill_file(
     Extension(view): Extension<Arc<AgentView>>,
     Extension(principal): Extension<Principal>,
+    Extension(unread): Extension<UnreadLimit>,
     Path((name, path)): Path<(String, String)>,
     request: Request,
 ) -> Response {
     let Ok(path) = SkillPath::new(&path) else { return not_found() };
     let mut record = download(&view, EventKind::FileRead, &principal);
     record.asked(&name, Some(path.as_str()));
-    let response = single_file(&view, &name, &path, request.headers(), &mut record).await;
+    let response = single_file(&view, &unread, &name, &path, request.headers(), &mut record).await;
     emit(record, &request);
     response
 }
 
 async fn single_file(
     view: &AgentView,
+    unread: &UnreadLimit,
     name: &str,
     path: &SkillPath,
     headers: &HeaderMap,
@@ -163,20 +190,26 @@ async fn single_file(
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
     record.failed(Outcome::NotFound, "no_file");
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };
-    match view.shared.registry.read(entry, path, LineRange::default()).await {
-        Ok(content) if Digest::of(&content.bytes) == listed.digest => {
-            note_file(record, headers, &content.bytes);
-            attachment(file(headers, safe_media_type(path.as_str()), content.bytes))
-        }
-        _ => {
-            record.failed(Outcome::Error, "changed");
-            changed()
-        }
-    }
+    record.failed(Outcome::Error, OVERLOADED);
+    let response = unread.prepare(listed.size, async {
+        record.failed(Outcome::Error, "changed");
+        let Ok(content) = view.shared.registry.read(entry, path, LineRange::default()).await else {
+            return changed();
+        };
+        let Some((digest, bytes)) =
+            digested(content.bytes).await.filter(|(digest, _)| *digest == listed.digest)
+        else {
+            return changed();
+        };
+        note_file(record, headers, digest, &bytes);
+        attachment(file(headers, safe_media_type(path.as_str()), &digest, bytes))
+    });
+    response.await.unwrap_or_else(|refusal| refusal)
 }
 
 fn json(headers: &HeaderMap, value: &Value) -> Response {
-    file(headers, "application/json", value.to_string().into_bytes())
+    let bytes = value.to_string().into_bytes();
+    file(headers, "application/json", &Digest::of(&bytes), bytes)
 }
 
 /// Returns `response` as a download.
@@ -195,8 +228,8 @@ fn safe_media_type(path: &str) -> &'static str {
 }
 
 /// Returns `bytes` with their digest as `ETag`, or 304 if the client has them.
-fn file(headers: &HeaderMap, kind: &'static str, bytes: Vec<u8>) -> Response {
-    let tag = tag(&Digest::of(&bytes));
+fn file(headers: &HeaderMap, kind: &'static str, digest: &Digest, bytes: Vec<u8>) -> Response {
+    let tag = tag(digest);
     let is_current = has_tag(headers, &tag);
     let headers = [
         (header::ETAG, tag),

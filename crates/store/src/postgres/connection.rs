@@ -9,7 +9,7 @@ use postgres::types::{Format, IsNull, ToSql, Type};
 use repertoire::{Error, ErrorKind};
 
 use crate::database::{Connection, Lock};
-use crate::value::{Row, Value};
+use crate::value::{Row, SqlValue};
 
 /// The channel on which releases are announced.
 pub(super) const RELEASES: &str = "repertoire_releases";
@@ -40,11 +40,11 @@ impl PostgresConnection<'_> {
 }
 
 impl Connection for PostgresConnection<'_> {
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+    fn execute(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, Error> {
         self.client.execute_typed(sql, &typed(values)).map_err(|error| self.failure(error))
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+    fn query(&mut self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>, Error> {
         let rows = self.client.query_typed(sql, &typed(values)).map_err(|error| self.failure(error))?;
         let rows: Result<Vec<Row>, postgres::Error> = rows.iter().map(row).collect();
         rows.map_err(|error| Error::new(ErrorKind::Store).about(self.shown).because(error))
@@ -55,7 +55,7 @@ impl Connection for PostgresConnection<'_> {
     }
 
     fn lock(&mut self, lock: Lock) -> Result<(), Error> {
-        self.execute("SELECT pg_advisory_xact_lock($1)", &[Value::Int(LOCKS + lock as i64)]).map(drop)
+        self.execute("SELECT pg_advisory_xact_lock($1)", &[SqlValue::Int(LOCKS + lock as i64)]).map(drop)
     }
 
     fn notify(&mut self) -> Result<(), Error> {
@@ -68,21 +68,21 @@ impl Connection for PostgresConnection<'_> {
 }
 
 /// Returns `values` with their types, so that a statement takes one round trip.
-fn typed<'a>(values: &'a [Value]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
-    let typed = |value: &'a Value| {
+fn typed<'a>(values: &'a [SqlValue]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    let typed = |value: &'a SqlValue| {
         let sql_type = match value {
             // The server infers it.
-            Value::Null => Type::UNKNOWN,
-            Value::Int(_) => Type::INT8,
-            Value::Text(_) => Type::TEXT,
-            Value::Bytes(_) => Type::BYTEA,
+            SqlValue::Null => Type::UNKNOWN,
+            SqlValue::Int(_) => Type::INT8,
+            SqlValue::Text(_) => Type::TEXT,
+            SqlValue::Bytes(_) => Type::BYTEA,
         };
         (value as &(dyn ToSql + Sync), sql_type)
     };
     values.iter().map(typed).collect()
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(&self, sql_type: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
         match self {
             Self::Null => Ok(IsNull::Yes),
@@ -107,12 +107,12 @@ impl ToSql for Value {
 fn row(row: &postgres::Row) -> Result<Row, postgres::Error> {
     let value = |index: usize| {
         let value = match *row.columns()[index].type_() {
-            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Value::Int),
-            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| Value::Int(number.into())),
-            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(Value::Bytes),
-            _ => row.try_get::<_, Option<String>>(index)?.map(Value::Text),
+            Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(SqlValue::Int),
+            Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| SqlValue::Int(number.into())),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(SqlValue::Bytes),
+            _ => row.try_get::<_, Option<String>>(index)?.map(SqlValue::Text),
         };
-        Ok(value.unwrap_or(Value::Null))
+        Ok(value.unwrap_or(SqlValue::Null))
     };
     Ok(Row::new((0..row.len()).map(value).collect::<Result<_, postgres::Error>>()?))
 }

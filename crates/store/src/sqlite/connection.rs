@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ffi, params_from_iter};
 
 use crate::database::{Connection, Lock};
-use crate::value::{Row, Value};
+use crate::value::{Row, SqlValue};
 
 /// A connection to a SQLite file.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct SqliteConnection<'a> {
 
 impl SqliteConnection<'_> {
     /// Returns the rows of `sql`.
-    fn rows(&self, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
+    fn rows(&self, sql: &str, values: &[SqlValue]) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query(params_from_iter(values))?;
@@ -32,12 +32,12 @@ impl SqliteConnection<'_> {
 }
 
 impl Connection for SqliteConnection<'_> {
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Error> {
+    fn execute(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, Error> {
         let changed = self.connection.execute(sql, params_from_iter(values));
         changed.map(|changed| changed as u64).map_err(|error| failure(self.path, error))
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+    fn query(&mut self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>, Error> {
         self.rows(sql, values).map_err(|error| failure(self.path, error))
     }
 
@@ -60,7 +60,7 @@ impl Connection for SqliteConnection<'_> {
     }
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
@@ -72,13 +72,13 @@ impl rusqlite::ToSql for Value {
 }
 
 /// Returns the value of a column. Bytes that are no UTF-8 can be there only if something else wrote them.
-fn owned(value: ValueRef<'_>) -> Value {
+fn owned(value: ValueRef<'_>) -> SqlValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Int(number),
-        ValueRef::Real(number) => Value::Text(number.to_string()),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_vec()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(number) => SqlValue::Int(number),
+        ValueRef::Real(number) => SqlValue::Text(number.to_string()),
+        ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Bytes(bytes.to_vec()),
     }
 }
 

@@ -1,17 +1,20 @@
 //! The tools of a skill that has a `tools.py` and no `schema.json`.
 
 use repertoire::Entry;
-use repertoire_exec::Approval;
+use repertoire_exec::{Approval, PythonTools};
 use repertoire_model::Bundle;
-use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE};
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, ToolProblem, Toolbox};
 
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library};
 
+/// The most functions that a person is warned of.
+const MAX_LEFT_OUT: usize = 20;
+
 /// Returns the tools of the skill's `tools.py` as the text of a `schema.json`, if it has none.
 ///
-/// Where they cannot be read, the skill has none, and a warning says why.
+/// Where they cannot be read, the skill has none, and a warning says why. Warnings also name the functions that become no tools.
 pub(super) fn schema(
     ui: &mut Ui,
     context: &Context,
@@ -26,7 +29,12 @@ pub(super) fn schema(
         return Ok(Some(schema.to_owned()));
     }
     match context.python_tools(ui, &library.registry, entry) {
-        Ok((schema, digest)) if digest == file.digest => Ok(Some(schema)),
+        Ok((tools, digest)) if digest == file.digest => {
+            for what in left_out(&tools).into_iter().take(MAX_LEFT_OUT) {
+                ui.warn(&format!("a function of {PYTHON_FILE} becomes no tool: {what}"))?;
+            }
+            Ok(Some(tools.schema))
+        }
         Ok(_) => Err(CliError::no(format!("{PYTHON_FILE} was changed meanwhile")).hint("run it again")),
         Err(error) => {
             let why = escape(error.message()).into_owned();
@@ -34,4 +42,13 @@ pub(super) fn schema(
             Ok(None)
         }
     }
+}
+
+/// Returns the functions that become no tools, each with the reason.
+pub(in crate::commands) fn left_out(tools: &PythonTools) -> Vec<String> {
+    let (toolbox, problems) = Toolbox::read(tools.schema.as_bytes());
+    let is_left_out =
+        |problem: &ToolProblem| problem.tool.as_ref().is_none_or(|name| toolbox.get(name).is_none());
+    let refused = problems.into_iter().filter(is_left_out).map(|problem| problem.message);
+    tools.left_out.iter().map(|(name, why)| format!("`{name}`: {why}")).chain(refused).collect()
 }

@@ -107,9 +107,9 @@ fn schema(
         return Ok(None);
     }
     match context.python_tools(ui, &library.registry, entry) {
-        Ok((after, _)) if !Toolbox::read(after.as_bytes()).0.is_empty() => {
+        Ok((tools, _)) if !Toolbox::read(tools.schema.as_bytes()).0.is_empty() => {
             let path = Path::new(&*entry.path).join(TOOLBOX_FILE);
-            Ok(Some(Repair { path, before: None, after }))
+            Ok(Some(Repair { path, before: None, after: tools.schema }))
         }
         Ok(_) => Ok(None),
         Err(error) => {

@@ -15,6 +15,15 @@ use crate::wire::Context;
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
 
+/// The rules that skills were checked against.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CheckScope {
+    /// All of them.
+    All,
+    /// The rule `confusable` alone.
+    Confusable,
+}
+
 /// A finding as JSON: what other commands tell of it, with its column and help.
 #[derive(Serialize)]
 struct FindingJson {
@@ -99,6 +108,7 @@ pub(crate) fn write(
     context: &Context,
     targets: &[Target],
     checked: &[CheckedSkill<'_>],
+    scope: CheckScope,
 ) -> Result<Option<Severity>, CliError> {
     let (width, is_coloured) = (ui.width(), ui.is_coloured());
     for problem in targets.iter().flat_map(Target::problems) {
@@ -128,6 +138,12 @@ pub(crate) fn write(
     let summary = Summary::of(targets, checked);
     let skills = count(checked.len(), "skill");
     let (verdict, style) = match summary.worst() {
+        None if scope == CheckScope::Confusable => {
+            (format!("{skills}, none that could be mixed up; nothing else was checked"), Style::Good)
+        }
+        Some(_) if scope == CheckScope::Confusable => {
+            (format!("{} in {skills}; nothing else was checked", parts(summary)), Style::Warning)
+        }
         Some(Severity::Error) => (format!("{} in {skills}", parts(summary)), Style::Error),
         Some(Severity::Warning) => (format!("{} in {skills}, no errors", parts(summary)), Style::Warning),
         Some(Severity::Info) => {

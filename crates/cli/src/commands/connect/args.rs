@@ -10,7 +10,7 @@ use crate::complete::agent_names;
 
 /// The name that the server has in the configuration of clients.
 pub(super) const DEFAULT_NAME: &str = "repertoire";
-/// The name that it had before: goose has an extension of its own by that name, which replaces the entry.
+/// The former name of the server. Goose has a built-in extension of that name, which replaces the entry.
 pub(super) const FORMER_NAME: &str = "skills";
 
 /// Where servers have MCP.
@@ -20,7 +20,7 @@ const MCP_PATH: &str = "/mcp";
 ///
 /// Each client's own configuration file gets an entry that starts `rep serve --stdio`; --root, --profile, --config
 /// and --agent are passed on. The change is shown first, and everything else in the file stays as it is, comments
-/// included. An entry that is not Repertoire's is never touched. The project's repertoire.toml has no say in this.
+/// included. An entry that is not Repertoire's is never touched. The project's repertoire.toml does not affect this.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
     /// The clients

@@ -1,12 +1,16 @@
 //! Connections: entries of this program in the configurations of clients.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::args::{DEFAULT_NAME, server_name};
+use serde_json::Value;
+
+use super::args::{DEFAULT_NAME, FORMER_NAME, server_name};
 use super::edit;
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places};
+use crate::env::{self, Env};
 use crate::replace_file::MAX_BYTES;
+use repertoire::config::FileTrust;
 use repertoire::regular_file;
 
 /// An entry that leads to this program.
@@ -17,8 +21,12 @@ pub(crate) struct Connection {
     pub(crate) path: PathBuf,
     /// The name of the entry.
     pub(crate) name: String,
+    /// The program that is started; `None` where the server runs already.
+    pub(crate) command: Option<String>,
     /// The arguments that the server is started with; none where it runs already.
     pub(crate) args: Vec<String>,
+    /// True if the entry is switched off.
+    pub(crate) is_off: bool,
 }
 
 impl Connection {
@@ -30,8 +38,8 @@ impl Connection {
         }
     }
 
-    /// Returns the command that undoes it, if there is one. A file that came with a clone may have given the entry any
-    /// name, and what is to be pasted into a shell holds none that has to be quoted.
+    /// Returns the command that undoes it, if there is one. A file in a cloned repository may
+    /// give the entry any name, and a name that needs quotes is not put into a command to paste.
     fn undo_command(&self) -> Option<String> {
         let owner = if self.owner == Owner::Project { " --project" } else { "" };
         let name = match server_name(&self.name).ok()? {
@@ -41,7 +49,47 @@ impl Connection {
         Some(format!("rep connect --undo{owner}{name} {}", self.client.id))
     }
 
-    /// Returns the directories that the server is confined to, where it is.
+    /// Returns the reason that the client does not get the skills, and a hint, as far as the entry shows it.
+    pub(crate) fn fault(&self, env: &Env, places: &Places) -> Option<(String, String)> {
+        let (title, path) = (self.client.title, self.path.display());
+        let again = format!("run `rep connect {}`", self.client.id);
+        if self.is_off {
+            let hint = format!("switch the entry `{}` on in {title}", self.name);
+            return Some((format!("the entry of {title} is switched off ({path})"), hint));
+        }
+        if self.client.id == "goose" && self.name == FORMER_NAME {
+            let message =
+                format!("goose replaces the entry `{FORMER_NAME}` by an extension of its own ({path})");
+            return Some((message, again));
+        }
+        // A project may not make us look at files outside of it.
+        let trust = FileTrust::Within(places.project().to_owned());
+        let is_looked_at =
+            |path: &Path| self.owner == Owner::User || trust.objection_to_path("", path).is_none();
+        let command = self.command.as_deref().map(Path::new);
+        if let Some(command) = command.filter(|command| command.components().count() > 1) {
+            let file = places.project().join(command);
+            if is_looked_at(&file) && !file.is_file() {
+                let message = format!("{title} starts {}, which is not there ({path})", command.display());
+                return Some((message, again));
+            }
+        } else if let Some(command) = command {
+            let directories = env.paths(env::PATH);
+            let is_found = directories.iter().any(|directory| directory.join(command).is_file());
+            if !directories.is_empty() && !is_found && !cfg!(windows) {
+                let message =
+                    format!("{title} starts `{}`, which is not in PATH ({path})", command.display());
+                return Some((message, again));
+            }
+        }
+        let roots = self.roots().into_iter().map(|root| places.project().join(root));
+        let gone = roots.into_iter().find(|root| is_looked_at(root) && !root.is_dir())?;
+        let message =
+            format!("{title} is offered the skills of {}, which is not there ({path})", gone.display());
+        Some((message, format!("{again} with a `--root` that is there")))
+    }
+
+    /// Returns the directories that the server is restricted to, if any.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let pairs = self.args.iter().zip(self.args.iter().skip(1));
         pairs.filter(|(word, _)| *word == "--root").map(|(_, root)| PathBuf::from(root)).collect()
@@ -67,8 +115,11 @@ fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathB
     let document = edit::parse(client.format, &text).ok()?;
     let entries = document.get(client.table)?.as_object()?;
     let (name, entry) = entries.iter().find(|(name, entry)| ours.has(client, name, entry))?;
-    let args = client.command_line(entry).map(|(_, args)| args).unwrap_or_default();
-    Some(Connection { client, owner, path, name: name.clone(), args })
+    let (command, args) = client.command_line(entry).unzip();
+    let is = |key: &str, value: bool| entry.get(key).and_then(Value::as_bool) == Some(value);
+    let is_off = is("enabled", false) || is("disabled", true);
+    let args = args.unwrap_or_default();
+    Some(Connection { client, owner, path, name: name.clone(), command, args, is_off })
 }
 
 #[cfg(test)]
@@ -80,7 +131,8 @@ mod tests {
     fn a_command_to_paste_holds_no_name_that_needs_quotes() {
         let command = |name: &str| {
             let (client, path, name) = (&CLIENTS[0], PathBuf::new(), name.to_owned());
-            Connection { client, owner: Owner::User, path, name, args: Vec::new() }.undo_command()
+            let (owner, args) = (Owner::User, Vec::new());
+            Connection { client, owner, path, name, command: None, args, is_off: false }.undo_command()
         };
         assert_eq!(command("repertoire").as_deref(), Some("rep connect --undo claude-code"));
         assert_eq!(command("mine").as_deref(), Some("rep connect --undo --name mine claude-code"));

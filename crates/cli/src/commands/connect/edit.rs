@@ -14,14 +14,14 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-pub(super) use self::text::{Fault, Spot};
+pub(super) use self::text::{EditFault, Spot};
 use crate::clients::Format;
 
 /// The byte order mark, with which some editors mark a file as UTF-8.
 const BOM: &str = "\u{feff}";
 
 /// Returns the document as JSON.
-pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, Fault> {
+pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, EditFault> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     match format {
         Format::Json => json::parse(text),
@@ -31,7 +31,7 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, Fa
 }
 
 /// Returns the entry at `spot`, if `text` has one.
-pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, Fault> {
+pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, EditFault> {
     let document = parse(format, text)?;
     Ok(document.get(spot.table).and_then(|table| table.get(spot.name)).cloned())
 }
@@ -43,7 +43,7 @@ pub(crate) fn write(
     spot: Spot<'_>,
     entry: &Map<String, Value>,
     obsolete: &[&str],
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     let (bom, body) = split_bom(text);
     let mut expect = parse(format, body)?;
     let table = expect.entry(spot.table).or_insert_with(|| Value::Object(Map::new()));
@@ -51,13 +51,13 @@ pub(crate) fn write(
         *table = Value::Object(Map::new());
     }
     let Some(table) = table.as_object_mut() else {
-        return Err(Fault::of(format!("`{}` is not a table of servers", spot.table)));
+        return Err(EditFault::of(format!("`{}` is not a table of servers", spot.table)));
     };
     let existing = match table.remove(spot.name) {
         None => None,
         Some(Value::Object(existing)) => Some(existing),
         Some(_) => {
-            return Err(Fault::of(format!("`{}.{}` is not a table of settings", spot.table, spot.name)));
+            return Err(EditFault::of(format!("`{}.{}` is not a table of settings", spot.table, spot.name)));
         }
     };
     let mut wanted = existing.clone().unwrap_or_default();
@@ -73,7 +73,7 @@ pub(crate) fn write(
 }
 
 /// Returns `text` without the entry at `spot`, which has to be there.
-pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<String, Fault> {
+pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<String, EditFault> {
     let (bom, body) = split_bom(text);
     let mut expect = parse(format, body)?;
     if let Some(table) = expect.get_mut(spot.table).and_then(Value::as_object_mut) {
@@ -84,14 +84,14 @@ pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<Strin
 }
 
 /// Returns `text` with just the keys of `wanted` in the entry at `spot`, which has those of `existing` if it is there; without the
-/// entry if nothing is wanted. Keys that are right already stay as they are written, except in YAML.
+/// entry if nothing is wanted. Keys that have the wanted value keep their text, except in YAML.
 fn set(
     format: Format,
     text: &str,
     spot: Spot<'_>,
     existing: Option<&Map<String, Value>>,
     wanted: Option<&Map<String, Value>>,
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     match format {
         Format::Json => json::set(text, spot, existing, wanted),
         Format::Toml => toml::set(text, spot, existing, wanted),
@@ -103,14 +103,14 @@ fn split_bom(text: &str) -> (&str, &str) {
     text.strip_prefix(BOM).map_or(("", text), |body| (BOM, body))
 }
 
-/// Returns `after` if it means `expect`; a table without entries is as good as none.
+/// Returns `after` if it means `expect`; an empty table counts as a missing one.
 fn verified(
     format: Format,
     bom: &str,
     after: String,
     expect: &Map<String, Value>,
     spot: Spot<'_>,
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     let without_empty = |document: &Map<String, Value>| {
         let mut document = document.clone();
         if document.get(spot.table).and_then(Value::as_object).is_some_and(Map::is_empty) {
@@ -120,6 +120,6 @@ fn verified(
     };
     match parse(format, &after) {
         Ok(found) if without_empty(&found) == without_empty(expect) => Ok(format!("{bom}{after}")),
-        _ => Err(Fault::of("it is written in a way that is not edited for you")),
+        _ => Err(EditFault::of("it is written in a way that is not edited for you")),
     }
 }

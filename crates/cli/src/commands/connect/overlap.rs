@@ -37,7 +37,7 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
 
 /// The directories that clients read skills from, as they are and with planned links.
 ///
-/// A directory is taken for the skill that it is called after, whatever its `SKILL.md` says.
+/// The name of a directory counts as the name of the skill, whatever its `SKILL.md` says.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// The directories of skills that are about to be made.

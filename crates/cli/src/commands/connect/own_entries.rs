@@ -1,4 +1,4 @@
-//! Recognizes entries of this program, for all commands, so that what one calls connected another can undo.
+//! Recognizes entries of this program, for all commands, so that they agree about which clients are connected.
 
 use std::fs::canonicalize;
 use std::net::IpAddr;
@@ -48,7 +48,7 @@ impl OwnEntries {
     }
 
     fn is_program(&self, command: &str) -> bool {
-        // Paths are compared by their letters: a file that came with a clone does not make anybody look at what it names.
+        // Paths are compared as text: a file in a cloned repository must not cause other files to be opened.
         let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
         let is_asked = matches!(&self.asked, Some(Server::Stdio { command: asked, .. }) if asked == command);
         let is_running = self.programs.iter().any(|program| program == command);

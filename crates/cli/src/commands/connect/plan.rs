@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::args::{ConnectArgs, DEFAULT_NAME, FORMER_NAME};
-use super::edit::{self, Fault, Spot};
+use super::edit::{self, EditFault, Spot};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
@@ -147,11 +147,16 @@ impl Planner<'_> {
         let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
         let is_theirs =
             |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
-        let mut entry = client.entry(spot.name, self.server).unwrap_or_default();
+        let former_args = former.as_ref().and_then(|entry| client.command_line(entry));
+        let server = match &former_args {
+            Some((_, args)) => self.server.with_arguments(args),
+            None => self.server.clone(),
+        };
+        let mut entry = client.entry(spot.name, &server).unwrap_or_default();
         entry.retain(|key, _| !is_theirs(key));
         let keys = client.keys();
         let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-        // An entry under the former name keeps what the user made of it.
+        // An entry under the former name keeps the user's changes.
         for (key, value) in former.iter().filter_map(Value::as_object).flatten() {
             let is_switch = matches!(key.as_str(), "enabled" | "disabled");
             if is_switch || is_theirs(key) || !obsolete.contains(&key.as_str()) {
@@ -191,7 +196,7 @@ impl Planner<'_> {
     }
 
     /// Returns the entry of this program under its former name, if the name is not chosen by the user.
-    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, Fault> {
+    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
         if self.args.name != DEFAULT_NAME {
             return Ok(None);
         }
@@ -210,8 +215,8 @@ impl Planner<'_> {
         Ok((path, text))
     }
 
-    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that is there, or
-    /// else the last that could be.
+    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that exists, or
+    /// else the last candidate.
     fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, CliError> {
         let found: Result<Vec<Candidate>, CliError> =
             candidates.iter().map(|path| self.candidate(path)).collect();
@@ -227,7 +232,7 @@ impl Planner<'_> {
     }
 }
 
-fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
+fn broken(client: &Client, path: &Path, fault: EditFault) -> CliError {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
         .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
@@ -268,8 +273,8 @@ fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
     error.hint("`--name OTHER` registers the server under another name")
 }
 
-/// Returns where `path` leads. A user's file may be a link, as those who manage dot files have it; a project's may not
-/// lead out of the project, because a link comes with a clone.
+/// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's file may not
+/// link out of the project, because the link may come from a cloned repository.
 fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliError> {
     if owner == Owner::Project {
         let trust = FileTrust::Within(places.project().to_owned());

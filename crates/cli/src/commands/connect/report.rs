@@ -1,4 +1,4 @@
-//! Tells what was done, or what would be.
+//! The report of what was changed, or would be.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -9,25 +9,25 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 
-/// What became of a client.
+/// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// It was written down.
+    /// The entry was written.
     Connected,
-    /// It was there.
+    /// The entry was there already.
     Already,
-    /// It would be written.
+    /// The entry would be written.
     Planned,
-    /// It was removed.
+    /// The entry was removed.
     Removed,
     /// There was nothing to remove.
     Absent,
-    /// It could not be done.
+    /// The change failed.
     Failed,
 }
 
-/// What became of a client, with everything to tell about it.
+/// The result for a client, with its messages.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     pub(super) client: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Outcome {
     pub(super) warnings: Vec<String>,
 }
 
-/// Tells `outcomes`.
+/// Prints `outcomes`.
 pub(super) fn write(
     ui: &mut Ui,
     server: &Server,

@@ -17,7 +17,20 @@ impl Server {
     pub(super) fn is_stdio(&self) -> bool {
         matches!(self, Self::Stdio { .. })
     }
+
+    /// Returns the same server with the arguments `former`, unless it has options of its own.
+    pub(super) fn with_arguments(&self, former: &[String]) -> Self {
+        match self {
+            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
+                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
+            }
+            _ => self.clone(),
+        }
+    }
 }
+
+/// The arguments of a server without options.
+const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 /// Returns the server that `args` and `globals` ask for.
 pub(super) fn server(
@@ -43,7 +56,7 @@ pub(super) fn server(
     };
     let lasting =
         |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
-    let mut words: Vec<String> = vec!["serve".to_owned(), "--stdio".to_owned()];
+    let mut words = SERVE.map(str::to_owned).to_vec();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for root in &globals.root {
         option("--root", text(&lasting(root))?);
@@ -64,14 +77,14 @@ fn twice(path: PathBuf) -> (PathBuf, PathBuf) {
     (path.clone(), path)
 }
 
-/// Returns `path` as it is right wherever the client starts the server. What lies in a project stays relative in that
-/// project's own files, which others share.
+/// Returns `path` in a form that is valid wherever the client starts the server. A path inside the project stays relative in the
+/// project's own files, which are shared with others.
 fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
     let real = canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if owner == Owner::User {
         return real;
     }
-    // A checkout may lie behind a link, and what is not there yet has no real path.
+    // A checkout may be reached through a link, and a path that does not exist yet cannot be resolved.
     let real_project = canonicalize(project).unwrap_or_else(|_| project.to_owned());
     let inner = real.strip_prefix(real_project).or_else(|_| real.strip_prefix(project));
     match inner {
@@ -94,7 +107,7 @@ fn program(env: &Env) -> Result<(PathBuf, PathBuf), CliError> {
         _ => false,
     };
     Ok(match first.filter(is_this) {
-        // Where it is found stays right when the program is updated, which where that leads need not.
+        // The path on `PATH` stays valid when the program is updated; the path it links to may not.
         Some(first) => (PathBuf::from(PROGRAM), env.working_directory().join(first)),
         None => twice(executable.to_owned()),
     })

@@ -17,6 +17,9 @@ use crate::globals::{ColorChoice, Globals};
 use crate::ui::{count, docs};
 use crate::wire::{Context, Library};
 
+/// The most skills that are checked in full.
+const MOST_CHECKED: usize = 200;
+
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
 
@@ -164,6 +167,9 @@ impl Checks {
         };
         let (status, hint) = match place.root.tier {
             Tier::Given => (Status::Error, "give --root a directory that exists"),
+            Tier::Configured if place.presence == Presence::NotDirectory => {
+                (Status::Error, "correct `roots` in the configuration")
+            }
             Tier::Configured | Tier::Pack => (Status::Warn, "correct it in the configuration, or make it"),
             Tier::Project | Tier::User if place.presence == Presence::Missing => return,
             Tier::Project | Tier::User => (Status::Warn, "make it a directory of skills, or remove it"),
@@ -243,13 +249,27 @@ impl Checks {
                 self.ok("index", format!("{shown}: {}, {}", count(skills, "skill"), bytes(size)))
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
-            (_, Err(_)) => self.ok("index", format!("{shown}: none yet, the first search makes it")),
+            (_, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.ok("index", format!("{shown}: none yet, the first search makes it"));
+            }
+            (_, Err(error)) => {
+                let hint = "every run that searches makes its own; correct the directory of the cache";
+                self.add(Status::Warn, "index", format!("{shown} cannot be read: {error}"), Some(hint));
+            }
         }
     }
 
     fn library(&mut self, context: &Context, library: &Library) {
-        // A missing directory is reported as a place.
-        let is_new = |problem: &&Problem| problem.diagnostic.rule != RuleId::SourceMissing;
+        // A directory that is missing, or a file, is reported as a place.
+        let is_place = |path: &str| {
+            let is_file = |place: &Place| place.presence == Presence::NotDirectory;
+            library.places.iter().any(|place| is_file(place) && place.root.path == Path::new(path))
+        };
+        let is_new = |problem: &&Problem| match problem.diagnostic.rule {
+            RuleId::SourceMissing => false,
+            RuleId::SourceBroken => !is_place(&problem.path),
+            _ => true,
+        };
         for problem in library.problems.iter().filter(is_new) {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
@@ -258,7 +278,7 @@ impl Checks {
         }
         let entries = library.snapshot.entries();
         let active: Vec<&Entry> = library.snapshot.active().collect();
-        let findings = library.findings(&active);
+        let findings = library.findings(&active, MOST_CHECKED);
         let with_error = active.iter().zip(&findings).filter_map(|(entry, found)| {
             Some((entry, found.iter().find(|found| found.severity == Severity::Error)?))
         });
@@ -267,10 +287,16 @@ impl Checks {
             self.add(Status::Warn, "skill", format!("{}: {}", entry.name(), error.message), Some(&hint));
         }
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
+        let recorded = context.recorded_in_force(library);
         for entry in of(State::Quarantined).take(MAX_NAMED) {
             let path = context.shown(&entry.path);
             let hint = format!("run `rep check {path}`");
-            let message = format!("{} is quarantined: {}", entry.name(), why(entry));
+            let state = if recorded.contains_key(&*entry.path) {
+                "broken on disk, agents get its last good version"
+            } else {
+                "quarantined"
+            };
+            let message = format!("{} is {state}: {}", entry.name(), why(entry));
             self.add(Status::Warn, "skill", message, Some(&hint));
         }
         for entry in of(State::Shadowed).take(MAX_NAMED) {
@@ -293,6 +319,9 @@ impl Checks {
                 self.add(Status::Warn, "library", "there are no skills", Some(&hint));
             }
             false => self.ok("library", counts.join(", ")),
+        }
+        for hint in context.hints_about_unlisted(library) {
+            self.info("library", hint);
         }
     }
 }

@@ -35,6 +35,10 @@ impl Checks {
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
         for connection in connections(&OwnEntries::new(&context.env), &places) {
+            if let Some((message, hint)) = connection.fault(&context.env, &places) {
+                self.add(Status::Warn, "client", message, Some(&hint));
+                continue;
+            }
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
             // A server that is confined to some directories offers nothing else; a project may not make us

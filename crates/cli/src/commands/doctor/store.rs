@@ -11,7 +11,9 @@ impl Checks {
             return self.ok("store", "nowhere: there is no state directory");
         };
         let path = Path::new(&location);
-        if !location.contains("://") && path.symlink_metadata().is_err() {
+        // Other errors show when the store is opened.
+        let is_missing = |error: std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        if !location.contains("://") && path.symlink_metadata().is_err_and(is_missing) {
             return self.ok("store", format!("{location}, none yet"));
         }
         match context.lazy_store().get() {

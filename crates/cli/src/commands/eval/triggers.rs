@@ -103,7 +103,7 @@ fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Ve
 }
 
 /// Returns the evals beside `entries`, skills of `registry`.
-fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
+pub(crate) fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
     let is_sound = |entry: &&Entry| entry.state == State::Active;
     let entries: Vec<&Entry> = entries.iter().filter(is_sound).collect();
     let evals = |entry: &&Entry| {

@@ -1,10 +1,13 @@
 //! Explains why a skill is missing.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 use repertoire::Lookup;
-use repertoire::discovery::{Place, Presence};
+use repertoire::discovery::{Place, Presence, Tier};
+use repertoire::provider::fs::ScanLimits;
+use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
@@ -13,15 +16,14 @@ use crate::ui::{Style, Ui, count, escape};
 
 use crate::wire::{Context, Library};
 
+/// The most skills of a group that are named.
+const MAX_NAMED: usize = 20;
+
 /// The most entries of a directory that are read for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Limits of the search for a skill that the scan did not reach: levels below a root, and directories.
-const MAX_DEPTH: usize = 6;
+/// The most directories that are searched for a skill that the scan did not reach.
 const MAX_DIRECTORIES: usize = 20_000;
-
-/// Directories that no scan looks into, besides hidden ones.
-const NEVER_LOOKED_IN: [&str; 2] = ["node_modules", "target"];
 
 /// The explanation of a missing skill.
 #[derive(Debug, Serialize)]
@@ -46,8 +48,21 @@ struct NearMiss {
     path: String,
     /// The reason that no skill was found there.
     reason: Reason,
-    /// Files of it that look like a misspelled `SKILL.md`.
+    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group.
     files: Vec<String>,
+}
+
+impl NearMiss {
+    /// Returns it as a group, if it has no `SKILL.md` and skills of `library` lie below it.
+    fn or_group(self, library: &Library) -> Self {
+        let below =
+            library.snapshot.entries().iter().filter(|entry| Path::new(&*entry.path).starts_with(&self.path));
+        let names: Vec<String> = below.map(|entry| entry.name().to_string()).take(MAX_NAMED).collect();
+        if self.reason != Reason::NoManifest || names.is_empty() {
+            return self;
+        }
+        Self { reason: Reason::Group, files: names, ..self }
+    }
 }
 
 /// The reason that a directory is not the skill it may have been meant to be.
@@ -56,9 +71,13 @@ struct NearMiss {
 enum Reason {
     /// It has no `SKILL.md`.
     NoManifest,
+    /// It has none, and is a group of skills.
+    Group,
     /// It, or a directory above it, is hidden or one that skills are never looked for in.
     Skipped,
-    /// It is deeper than `scan.max_depth`, or below another skill.
+    /// It lies inside a skill.
+    Inside,
+    /// It is deeper than `scan.max_depth`.
     TooDeep,
 }
 
@@ -77,12 +96,20 @@ impl Absence {
             skills: entries.iter().filter(|entry| *entry.source == *place.root.label).count(),
         };
         let known = |path: &Path| entries.iter().any(|entry| Path::new(&*entry.path) == path);
+        // A place may lie below another one.
+        let mut seen = HashSet::new();
         let near_misses = library
             .places
             .iter()
             .filter(|place| place.presence == Presence::Found)
-            .flat_map(|place| near_misses(&place.root.path, name))
-            .filter(|miss| !known(Path::new(&miss.path)))
+            .flat_map(|place| near_misses(place, name))
+            .filter(|miss| !known(Path::new(&miss.path)) && seen.insert(miss.path.clone()))
+            .map(|mut miss| {
+                if miss.reason == Reason::TooDeep && Path::new(&miss.path).ancestors().any(known) {
+                    miss.reason = Reason::Inside;
+                }
+                miss.or_group(library)
+            })
             .collect();
         Self { nearest, places: library.places.iter().map(looked).collect(), near_misses }
     }
@@ -104,13 +131,18 @@ impl Absence {
                 Reason::NoManifest => {
                     writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?
                 }
+                Reason::Group => writeln!(ui.out(), "\n{path} is a group of skills: {files}")?,
                 Reason::Skipped => writeln!(
                     ui.out(),
                     "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"
                 )?,
+                Reason::Inside => writeln!(
+                    ui.out(),
+                    "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
+                )?,
                 Reason::TooDeep => writeln!(
                     ui.out(),
-                    "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth` (or set `scan.nested` for skills inside skills), or add its parent to `roots`"
+                    "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
                 )?,
             }
         }
@@ -133,11 +165,12 @@ impl Absence {
     }
 }
 
-/// Returns the directories below `root` that `name` may have been meant to be.
-fn near_misses(root: &Path, name: &str) -> Vec<NearMiss> {
+/// Returns the directories below `place` that `name` may have been meant to be.
+fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
+    let limits = ScanLimits { hidden: place.root.tier == Tier::Given, ..ScanLimits::default() };
     let wanted = SkillName::slug(name).map_or_else(|| name.to_lowercase(), |slug| slug.to_string());
     let mut misses = Vec::new();
-    let mut pending = vec![(root.to_owned(), 1, false)];
+    let mut pending = vec![(place.root.path.clone(), 1, false)];
     let mut visited = 0;
     while let Some((parent, depth, is_skipped)) = pending.pop() {
         visited += 1;
@@ -146,8 +179,7 @@ fn near_misses(root: &Path, name: &str) -> Vec<NearMiss> {
         let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         for entry in directories.take(MAX_DIRECTORIES.saturating_sub(visited)) {
             let directory = entry.file_name().to_string_lossy().to_lowercase();
-            let is_skipped =
-                is_skipped || directory.starts_with('.') || NEVER_LOOKED_IN.contains(&&*directory);
+            let is_skipped = is_skipped || limits.skips(&directory);
             let bare = directory.trim_start_matches('.');
             let is_near = bare == wanted || (depth == 1 && text::nearest(&wanted, [bare]).is_some());
             let path = entry.path();

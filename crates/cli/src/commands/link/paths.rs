@@ -8,13 +8,13 @@ use repertoire::Entry;
 use crate::clients::{Owner, Places};
 use repertoire::config::FileTrust;
 
-/// Returns where the skill really lies.
+/// Returns the directory of the skill, links resolved.
 pub(super) fn of(entry: &Entry) -> PathBuf {
     let path = Path::new(entry.directory());
     canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns `path` with the links in it resolved; what is not there yet is taken as it is written.
+/// Returns `path` with the links in it resolved; a path that does not exist yet is returned unchanged.
 pub(super) fn resolved(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (canonicalize(existing), path.strip_prefix(existing)) {
@@ -24,14 +24,14 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns whether `path` of `owner` leads where it may not. A user's may lie behind a link, as those who manage dot files
-/// have it; a project's may not lead out of the project, because links come with a clone.
+/// Returns whether `path` of `owner` leads out of where it may be. A user's path may contain links, as managers of dot files make
+/// them; a project's path may not link out of the project, because the link may come from a cloned repository.
 pub(super) fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
     let trust = FileTrust::Within(places.project().to_owned());
     owner == Owner::Project && trust.objection_to_path("", path).is_some()
 }
 
-/// Returns the way from the directory `from` to `to`; both are absolute and without links.
+/// Returns the relative path from the directory `from` to `to`; both are absolute and without links.
 pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());

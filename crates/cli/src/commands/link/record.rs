@@ -1,7 +1,7 @@
 //! The record of links and copies, so that they can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
 //!
-//! A project's comes with a clone, so it is only believed about links in directories that skills are linked in and that do
-//! not lead out of the project, and it is neither read nor written where it leads out itself.
+//! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
+//! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::replace_file;
 use repertoire::regular_file;
 
-/// Where the record lies.
+/// The path of the record.
 const FILE: &str = ".agents/.repertoire-links.json";
 
 /// The version of the format.

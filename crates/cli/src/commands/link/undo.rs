@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
 
-/// Removes what was made for `named`, or for all clients where none is named.
+/// Removes the links and copies made for the clients in `named`, or for all clients if it is empty.
 pub(super) fn run(
     ui: &mut Ui,
     context: &Context,
@@ -66,7 +66,7 @@ pub(super) fn run(
             if line.state != LinkState::Planned {
                 continue;
             }
-            // It may have changed while the question was open.
+            // It may have changed while the user was asked.
             match survival(context, places, args, base, made) {
                 Survival::OwnEntries => match remove(context, &base.join(&made.path), made) {
                     Ok(()) => line.state = LinkState::Removed,
@@ -99,7 +99,7 @@ pub(super) fn run(
     Ok(if is_changed { Exit::No } else { Exit::Success })
 }
 
-/// Removes the directories that `path` lay in, up to `base`, as far as they are empty now.
+/// Removes the parent directories of `path` that are empty now, up to `base`.
 fn remove_empty_directories(base: &Path, path: &Path) {
     let above = path.ancestors().skip(1).take_while(|above| *above != base && above.starts_with(base));
     for directory in above {

@@ -1,6 +1,6 @@
 //! The text of `rep stats` for people.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
@@ -12,6 +12,9 @@ use crate::wire::Context;
 
 /// The most rows of lists other than that of used skills.
 const MAX_ROWS: usize = 20;
+
+/// The most names without a skill that have a row each.
+const MAX_UNKNOWN: usize = 5;
 
 /// The most characters of a sparkline, so that a table with one fits a usual terminal.
 const MAX_PERIODS: usize = 10;
@@ -49,7 +52,11 @@ impl Stats {
             columns.push(column("TREND", Align::Left, None));
         }
         let mut table = Table::new(columns);
-        for skill in self.report.skills.iter().filter(|skill| is_used(skill)) {
+        let is_unknown = |skill: &&SkillUsage| skill.presence == Presence::Unknown;
+        let (unknown, known): (Vec<&SkillUsage>, Vec<&SkillUsage>) =
+            self.report.skills.iter().filter(|skill| is_used(skill)).partition(is_unknown);
+        let is_folded = unknown.len() > MAX_UNKNOWN;
+        for skill in known.iter().chain(unknown.iter().filter(|_| !is_folded)) {
             table.cell(match skill.presence {
                 Presence::Present => skill.name.clone(),
                 other => format!("{} ({})", skill.name, other.as_str()),
@@ -83,11 +90,20 @@ impl Stats {
                 }
             }
         }
+        if is_folded {
+            let failures: u64 = unknown.iter().map(|skill| skill.failures).sum();
+            let last = if is_terminal { vec!["0", "-", ""] } else { vec!["0", "-"] };
+            table.cell(format!("{} unknown names", unknown.len()));
+            for cell in ["0", "0", &failures.to_string(), "-", "0"].into_iter().chain(last) {
+                table.cell(cell.to_owned());
+            }
+        }
         table
     }
 
     fn write_sums(&self, ui: &mut Ui) -> Result<(), CliError> {
         let concentration = self.report.concentration;
+        let least = if self.sessions.is_least { "at least " } else { "" };
         writeln!(ui.out())?;
         if concentration.loads > 0 {
             writeln!(
@@ -100,9 +116,9 @@ impl Stats {
         }
         writeln!(
             ui.out(),
-            "catalog entries cost {} tokens in {}; {} tokens of instructions and files were served",
+            "catalog entries cost {least}{} tokens in {least}{} with calls; {} tokens of instructions and files were served",
             self.total(|skill| skill.catalog_tokens),
-            count(self.sessions as usize, "session"),
+            count(self.sessions.number as usize, "session"),
             self.total(|skill| skill.tokens)
         )?;
         Ok(())
@@ -113,8 +129,7 @@ impl Stats {
         if dead.is_empty() {
             return Ok(());
         }
-        let days = self.dead_after.as_secs() / (24 * 60 * 60);
-        writeln!(ui.out(), "\nnot used for {days} days:")?;
+        writeln!(ui.out(), "\nnot used for {}:", span(self.dead_after))?;
         let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -202,6 +217,17 @@ fn date(time: Option<SystemTime>) -> String {
 /// Returns the day of a time in RFC 3339.
 fn day(time: &str) -> String {
     time.chars().take("2026-02-28".len()).collect()
+}
+
+/// Returns a duration in the largest unit that it is a whole number of, such as `12 hours`.
+fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(24 * 60 * 60, "day"), (60 * 60, "hour"), (60, "minute")];
+    let (length, unit) = units
+        .into_iter()
+        .find(|(length, _)| seconds > 0 && seconds.is_multiple_of(*length))
+        .unwrap_or((1, "second"));
+    count(usize::try_from(seconds / length).unwrap_or(usize::MAX), unit)
 }
 
 /// Returns the sums of at most [`MAX_PERIODS`] periods of the same number of days; the oldest may be shorter.

@@ -322,7 +322,8 @@ fn h5_the_functions_of_a_tools_py_are_tools_once_the_skill_is_approved() {
     let module = "import no_such_module\n\ndef add(a: int, b: int = 2) -> int:\n    \"\"\"Adds two numbers.\n\n    Args:\n        a: The first one.\n    \"\"\"\n    return a + b\n\ndef _hidden():\n    pass\n";
     world.write("maths/tools.py", module);
     let executor = Executor::new(world.sandbox.clone(), world.options());
-    let schema = executor.describe_python(module.as_bytes()).unwrap();
+    let PythonTools { schema, left_out } = executor.describe_python(module.as_bytes()).unwrap();
+    assert_eq!(left_out, []);
     let expect = json!([{"name": "add", "description": "Adds two numbers.", "parameters": {
         "type": "object",
         "properties": {
@@ -333,6 +334,19 @@ fn h5_the_functions_of_a_tools_py_are_tools_once_the_skill_is_approved() {
         "additionalProperties": false,
     }}]);
     assert_eq!(serde_json::from_str::<Value>(&schema).unwrap(), expect);
+    let left_out = |module: &str| executor.describe_python(module.as_bytes()).unwrap().left_out;
+    let pair = |name: &str, why: &str| (name.to_owned(), why.to_owned());
+    assert_eq!(
+        left_out(
+            "def first(a, /, b=1): pass\ndef main(): pass\ndef _own(): pass\ndef second(a=1, /): pass\n"
+        ),
+        [
+            pair("first", "it has a positional-only parameter without a default"),
+            pair("main", "it is the entry point of a script")
+        ]
+    );
+    let exported = "from x import z\n__all__ = ['go', 'z']\ndef go(): pass\ndef main(): pass\n";
+    assert_eq!(left_out(exported), [pair("z", "it is in __all__ but no function of the file")]);
     let error = executor.describe_python(b"def add(").unwrap_err();
     assert_eq!(error.kind(), ExecErrorKind::Python);
     assert!(error.to_string().contains("tools.py cannot be parsed"), "{error}");

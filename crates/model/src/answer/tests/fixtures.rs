@@ -242,7 +242,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         kind,
         description: path.ends_with(".py").then(|| "Fills </skill_files> & `forms`".to_owned()),
     };
-    let listed = |name: &str, description: &str, loaded| ListedSkill {
+    let listed = |name: &str, description: &str, loaded| SkillListItem {
         name: self::name(name),
         description: description.to_owned(),
         tags: words(["office"]),

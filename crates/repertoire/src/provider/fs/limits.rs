@@ -9,7 +9,7 @@ pub const DEFAULT_DEPTH: usize = 3;
 /// `plugins/plugin/skills/group/skill/SKILL.md`.
 pub const GIVEN_DEPTH: usize = 5;
 /// The largest number of levels below the root that are searched.
-pub const MAX_DEPTH: usize = 6;
+pub const MAX_DEPTH: usize = 10;
 /// The default limit of directories that are visited.
 pub const DEFAULT_DIRECTORIES: usize = 100_000;
 /// The default limit of directory entries that are read.
@@ -26,6 +26,15 @@ pub struct ScanLimits {
     pub max_entries: usize,
     /// If true, directories of skills are searched for further skills.
     pub nested: bool,
+    /// If true, hidden directories are searched as well, except those of tools that keep no skills there.
+    pub hidden: bool,
+}
+
+impl ScanLimits {
+    /// Returns whether a scan leaves out entries called `name`.
+    pub fn skips(&self, name: &str) -> bool {
+        (name.starts_with('.') && !self.hidden) || SKIPPED.contains(&name)
+    }
 }
 
 impl Default for ScanLimits {
@@ -35,12 +44,12 @@ impl Default for ScanLimits {
             max_directories: DEFAULT_DIRECTORIES,
             max_entries: DEFAULT_ENTRIES,
             nested: false,
+            hidden: false,
         }
     }
 }
 
-/// The directories that a symbolic link directly below a root may lead to; links further down are never
-/// followed.
+/// The directories that symbolic links to skills and to groups of skills may lead to; links in skills are never followed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LinkScope {
     /// Any directory.
@@ -51,9 +60,25 @@ pub enum LinkScope {
 }
 
 /// Directories that hold no skills but may hold very many files.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
-
-/// Returns whether a scan leaves out entries called `name`.
-pub(super) fn is_skipped(name: &str) -> bool {
-    name.starts_with('.') || SKIPPED.contains(&name)
-}
+const SKIPPED: [&str; 20] = [
+    ".cache",
+    ".cargo",
+    ".direnv",
+    ".git",
+    ".gradle",
+    ".hg",
+    ".jj",
+    ".m2",
+    ".next",
+    ".npm",
+    ".nuxt",
+    ".rustup",
+    ".svn",
+    ".terraform",
+    ".tox",
+    ".trash",
+    ".venv",
+    ".yarn",
+    "node_modules",
+    "target",
+];

@@ -7,7 +7,7 @@ use std::path::Path;
 use repertoire_model::{Document, Policy, RuleId, Source};
 
 use super::place::{self, Place};
-use super::safe_dir::{Entries, Fault, Kind, SafeDir, Stamp};
+use super::safe_dir::{Entries, FsFault, Kind, SafeDir, Stamp};
 
 /// The file that makes a directory a skill.
 pub(super) const FILE_NAME: &str = "SKILL.md";
@@ -17,7 +17,7 @@ pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKI
 
 /// The result of looking for a directory's `SKILL.md`.
 #[derive(Debug)]
-pub(super) enum Manifest {
+pub(super) enum ManifestFile {
     /// It was read; the stamp is present if the file is in the directory itself.
     Read { file_name: Cow<'static, str>, bytes: Vec<u8>, stamp: Option<Stamp> },
     /// It exists but was not read.
@@ -25,7 +25,7 @@ pub(super) enum Manifest {
     /// There is none; holds the entries of the directory if they had to be listed.
     Absent(Option<Entries>),
     /// The directory could not be examined.
-    Unreachable(Fault),
+    Unreachable(FsFault),
 }
 
 /// Returns whether `name` is a spelling of [`FILE_NAME`].
@@ -34,15 +34,15 @@ pub(super) fn is_spelling(name: &str) -> bool {
 }
 
 /// Reads the `SKILL.md` of `place`; at most `max_entries` are read to find another spelling.
-pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> Manifest {
+pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> ManifestFile {
     match read_spelling(place, Cow::Borrowed(FILE_NAME), cap) {
-        Manifest::Absent(_) => {}
+        ManifestFile::Absent(_) => {}
         found => return found,
     }
     let entries = match place.directory().and_then(|directory| directory.entries(max_entries)) {
         Ok(entries) => entries,
-        Err(Fault::Missing | Fault::NotDirectory) => return Manifest::Absent(None),
-        Err(fault) => return Manifest::Unreachable(fault),
+        Err(FsFault::Missing | FsFault::NotDirectory) => return ManifestFile::Absent(None),
+        Err(fault) => return ManifestFile::Unreachable(fault),
     };
     let spelling = entries
         .entries
@@ -52,27 +52,27 @@ pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> Manifest 
         .min();
     match spelling {
         Some(name) => read_spelling(place, Cow::Owned(name.to_owned()), cap),
-        None => Manifest::Absent(Some(entries)),
+        None => ManifestFile::Absent(Some(entries)),
     }
 }
 
-fn read_spelling(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> Manifest {
+fn read_spelling(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
     match place.read(&file_name, cap) {
-        Ok((bytes, stamp)) => Manifest::Read { file_name, bytes, stamp: Some(stamp) },
-        Err(Fault::Missing | Fault::NotDirectory) => Manifest::Absent(None),
-        Err(Fault::Outside) => Manifest::Unreachable(Fault::Outside),
-        Err(Fault::Link) => read_link(place, file_name, cap),
+        Ok((bytes, stamp)) => ManifestFile::Read { file_name, bytes, stamp: Some(stamp) },
+        Err(FsFault::Missing | FsFault::NotDirectory) => ManifestFile::Absent(None),
+        Err(FsFault::Outside) => ManifestFile::Unreachable(FsFault::Outside),
+        Err(FsFault::Link) => read_link(place, file_name, cap),
         // Without permission for the directory, even the existence of a SKILL.md is unknown.
-        Err(Fault::Denied(error)) if place.stat(&file_name).is_err() => {
-            Manifest::Unreachable(Fault::Denied(error))
+        Err(FsFault::Denied(error)) if place.stat(&file_name).is_err() => {
+            ManifestFile::Unreachable(FsFault::Denied(error))
         }
         Err(fault) => refused(file_name, &fault, cap),
     }
 }
 
 /// Reads a `SKILL.md` that is a link to a file of the same skill or of the same source.
-fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> Manifest {
-    let refuse = |file_name: Cow<'static, str>, message: &str| Manifest::Refused {
+fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
+    let refuse = |file_name: Cow<'static, str>, message: &str| ManifestFile::Refused {
         message: format!("{file_name} is a symbolic link {message}"),
         file_name,
         rule: RuleId::FileSymlink,
@@ -90,24 +90,24 @@ fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> Manif
         return refuse(file_name, "that leads out of the source");
     };
     match outcome {
-        Ok(bytes) => Manifest::Read { file_name, bytes, stamp: None },
-        Err(Fault::Link | Fault::Outside) => refuse(file_name, "that is not followed"),
+        Ok(bytes) => ManifestFile::Read { file_name, bytes, stamp: None },
+        Err(FsFault::Link | FsFault::Outside) => refuse(file_name, "that is not followed"),
         Err(fault) => refused(file_name, &fault, cap),
     }
 }
 
 /// Reads the file at `relative`, a path that was resolved: a link on it now is a trick.
-fn read_target(handle: &SafeDir, relative: &Path, cap: u64) -> Result<Vec<u8>, Fault> {
-    let relative = relative.to_str().ok_or(Fault::Outside)?;
+fn read_target(handle: &SafeDir, relative: &Path, cap: u64) -> Result<Vec<u8>, FsFault> {
+    let relative = relative.to_str().ok_or(FsFault::Outside)?;
     if relative.split('/').any(|component| component.starts_with('.')) {
-        return Err(Fault::Outside);
+        return Err(FsFault::Outside);
     }
     place::read(handle, relative, cap).map(|(bytes, _)| bytes)
 }
 
-fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
+fn refused(file_name: Cow<'static, str>, fault: &FsFault, cap: u64) -> ManifestFile {
     let (rule, message, help) = match fault {
-        Fault::TooLarge(_) => (
+        FsFault::TooLarge(_) => (
             RuleId::FileTooLarge,
             format!("{file_name} is larger than {cap} bytes"),
             "move details to files below references/",
@@ -118,7 +118,7 @@ fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
             "make it a regular file that its users may read",
         ),
     };
-    Manifest::Refused { file_name, rule, message, help }
+    ManifestFile::Refused { file_name, rule, message, help }
 }
 
 /// Parses the `SKILL.md` in `bytes` with `parse`; without a stamp it was reached by a link, which is reported.

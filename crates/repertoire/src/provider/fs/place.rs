@@ -3,7 +3,7 @@
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
-use super::safe_dir::{Fault, SafeDir, Stamp};
+use super::safe_dir::{FsFault, SafeDir, Stamp};
 
 /// The directory that is scanned.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub(super) struct Root {
 
 impl Root {
     /// Opens the directory at `path`.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(super) fn open(path: &Path) -> Result<Self, FsFault> {
         let handle = SafeDir::open(path)?;
-        let resolved = canonicalize(path).map_err(Fault::Io)?;
+        let resolved = canonicalize(path).map_err(FsFault::Io)?;
         Ok(Self { handle, resolved })
     }
 }
@@ -29,7 +29,7 @@ pub(super) enum Home {
     Beneath,
     /// By its locator, the mount point of another file system.
     Mounted,
-    /// By a link directly below the root that was resolved to this path.
+    /// By a link below the root that was resolved to this path.
     Linked(PathBuf),
 }
 
@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
     }
 
     /// Opens the place `relative` of `root`, which is reached by way of `home`.
-    pub(super) fn open(root: &'a Root, relative: &'a str, home: &Home) -> Result<Self, Fault> {
+    pub(super) fn open(root: &'a Root, relative: &'a str, home: &Home) -> Result<Self, FsFault> {
         let own = match home {
             Home::Beneath => None,
             Home::Mounted => Some(root.handle.open_mounted(relative)?),
@@ -63,9 +63,9 @@ impl<'a> Place<'a> {
         Ok(Self { root, relative, home: home.clone(), own })
     }
 
-    /// Opens the target of the link `relative`, an entry of the root; the link is resolved only here.
-    pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, Fault> {
-        let resolved = canonicalize(root.resolved.join(relative)).map_err(Fault::Io)?;
+    /// Opens the target of the link `relative`; the link is resolved only here.
+    pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, FsFault> {
+        let resolved = canonicalize(root.resolved.join(relative)).map_err(FsFault::Io)?;
         Self::open(root, relative, &Home::Linked(resolved))
     }
 
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
     }
 
     /// Opens the directory itself.
-    pub(super) fn directory(&self) -> Result<SafeDir, Fault> {
+    pub(super) fn directory(&self) -> Result<SafeDir, FsFault> {
         if self.own.is_some() || self.relative == ROOT_LOCATOR {
             return self.handle().duplicate();
         }
@@ -108,12 +108,12 @@ impl<'a> Place<'a> {
     }
 
     /// Reads the file `path`, and again if it changed in the meantime.
-    pub(super) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+    pub(super) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), FsFault> {
         read(self.handle(), &self.within(path), cap)
     }
 
     /// Returns the kind and stamp of `path`, as [`SafeDir::stat`].
-    pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::Kind, Stamp), Fault> {
+    pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::Kind, Stamp), FsFault> {
         self.handle().stat(&self.within(path))
     }
 }
@@ -131,10 +131,10 @@ pub(super) fn path_text(directory: &Path, relative: &str) -> String {
 const MAX_ATTEMPTS: usize = 3;
 
 /// Reads the file `path` beneath `handle`, and again if it changed in the meantime.
-pub(super) fn read(handle: &SafeDir, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+pub(super) fn read(handle: &SafeDir, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), FsFault> {
     for _ in 1..MAX_ATTEMPTS {
         match handle.read(path, cap) {
-            Err(Fault::Changed) => {}
+            Err(FsFault::Changed) => {}
             outcome => return outcome,
         }
     }

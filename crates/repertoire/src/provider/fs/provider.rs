@@ -7,7 +7,7 @@ use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
 use super::limits::ScanLimits;
 use super::options::FsOptions;
-use super::source::Source;
+use super::source::FsSource;
 use super::{manifest, place, safe_dir, scan};
 use crate::Error;
 use crate::provider::{
@@ -25,13 +25,13 @@ use crate::provider::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FsProvider {
-    source: Arc<Source>,
+    source: Arc<FsSource>,
 }
 
 impl FsProvider {
     /// Returns a provider of the skills in a directory; nothing is read yet.
     pub fn new(options: FsOptions) -> Self {
-        Self { source: Arc::new(Source::new(options)) }
+        Self { source: Arc::new(FsSource::new(options)) }
     }
 
     /// Returns its options.
@@ -43,7 +43,7 @@ impl FsProvider {
     /// the work.
     fn unblock<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Source) -> T + Send + 'static,
+        work: impl FnOnce(&FsSource) -> T + Send + 'static,
     ) -> BoxFuture<'_, T> {
         if rayon::current_thread_index().is_some() {
             return Box::pin(std::future::ready(work(&self.source)));
@@ -123,12 +123,36 @@ impl Provider for FsProvider {
 /// It stops at the first, so it costs little where there are many.
 pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
     let limits = ScanLimits::default();
-    let root = place::Root::open(path).map_err(safe_dir::Fault::into_io)?;
-    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::Fault::into_io)?;
+    let root = place::Root::open(path).map_err(safe_dir::FsFault::into_io)?;
+    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::FsFault::into_io)?;
     let is_skill = |name: &str| root.handle.stat(name).is_ok();
-    Ok(entries.entries.iter().any(|entry| {
-        manifest::is_spelling(&entry.name)
-            || scan::may_be_skill(entry)
-                && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
-    }))
+    let mut level = Vec::new();
+    for entry in &entries.entries {
+        if manifest::is_spelling(&entry.name) {
+            return Ok(true);
+        }
+        if scan::may_be_skill(entry, &limits) {
+            level.push(entry.name.clone());
+        }
+    }
+    // Skills may lie in groups, which are searched as deep as a scan does.
+    let mut room = limits.max_directories;
+    for _ in 0..limits.max_depth {
+        let has_manifest = |path: &String| {
+            manifest::SPELLINGS.iter().any(|spelling| is_skill(&format!("{path}/{spelling}")))
+        };
+        if level.iter().any(has_manifest) {
+            return Ok(true);
+        }
+        let mut next = Vec::new();
+        for path in level.iter().take(room) {
+            let Ok(directory) = root.handle.open_dir(path) else { continue };
+            let Ok(below) = directory.entries(limits.max_entries) else { continue };
+            let children = below.entries.iter().filter(|entry| scan::may_be_skill(entry, &limits));
+            next.extend(children.map(|entry| format!("{path}/{}", entry.name)));
+        }
+        room = room.saturating_sub(level.len());
+        level = next;
+    }
+    Ok(false)
 }

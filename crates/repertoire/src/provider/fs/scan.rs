@@ -14,15 +14,18 @@ use rayon::prelude::*;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
-use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
-use super::manifest::{self, Manifest};
+use super::limits::{LinkScope, MAX_DEPTH, ScanLimits};
+use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
 use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
-use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
+use super::safe_dir::{DirectoryEntry, Entries, FsFault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
 
 /// Below this many directories, starting threads costs more than it saves.
 const SEQUENTIAL_BELOW: usize = 32;
+
+/// The most directories in one beyond the last level that are looked at, to report skills that lie too deep.
+const MAX_PROBED: usize = 16;
 
 /// Names of files that were probably meant to be a `SKILL.md`, in any case.
 const NEAR_MISSES: [&str; 7] =
@@ -113,6 +116,10 @@ struct Visit {
     children: Vec<String>,
     /// The number of entries that were read.
     entries: usize,
+    /// The links in it that may lead to skills.
+    links: Vec<String>,
+    /// A directory below it that holds a skill and is not searched, because it lies too deep.
+    too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
     /// The skills of a group that a link leads to, and its directory.
@@ -166,17 +173,11 @@ impl Scanner<'_> {
             }
         };
         let mut read = entries.entries.len();
-        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
-            self.visit_root(scan);
-            if !limits.nested {
-                return;
-            }
-        }
         let has_manifest = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
-        let links = links(&entries.entries);
+        let mut links = links("", &entries.entries, limits);
         let mut level = self.children("", entries, &mut scan.problems);
         let mut room = limits.max_directories;
-        let mut repositories = Vec::new();
+        let (mut repositories, mut too_deep) = (Vec::new(), None);
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
@@ -185,8 +186,10 @@ impl Scanner<'_> {
             room -= level.len();
             let visits = each(&level, |relative| self.visit(relative, depth));
             let mut children = Vec::new();
-            for (relative, visit) in level.iter().zip(visits) {
+            for (relative, mut visit) in level.iter().zip(visits) {
                 read += visit.entries;
+                links.append(&mut visit.links);
+                too_deep = too_deep.or(visit.too_deep.take());
                 if visit.is_repository {
                     repositories.push(relative.clone());
                 }
@@ -196,14 +199,15 @@ impl Scanner<'_> {
             level = children;
         }
         for repository in repositories {
-            let is_in_it = |skill: &Arc<ScannedSkill>| {
-                let below = skill.listed.locator.as_str().strip_prefix(repository.as_str());
-                below.is_some_and(|below| below.starts_with('/'))
+            let is_in_it = |path: &str| {
+                path.strip_prefix(repository.as_str()).is_some_and(|below| below.starts_with('/'))
             };
-            if !scan.skills.iter().any(is_in_it) {
+            let is_found = scan.skills.iter().any(|skill| is_in_it(skill.listed.locator.as_str()));
+            if !is_found && !too_deep.as_deref().is_some_and(is_in_it) {
                 scan.problems.extend(self.empty_repository(&repository));
             }
         }
+        scan.problems.extend(too_deep.and_then(|path| self.too_deep(&path)));
         if links.len() > room {
             scan.problems.extend(self.over_limit());
         }
@@ -219,20 +223,41 @@ impl Scanner<'_> {
                 scan.skills.extend(skills);
             }
         }
-        // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        let has_skills = scan.skills.iter().any(|skill| !skill.listed.locator.as_str().contains('/'));
-        if has_manifest && !has_skills {
-            if !limits.nested {
-                scan.skills.clear();
-            }
+        if has_manifest {
             self.visit_root(scan);
         }
     }
 
+    /// Examines the `SKILL.md` of the root itself, after everything below it.
+    ///
+    /// A root that is a skill hides those inside it, as other skills do; a stray file beside skills hides none.
     fn visit_root(&self, scan: &mut Scan) {
-        let (visit, _) = self.examine(&Place::beneath(self.root, ROOT_LOCATOR));
+        let place = Place::beneath(self.root, ROOT_LOCATOR);
+        let (visit, _) = self.examine(&place);
+        if let Some(skill) = &visit.skill {
+            let Document { name, manifest, .. } = &*skill.listed.document;
+            let is_bare = manifest.name.is_none() && manifest.description.is_none();
+            let is_named_after_root = place.directory_name().as_deref() == Some(name.as_str());
+            let is_beside = scan.skills.iter().any(|skill| !skill.listed.locator.as_str().contains('/'));
+            if is_bare && is_beside {
+                return scan.problems.extend(self.stray(&skill.listed.manifest_file));
+            }
+            if !self.options.limits.nested && !is_bare && (is_named_after_root || !is_beside) {
+                // Hidden directories are no part of a skill.
+                scan.skills.retain(|skill| skill.listed.locator.as_str().starts_with('.'));
+                scan.problems.clear();
+            }
+        }
         scan.problems.extend(visit.problems);
         scan.skills.extend(visit.skill);
+    }
+
+    /// Returns the problem of a file in the root that makes no skill of a directory of skills.
+    fn stray(&self, file: &str) -> Option<Problem> {
+        let message =
+            "the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own"
+                .to_owned();
+        self.problem(file, RuleId::FrontmatterMissing, message)
     }
 
     fn visit(&self, relative: &str, depth: usize) -> Visit {
@@ -240,7 +265,10 @@ impl Scanner<'_> {
         let place = Place::beneath(self.root, relative);
         let (mut visit, entries) = self.examine(&place);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
-            visit.problems.extend(entries.and_then(|entries| self.near_miss(relative, &entries)));
+            if let Some(entries) = entries {
+                visit.problems.extend(self.near_miss(relative, &entries));
+                visit.too_deep = self.skill_below(relative, entries);
+            }
             return visit;
         }
         let entries = match entries {
@@ -252,14 +280,7 @@ impl Scanner<'_> {
             Ok(entries) => {
                 // One at least, because the directory was searched even if there is nothing in it yet.
                 visit.entries = entries.entries.len().max(1);
-                for link in links(&entries.entries) {
-                    let path = format!("{relative}/{link}");
-                    // A link to a file is a file, and files are ignored.
-                    if self.root.resolved.join(&path).is_dir() {
-                        let message = "a symbolic link this deep is not followed".to_owned();
-                        visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
-                    }
-                }
+                visit.links = links(relative, &entries.entries, limits);
                 if visit.skill.is_none() {
                     visit.problems.extend(self.near_miss(relative, &entries));
                 }
@@ -300,7 +321,7 @@ impl Scanner<'_> {
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
             // A link to a file is a file, and files are ignored.
-            Err(Fault::NotDirectory) => Visit::default(),
+            Err(FsFault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
@@ -336,7 +357,8 @@ impl Scanner<'_> {
                 Err(fault) => visit.problems.extend(self.unreadable(&locator, &fault)),
             }
         }
-        if skills.is_empty() {
+        // In a group a link may lead to a directory of anything, as a directory there may be one.
+        if skills.is_empty() && !relative.contains('/') {
             let message =
                 "the symbolic link leads neither to a skill nor to a directory of skills".to_owned();
             visit.problems.extend(self.problem(relative, RuleId::FileSymlink, message));
@@ -350,6 +372,24 @@ impl Scanner<'_> {
         let depth = self.options.limits.max_depth.min(MAX_DEPTH);
         let message = format!(
             "the repository holds no skill within {depth} levels of the root; if there are any, add their directory to `roots`"
+        );
+        self.problem(relative, RuleId::SourceLimit, message)
+    }
+
+    /// Returns a directory directly below `relative` that holds a skill; the first few are looked at.
+    fn skill_below(&self, relative: &str, entries: Entries) -> Option<String> {
+        let children = self.children(relative, entries, &mut Vec::new());
+        let is_skill = |path: &String| {
+            matches!(Place::beneath(self.root, path).stat(manifest::FILE_NAME), Ok((Kind::File, _)))
+        };
+        children.into_iter().take(MAX_PROBED).find(is_skill)
+    }
+
+    /// Returns the problem of skills that lie too deep, of which `relative` is one.
+    fn too_deep(&self, relative: &str) -> Option<Problem> {
+        let depth = self.options.limits.max_depth.min(MAX_DEPTH);
+        let message = format!(
+            "this skill lies deeper than {depth} levels below the root, where no skills are searched; add the directory around it to `roots`"
         );
         self.problem(relative, RuleId::SourceLimit, message)
     }
@@ -372,16 +412,16 @@ impl Scanner<'_> {
         }
         let (limits, cap) = (&self.options.limits, self.options.caps.manifest_bytes);
         let (file_name, document, length, stamp) = match manifest::read(place, cap, limits.max_entries) {
-            Manifest::Read { file_name, bytes, stamp } => {
+            ManifestFile::Read { file_name, bytes, stamp } => {
                 let parse = Document::parse_for_listing;
                 let document = manifest::parse(parse, place, &file_name, &bytes, stamp, self.policy);
                 (file_name, document, last_good::length_without_blanks(&bytes), stamp)
             }
-            Manifest::Refused { file_name, rule, message, help } => {
+            ManifestFile::Refused { file_name, rule, message, help } => {
                 (file_name, manifest::unreadable(place, rule, &message, help, self.policy), 0, None)
             }
-            Manifest::Absent(entries) => return (Visit::default(), entries),
-            Manifest::Unreachable(fault) => return (self.unreachable(place, &fault), None),
+            ManifestFile::Absent(entries) => return (Visit::default(), entries),
+            ManifestFile::Unreachable(fault) => return (self.unreachable(place, &fault), None),
         };
         let good = before.and_then(|skill| skill.last_good()).cloned();
         let good = good
@@ -423,9 +463,9 @@ impl Scanner<'_> {
         ScannedSkill { listed: Arc::new(listed), home: place.home.clone(), stamp, is_settled, good }
     }
 
-    fn unreachable(&self, place: &Place<'_>, fault: &Fault) -> Visit {
+    fn unreachable(&self, place: &Place<'_>, fault: &FsFault) -> Visit {
         // A mounted directory is there on purpose; it is read through a handle of its own.
-        if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
+        if let (FsFault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
@@ -441,10 +481,10 @@ impl Scanner<'_> {
         }
         let mut children = Vec::new();
         for entry in entries.entries {
-            if entry.kind != Kind::Directory || is_skipped(&entry.name) {
+            if entry.kind != Kind::Directory || self.options.limits.skips(&entry.name) {
                 continue;
             }
-            let path = if parent.is_empty() { entry.name } else { format!("{parent}/{}", entry.name) };
+            let path = join(parent, &entry.name);
             if entry.decoded {
                 children.push(path);
             } else {
@@ -460,7 +500,7 @@ impl Scanner<'_> {
         self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
-    fn unreadable(&self, relative: &str, fault: &Fault) -> Option<Problem> {
+    fn unreadable(&self, relative: &str, fault: &FsFault) -> Option<Problem> {
         let message = format!("the directory cannot be read: {}", fault.message());
         self.problem(relative, RuleId::FileUnreadable, message)
     }
@@ -483,7 +523,7 @@ fn is_unchanged(skill: &ScannedSkill, place: &Place<'_>) -> bool {
     let Some(stamp) = skill.stamp.filter(|_| skill.is_settled) else { return false };
     let file_name = &*skill.listed.manifest_file;
     // The exact spelling may have appeared beside another.
-    (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)))
+    (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(FsFault::Missing)))
         && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == stamp)
 }
 
@@ -512,15 +552,22 @@ fn is_near_miss(name: &str) -> bool {
     NEAR_MISSES.iter().any(|near| name.eq_ignore_ascii_case(near))
 }
 
-/// Returns the links among `entries` that may lead to skills, sorted.
-fn links(entries: &[Entry]) -> Vec<String> {
-    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
-    let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
+/// Returns the links among the `entries` of `parent` that may lead to skills, sorted.
+fn links(parent: &str, entries: &[DirectoryEntry], limits: &ScanLimits) -> Vec<String> {
+    let is_link =
+        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !limits.skips(&entry.name);
+    let links = entries.iter().filter(is_link).map(|entry| join(parent, &entry.name));
+    let mut links: Vec<String> = links.collect();
     links.sort_unstable();
     links
 }
 
+/// Returns the path of `name` in `parent`, which is empty for the root.
+fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
+}
+
 /// Returns whether a directory or link like this is searched for skills.
-pub(super) fn may_be_skill(entry: &Entry) -> bool {
-    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
+pub(super) fn may_be_skill(entry: &DirectoryEntry, limits: &ScanLimits) -> bool {
+    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !limits.skips(&entry.name)
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, SkillPath, Standing};
 
 use super::last_good::{self, GoodText, GoodTexts};
-use super::manifest::{self, Manifest};
+use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
 use super::place::{Place, ROOT_LOCATOR, Root, path_text};
-use super::safe_dir::{Fault, Stamp, now};
+use super::safe_dir::{FsFault, Stamp, now};
 use super::scan::{Scan, scan};
 use super::walk::{FileWalk, WalkedFile, walk};
 use crate::provider::{FileListing, Listing, Locator, OpenedSkill, Problem, Skill};
@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_millis(10);
 
 /// A directory of skills, and the result of the last scan of it.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct FsSource {
     options: FsOptions,
     /// Held by the scan in progress: of two scans the second begins after the first.
     scanning: Mutex<()>,
@@ -52,7 +52,7 @@ struct SkillOnDisk {
     stamp: Option<Stamp>,
 }
 
-impl Source {
+impl FsSource {
     pub(super) fn new(options: FsOptions) -> Self {
         Self {
             options,
@@ -111,10 +111,10 @@ impl Source {
     }
 
     /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty, unless it is expected.
-    fn broken(&self, fault: &Fault, policy: &Policy) -> Listing {
+    fn broken(&self, fault: &FsFault, policy: &Policy) -> Listing {
         let (rule, message) = match fault {
-            Fault::Missing if !self.options.is_expected => return Listing::default(),
-            Fault::Missing => (RuleId::SourceMissing, "the configured directory does not exist".to_owned()),
+            FsFault::Missing if !self.options.is_expected => return Listing::default(),
+            FsFault::Missing => (RuleId::SourceMissing, "the configured directory does not exist".to_owned()),
             fault => (RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message())),
         };
         let problem = Problem::new(policy, rule, self.shown(ROOT_LOCATOR), message);
@@ -138,32 +138,34 @@ impl Source {
         let home = self.scan().and_then(|scan| Some(scan.find(locator.as_str())?.home.clone()));
         let lost = |fault| self.lost(locator, fault);
         let root = Root::open(&self.options.root).map_err(lost)?;
-        let home = home.ok_or_else(|| lost(Fault::Missing))?;
+        let home = home.ok_or_else(|| lost(FsFault::Missing))?;
         let place = Place::open(&root, locator.as_str(), &home).map_err(lost)?;
         work(&place).map_err(|error| {
             // A file may not be there because its skill is not there any more.
             let is_gone = error.kind() == ErrorKind::FileNotFound
-                && matches!(place.directory(), Err(Fault::Missing | Fault::NotDirectory));
-            if is_gone { lost(Fault::Missing) } else { error }
+                && matches!(place.directory(), Err(FsFault::Missing | FsFault::NotDirectory));
+            if is_gone { lost(FsFault::Missing) } else { error }
         })
     }
 
     /// Returns the error of a skill that cannot be reached.
-    fn lost(&self, locator: &Locator, fault: Fault) -> Error {
+    fn lost(&self, locator: &Locator, fault: FsFault) -> Error {
         let error = |kind| Error::new(kind).about(locator.as_str()).at(self.shown(locator.as_str()));
         match fault {
             // If something else has taken its place, the skill is gone too.
-            Fault::Missing | Fault::NotDirectory | Fault::Link | Fault::Special | Fault::Outside => {
-                error(ErrorKind::SkillNotFound)
-            }
-            Fault::Io(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            FsFault::Missing
+            | FsFault::NotDirectory
+            | FsFault::Link
+            | FsFault::Special
+            | FsFault::Outside => error(ErrorKind::SkillNotFound),
+            FsFault::Io(source) if source.kind() == std::io::ErrorKind::NotFound => {
                 error(ErrorKind::SkillNotFound)
             }
             fault => error(ErrorKind::Io).because(fault.into_io()),
         }
     }
 
-    fn manifest(&self, place: &Place<'_>) -> Manifest {
+    fn manifest(&self, place: &Place<'_>) -> ManifestFile {
         manifest::read(place, self.options.caps.manifest_bytes, self.options.limits.max_entries)
     }
 
@@ -245,24 +247,24 @@ impl Source {
                 std::thread::sleep(WAIT);
             }
         }
-        Err(self.error(place, manifest::FILE_NAME, Fault::Changed))
+        Err(self.error(place, manifest::FILE_NAME, FsFault::Changed))
     }
 
     fn skill_on_disk(&self, place: &Place<'_>, policy: &Policy) -> Result<Option<SkillOnDisk>, Error> {
         match self.manifest(place) {
-            Manifest::Read { file_name, bytes, stamp } => {
+            ManifestFile::Read { file_name, bytes, stamp } => {
                 let document = manifest::parse(Document::parse, place, &file_name, &bytes, stamp, policy);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                 Ok(Some(SkillOnDisk { skill: Skill { document, text }, file_name, stamp }))
             }
-            Manifest::Refused { file_name, rule, message, help } => {
+            ManifestFile::Refused { file_name, rule, message, help } => {
                 let document = manifest::unreadable(place, rule, &message, help, policy);
                 let skill = Skill { document, text: String::new() };
                 Ok(Some(SkillOnDisk { skill, file_name, stamp: None }))
             }
-            Manifest::Absent(_) => Ok(None),
-            Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
+            ManifestFile::Absent(_) => Ok(None),
+            ManifestFile::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
         }
     }
 
@@ -285,7 +287,7 @@ impl Source {
             return Ok((walked, name));
         }
         // It may be a link to another file of the source, which the walk does not follow.
-        if let Manifest::Read { file_name, bytes, stamp: None } = self.manifest(place)
+        if let ManifestFile::Read { file_name, bytes, stamp: None } = self.manifest(place)
             && let Ok(path) = SkillPath::new(&file_name)
         {
             let is_its_link =
@@ -305,14 +307,14 @@ impl Source {
     }
 
     fn read_file(&self, place: &Place<'_>, path: &SkillPath) -> Result<Vec<u8>, Error> {
-        let forbidden = || self.error(place, path.as_str(), Fault::Link);
+        let forbidden = || self.error(place, path.as_str(), FsFault::Link);
         if path.is_hidden() {
             return Err(forbidden());
         }
         match place.read(path.as_str(), self.options.caps.file_bytes) {
             Ok((bytes, _)) => Ok(bytes),
-            Err(Fault::Link) if manifest::is_spelling(path.as_str()) => match self.manifest(place) {
-                Manifest::Read { file_name, bytes, .. } if file_name == path.as_str() => Ok(bytes),
+            Err(FsFault::Link) if manifest::is_spelling(path.as_str()) => match self.manifest(place) {
+                ManifestFile::Read { file_name, bytes, .. } if file_name == path.as_str() => Ok(bytes),
                 _ => Err(forbidden()),
             },
             Err(fault) => Err(self.error(place, path.as_str(), fault)),
@@ -332,7 +334,7 @@ impl Source {
     fn bundle_of(&self, place: &Place<'_>, walked: FileWalk) -> Result<Bundle, Error> {
         let mut room = self.options.caps.bundle_bytes;
         if walked.truncated {
-            return Err(self.error(place, "", Fault::TooLarge(0)));
+            return Err(self.error(place, "", FsFault::TooLarge(0)));
         }
         let mut files = Vec::with_capacity(walked.files.len());
         for WalkedFile { path, stamp } in walked.files {
@@ -343,7 +345,7 @@ impl Source {
                 Err(error) => return Err(error),
             };
             let size = bytes.len() as u64;
-            room = room.checked_sub(size).ok_or_else(|| self.error(place, "", Fault::TooLarge(0)))?;
+            room = room.checked_sub(size).ok_or_else(|| self.error(place, "", FsFault::TooLarge(0)))?;
             let executable = stamp.is_executable();
             files.push(BundleFile { path, size, executable, digest: Digest::of(&bytes) });
         }
@@ -367,20 +369,20 @@ impl Source {
         })
     }
 
-    fn error(&self, place: &Place<'_>, file: &str, fault: Fault) -> Error {
+    fn error(&self, place: &Place<'_>, file: &str, fault: FsFault) -> Error {
         let kind = match &fault {
-            Fault::Missing | Fault::NotDirectory => ErrorKind::FileNotFound,
-            Fault::IsDirectory => ErrorKind::IsDirectory,
-            Fault::Link | Fault::Special | Fault::Outside => ErrorKind::Forbidden,
-            Fault::TooLarge(_) => ErrorKind::TooLarge,
-            Fault::Changed | Fault::Denied(_) | Fault::Io(_) => ErrorKind::Io,
+            FsFault::Missing | FsFault::NotDirectory => ErrorKind::FileNotFound,
+            FsFault::IsDirectory => ErrorKind::IsDirectory,
+            FsFault::Link | FsFault::Special | FsFault::Outside => ErrorKind::Forbidden,
+            FsFault::TooLarge(_) => ErrorKind::TooLarge,
+            FsFault::Changed | FsFault::Denied(_) | FsFault::Io(_) => ErrorKind::Io,
         };
         let path = std::path::Path::new(&self.shown(place.relative)).join(file);
         let subject = if file.is_empty() { place.relative } else { file };
         let error = Error::new(kind).about(subject).at(path);
         match fault {
-            Fault::Denied(source) | Fault::Io(source) => error.because(source),
-            Fault::Changed => error.because("the file changed while it was being read"),
+            FsFault::Denied(source) | FsFault::Io(source) => error.because(source),
+            FsFault::Changed => error.because("the file changed while it was being read"),
             _ => error,
         }
     }

@@ -4,7 +4,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
 
 use super::place::Place;
-use super::safe_dir::{Entry, Fault, Kind, SafeDir, Stamp};
+use super::safe_dir::{DirectoryEntry, FsFault, Kind, SafeDir, Stamp};
 use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
 /// A file of a skill.
@@ -38,7 +38,7 @@ impl FileWalk {
 }
 
 /// Lists the files of the skill at `place`; hidden ones are passed over in silence.
-pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<FileWalk, Fault> {
+pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<FileWalk, FsFault> {
     let mut walker =
         Walker { caps, files: Vec::new(), reporter: Reporter::new(policy), entries: 0, truncated: false };
     walker.directory(&place.directory()?, "", 1)?;
@@ -60,7 +60,7 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    fn directory(&mut self, directory: &SafeDir, prefix: &str, depth: usize) -> Result<(), Fault> {
+    fn directory(&mut self, directory: &SafeDir, prefix: &str, depth: usize) -> Result<(), FsFault> {
         let listing = directory.entries(FILE_ENTRIES.saturating_sub(self.entries))?;
         self.entries += listing.entries.len();
         self.truncated |= listing.more;
@@ -76,7 +76,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, directory: &SafeDir, entry: &Entry, path: String, depth: usize) {
+    fn entry(&mut self, directory: &SafeDir, entry: &DirectoryEntry, path: String, depth: usize) {
         match entry.kind {
             Kind::Link => {
                 let message = format!("`{path}` is a symbolic link and is not followed");
@@ -108,13 +108,13 @@ impl Walker<'_> {
         match directory.stat(name) {
             Ok((Kind::File, stamp)) => self.files.push(WalkedFile { path, stamp }),
             // The entry is gone or has changed its kind; the next listing will show it.
-            Ok(_) | Err(Fault::Missing) => {}
+            Ok(_) | Err(FsFault::Missing) => {}
             Err(fault) => self.unreadable(&fault, path.to_string()),
         }
     }
 
     /// Returns the path if it is one that a skill may have, and reports if not.
-    fn check(&mut self, entry: &Entry, path: &str) -> Option<SkillPath> {
+    fn check(&mut self, entry: &DirectoryEntry, path: &str) -> Option<SkillPath> {
         let message = match SkillPath::new(path) {
             Ok(skill_path) if entry.decoded => return Some(skill_path),
             Ok(_) => format!("the name of `{path}` is not UTF-8"),
@@ -124,7 +124,7 @@ impl Walker<'_> {
         None
     }
 
-    fn unreadable(&mut self, fault: &Fault, path: String) {
+    fn unreadable(&mut self, fault: &FsFault, path: String) {
         let message = format!("`{path}` cannot be read: {}", fault.message());
         self.report(RuleId::FileUnreadable, message, "let its users read it", path);
     }

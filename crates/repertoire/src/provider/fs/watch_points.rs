@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::place::{Home, ROOT_LOCATOR};
 use super::scan::Scan;
-use super::source::Source;
+use super::source::FsSource;
 use crate::provider::{WatchPoint, WatchScope};
 
-impl Source {
+impl FsSource {
     /// Returns the directories whose events show changes since the last listing.
     ///
     /// These are the root, the directories of links on the way to it, the nearest directory above a root that does not exist, every

@@ -105,6 +105,7 @@ fn skills_stay_while_the_store_is_away() {
     is_away.store(true, Ordering::SeqCst);
     let snapshot = block_on(registry.reload());
     assert_eq!((snapshot.active().count(), snapshot.problems().len()), (1, 1));
+    assert_eq!(snapshot.unlisted_sources().count(), 0, "they were listed once");
     assert!(block_on(registry.get(entry)).unwrap().text.ends_with("# Alpha\n"));
     assert_eq!(read("references/read.md").unwrap(), b"one");
     assert_eq!(read("references/unread.md").unwrap_err().kind(), ErrorKind::Store);
@@ -121,6 +122,7 @@ fn releases_are_followed_also_after_the_store_was_away() {
     let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(StoreProvider::new(lazy.clone(), "stable"))];
     let registry = block_on(Registry::open(providers, Policy::default())).unwrap();
     assert_eq!(registry.snapshot().problems().len(), 1);
+    assert_eq!(registry.snapshot().unlisted_sources().collect::<Vec<_>>(), ["store:stable"]);
     let mut changes = registry.subscribe();
     let follower = ReleaseFollower::start(&registry, lazy);
     let mut wait_for = |skills: usize| {
@@ -130,6 +132,7 @@ fn releases_are_followed_also_after_the_store_was_away() {
     };
     is_away.store(false, Ordering::SeqCst);
     wait_for(0);
+    assert_eq!(registry.snapshot().unlisted_sources().count(), 0);
     release(&store, &[("SKILL.md", skill_md("alpha", "# Alpha\n").as_bytes())], "alpha");
     wait_for(1);
     is_away.store(true, Ordering::SeqCst);

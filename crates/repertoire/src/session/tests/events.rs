@@ -151,6 +151,18 @@ fn a_bound_skill_has_another_event_when_its_text_changed() {
 }
 
 #[test]
+fn a_session_that_is_not_opened_for_want_of_a_bound_skill_has_an_event() {
+    let library = skills();
+    let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
+    let opened = block_on(library.builder().agent(agent).open()).unwrap();
+    std::fs::remove_dir_all(library.directory.path().join("bound")).unwrap();
+    assert!(block_on(opened.session_without_reload_for("builder")).is_err());
+    let events = library.sink.take();
+    assert_eq!(events.iter().map(row).collect::<Vec<_>>(), ["skill_loaded bound test - error bound"]);
+    assert_eq!((events[0].agent.as_deref(), events[0].error.as_deref()), (Some("builder"), Some("broken")));
+}
+
+#[test]
 fn a_library_with_another_sink_shares_its_skills() {
     let library = skills();
     let opened = block_on(library.builder().open()).unwrap();

@@ -76,6 +76,8 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     call("propose_skill_update", propose);
     let review = |arguments: Value| call("review_skill_proposals", arguments);
     assert!(review(json!({"action": "approve", "id": 1})).contains("cannot decide"));
+    let reviewed = library.sink.take().iter().map(row).next_back().unwrap();
+    assert!(reviewed.starts_with("proposal_reviewed alpha "), "{reviewed}");
     let mut other = store.proposal(1).unwrap().unwrap().content;
     other.author = "agent:builder".to_owned();
     other.justification = "another".to_owned();
@@ -89,6 +91,43 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     assert!(review(json!({"action": "reject", "id": 2})).contains("reason"));
     assert!(review(json!({"action": "show"})).contains("id"));
     assert!(review(json!({"action": "dance"})).contains("approve"));
+}
+
+#[test]
+fn a_reviewer_agent_decides_only_about_skills_that_it_sees_and_that_are_not_locked() {
+    use repertoire_model::scope::{Pattern, Scope};
+
+    let library = SkillDirectory::new(&["alpha", "beta"]);
+    let path = library.directory.path().join("alpha/SKILL.md");
+    let last = std::fs::read_to_string(&path).unwrap().lines().last().unwrap().to_owned();
+    let store = Arc::new(MemoryStore::new());
+    let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+    let locked = vec![Pattern::new("beta").unwrap()];
+    let proposer =
+        |locked| Arc::new(Proposer::new(lazy.clone(), ProposalRules { locked, ..ProposalRules::default() }));
+    let scope = Scope { deny: vec![Pattern::new("alpha").unwrap()], ..Scope::default() };
+    let critic = Agent { reviews: true, scope, ..Agent::new("critic") };
+    let open = |agent: Agent, locked: Vec<Pattern>| {
+        let name = agent.name.clone();
+        let opened = block_on(library.builder().agent(agent).proposer(proposer(locked)).open()).unwrap();
+        block_on(opened.session_for(&name)).unwrap()
+    };
+    let builder = open(Agent::new("builder"), Vec::new());
+    for skill in ["alpha", "beta"] {
+        let diff = DIFF.replace("# alpha", &last.replace("alpha", skill));
+        let arguments = json!({"skill_id": skill, "diff": diff, "justification": "slow"});
+        let reply = block_on(builder.call("propose_skill_update", &arguments));
+        assert!(!reply.is_error(), "{}", reply.text());
+    }
+    let critic = open(critic, locked);
+    let review =
+        |arguments: Value| block_on(critic.call("review_skill_proposals", &arguments)).text().to_owned();
+    assert_eq!(review(json!({"action": "list"})), "2: update of beta by agent:builder\n");
+    for action in ["show", "approve"] {
+        assert!(review(json!({"action": action, "id": 1})).contains("there is no proposal 1"), "{action}");
+    }
+    assert!(review(json!({"action": "reject", "id": 1, "reason": "no"})).contains("there is no proposal 1"));
+    assert!(review(json!({"action": "approve", "id": 2})).contains("locked"));
 }
 
 #[test]

@@ -414,11 +414,9 @@ fn h27_a_skill_whose_tools_do_not_run_says_so() {
     let library = SkillDirectory::new(&["pdf", "plain"]);
     library.write("pdf/schema.json", FILL);
     library.write("pdf/tools.py", "def fill():\n    pass\n\ndef merge():\n    pass\n");
-    let mut options =
-        SessionOptions { enable_setting: Some("`x = true`".to_owned()), ..SessionOptions::default() };
+    let off = "Running is off. Set `x = true`, or go on without it.";
+    let mut options = SessionOptions { running_off: Some(off.to_owned()), ..SessionOptions::default() };
     let session = library.session_with(options.clone());
-    let off =
-        "Running tools and scripts of skills is off. Ask the user to set `x = true`, or go on without them.";
     assert!(
         load(&session, "pdf").contains(&format!("Its tools cannot be called. {off}")),
         "{}",
@@ -467,6 +465,24 @@ fn h29_a_host_with_its_own_handlers_gets_the_schemas_of_loaded_skills() {
         (tools[0].description.as_str(), &tools[0].input_schema),
         ("Fills.", &json!({"type": "object"}))
     );
+}
+
+#[test]
+fn h30_a_note_about_a_shared_name_of_tools_names_no_tool_that_is_not_offered() {
+    let library = SkillDirectory::new(&["one", "two"]);
+    library.write("one/schema.json", FILL);
+    library.write("two/schema.json", FILL);
+    for (offered, expect) in [
+        (OfferedTools::All, "this one is called with `call_skill_tool`, "),
+        (OfferedTools::Minimal, "this one cannot be called."),
+    ] {
+        let mut options = SessionOptions { host_runs_tools: true, offered, ..SessionOptions::default() };
+        options.exposure = ToolExposure::Dynamic;
+        let session = library.session_with(options);
+        load(&session, "one");
+        let text = load(&session, "two");
+        assert!(text.contains(&format!("Another loaded skill has a tool `fill` too; {expect}")), "{text}");
+    }
 }
 
 #[test]

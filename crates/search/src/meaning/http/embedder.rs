@@ -10,7 +10,7 @@ use repertoire_model::Digest;
 use repertoire_model::text::start;
 
 use super::cache::Cache;
-use super::options::{HttpOptions, HttpOptionsError};
+use super::options::{HttpEmbedderOptions, HttpEmbedderOptionsError};
 use super::wire::request_embeddings;
 use crate::meaning::{Embedder, Vector};
 use crate::skill_text::SkillText;
@@ -31,8 +31,8 @@ const MAX_QUERY_BYTES: usize = 2 * 1024 * 1024;
 /// After a failure it sends no requests for a while, so that searches do not wait for the server.
 ///
 /// ```
-/// use repertoire_search::http::{HttpEmbedder, HttpOptions};
-/// let options = HttpOptions::new("http://localhost:11434/v1", "nomic-embed-text");
+/// use repertoire_search::http::{HttpEmbedder, HttpEmbedderOptions};
+/// let options = HttpEmbedderOptions::new("http://localhost:11434/v1", "nomic-embed-text");
 /// assert!(HttpEmbedder::new(options).is_ok());
 /// ```
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct HttpEmbedder {
 }
 
 struct EmbeddingClient {
-    options: HttpOptions,
+    options: HttpEmbedderOptions,
     agent: ureq::Agent,
     state: Mutex<EmbedderState>,
 }
@@ -78,7 +78,7 @@ impl EmbedderState {
 
 impl HttpEmbedder {
     /// Returns an embedder with these options. Fails if they are invalid; no request is sent yet.
-    pub fn new(options: HttpOptions) -> Result<Self, HttpOptionsError> {
+    pub fn new(options: HttpEmbedderOptions) -> Result<Self, HttpEmbedderOptionsError> {
         if let Some(error) = options.error() {
             return Err(error);
         }
@@ -225,11 +225,11 @@ fn batches<'t, 's>(texts: &'t [&'s str]) -> impl Iterator<Item = &'t [&'s str]> 
     })
 }
 
-fn stamp(options: &HttpOptions) -> Digest {
+fn stamp(options: &HttpEmbedderOptions) -> Digest {
     Digest::of(format!("{}\0{}", options.url, options.model).as_bytes())
 }
 
-fn error(options: &HttpOptions, message: &str) -> Error {
+fn error(options: &HttpEmbedderOptions, message: &str) -> Error {
     Error::new(ErrorKind::Io)
         .about(format!("{}/embeddings", options.url.trim_end_matches('/')))
         .because(message.to_owned())

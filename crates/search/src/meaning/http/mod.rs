@@ -11,4 +11,4 @@ mod embedder;
 mod tests;
 
 pub use embedder::HttpEmbedder;
-pub use options::{HttpOptions, HttpOptionsError, Notice};
+pub use options::{HttpEmbedderOptions, HttpEmbedderOptionsError, Notice};

@@ -12,7 +12,7 @@ pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 /// Options of the HTTP embedder.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct HttpOptions {
+pub struct HttpEmbedderOptions {
     /// The URL without `/embeddings`, such as `https://api.openai.com/v1`.
     pub url: String,
     /// The name of the model.
@@ -33,7 +33,7 @@ pub struct HttpOptions {
     pub notice: Option<Notice>,
 }
 
-impl HttpOptions {
+impl HttpEmbedderOptions {
     /// Returns the default options for the server at `url` and its `model`.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
@@ -50,21 +50,21 @@ impl HttpOptions {
     }
 
     /// Returns the first error in the options, if there is one.
-    pub(super) fn error(&self) -> Option<HttpOptionsError> {
+    pub(super) fn error(&self) -> Option<HttpEmbedderOptionsError> {
         let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains('@') {
-            return Some(HttpOptionsError::Address);
+            return Some(HttpEmbedderOptionsError::Address);
         }
         let is_printable = |text: &str| text.chars().all(|letter| letter.is_ascii_graphic());
         if self.model.trim().is_empty() {
-            return Some(HttpOptionsError::Model);
+            return Some(HttpEmbedderOptionsError::Model);
         }
         if self.key.as_deref().is_some_and(|key| key.is_empty() || !is_printable(key)) {
-            return Some(HttpOptionsError::Key);
+            return Some(HttpEmbedderOptionsError::Key);
         }
         (self.key.is_some() && scheme == "http" && !is_loopback(authority))
-            .then_some(HttpOptionsError::PlainKey)
+            .then_some(HttpEmbedderOptionsError::PlainKey)
     }
 }
 
@@ -77,10 +77,10 @@ fn is_loopback(authority: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-impl fmt::Debug for HttpOptions {
+impl fmt::Debug for HttpEmbedderOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The key is a secret and left out.
-        f.debug_struct("HttpOptions")
+        f.debug_struct("HttpEmbedderOptions")
             .field("url", &self.url)
             .field("model", &self.model)
             .finish_non_exhaustive()
@@ -90,7 +90,7 @@ impl fmt::Debug for HttpOptions {
 /// An invalid option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum HttpOptionsError {
+pub enum HttpEmbedderOptionsError {
     /// The URL is invalid.
     Address,
     /// The name of the model is empty.
@@ -101,7 +101,7 @@ pub enum HttpOptionsError {
     PlainKey,
 }
 
-impl fmt::Display for HttpOptionsError {
+impl fmt::Display for HttpEmbedderOptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Address => "the address must be http://HOST/PATH or https://HOST/PATH, without a user",
@@ -112,7 +112,7 @@ impl fmt::Display for HttpOptionsError {
     }
 }
 
-impl std::error::Error for HttpOptionsError {}
+impl std::error::Error for HttpEmbedderOptionsError {}
 
 #[cfg(test)]
 mod tests {
@@ -120,23 +120,24 @@ mod tests {
 
     #[test]
     fn keys_are_not_sent_without_encryption() {
-        let check = |url: &str, key: Option<&str>, expected: Option<HttpOptionsError>| {
-            let options = HttpOptions { key: key.map(str::to_owned), ..HttpOptions::new(url, "m") };
+        let check = |url: &str, key: Option<&str>, expected: Option<HttpEmbedderOptionsError>| {
+            let options =
+                HttpEmbedderOptions { key: key.map(str::to_owned), ..HttpEmbedderOptions::new(url, "m") };
             assert_eq!(options.error(), expected, "{url} {key:?}");
             assert!(!format!("{options:?}").contains("secret"));
         };
         check("https://api.example.com/v1", Some("secret"), None);
-        check("http://api.example.com/v1", Some("secret"), Some(HttpOptionsError::PlainKey));
+        check("http://api.example.com/v1", Some("secret"), Some(HttpEmbedderOptionsError::PlainKey));
         check("http://api.example.com/v1", None, None);
         check("http://localhost:11434/v1", Some("secret"), None);
         check("http://127.0.0.1:1", Some("secret"), None);
         check("http://[::1]:1/v1", Some("secret"), None);
-        check("http://localhost.example.com", Some("secret"), Some(HttpOptionsError::PlainKey));
-        check("http://127.0.0.1@example.com", Some("secret"), Some(HttpOptionsError::Address));
-        check("ftp://x", None, Some(HttpOptionsError::Address));
-        check("https://", None, Some(HttpOptionsError::Address));
-        check("x", None, Some(HttpOptionsError::Address));
-        check("https://x", Some("a\nb"), Some(HttpOptionsError::Key));
-        assert_eq!(HttpOptions::new("https://x", " ").error(), Some(HttpOptionsError::Model));
+        check("http://localhost.example.com", Some("secret"), Some(HttpEmbedderOptionsError::PlainKey));
+        check("http://127.0.0.1@example.com", Some("secret"), Some(HttpEmbedderOptionsError::Address));
+        check("ftp://x", None, Some(HttpEmbedderOptionsError::Address));
+        check("https://", None, Some(HttpEmbedderOptionsError::Address));
+        check("x", None, Some(HttpEmbedderOptionsError::Address));
+        check("https://x", Some("a\nb"), Some(HttpEmbedderOptionsError::Key));
+        assert_eq!(HttpEmbedderOptions::new("https://x", " ").error(), Some(HttpEmbedderOptionsError::Model));
     }
 }

@@ -11,7 +11,7 @@ use pollster::block_on;
 use repertoire::{Library, MemoryProvider, SearchRequest, SkillDefinition, Visibility};
 use serde_json::{Value, json};
 
-use super::{HttpEmbedder, HttpOptions};
+use super::{HttpEmbedder, HttpEmbedderOptions};
 use crate::meaning::{Embedder, Vector};
 use crate::options::SearchOptions;
 use crate::skill_search::SkillSearch;
@@ -88,11 +88,11 @@ impl Server {
         self.received.lock().unwrap().len()
     }
 
-    fn options(&self) -> HttpOptions {
-        HttpOptions {
+    fn options(&self) -> HttpEmbedderOptions {
+        HttpEmbedderOptions {
             timeout: Duration::from_secs(10),
             backoff: Duration::from_millis(1),
-            ..HttpOptions::new(&self.url, "test-model")
+            ..HttpEmbedderOptions::new(&self.url, "test-model")
         }
     }
 
@@ -162,7 +162,7 @@ fn the_embedder_suite_holds() {
 #[test]
 fn a_request_is_what_the_protocol_says() {
     let server = Server::working();
-    let options = HttpOptions { key: Some("secret".to_owned()), ..server.options() };
+    let options = HttpEmbedderOptions { key: Some("secret".to_owned()), ..server.options() };
     let embedder = HttpEmbedder::new(options).unwrap();
     assert_eq!(query(&embedder, "fill a form").unwrap(), Vector::of(&embedding("fill a form")));
     let request = server.received.lock().unwrap()[0].clone();
@@ -196,7 +196,7 @@ fn vectors_are_cached_between_runs() {
     let directory = tempfile::tempdir().unwrap();
     let open = |directory: &Path, model: &str| {
         let cache = Some(directory.to_owned());
-        HttpEmbedder::new(HttpOptions { cache, model: model.to_owned(), ..server.options() }).unwrap()
+        HttpEmbedder::new(HttpEmbedderOptions { cache, model: model.to_owned(), ..server.options() }).unwrap()
     };
     let skill = SkillText { name: "a", description: "b", ..SkillText::default() };
     let ask = |model: &str| {
@@ -254,11 +254,11 @@ fn requests_are_suspended_after_a_failure_that_is_reported_once() {
         count.fetch_add(1, Ordering::Relaxed);
     };
     let rest = Duration::from_secs(3600);
-    let options = HttpOptions { rest, notice: Some(Arc::new(notice)), ..server.options() };
+    let options = HttpEmbedderOptions { rest, notice: Some(Arc::new(notice)), ..server.options() };
     let embedder = HttpEmbedder::new(options).unwrap();
     assert_eq!(query(&embedder, "a"), query(&embedder, "b"));
     assert_eq!((server.requests(), told.load(Ordering::Relaxed)), (1, 1));
-    let options = HttpOptions { rest: Duration::ZERO, ..server.options() };
+    let options = HttpEmbedderOptions { rest: Duration::ZERO, ..server.options() };
     let embedder = HttpEmbedder::new(options).unwrap();
     assert!(query(&embedder, "a").is_err() && query(&embedder, "b").is_err());
     assert_eq!(server.requests(), 3);
@@ -267,10 +267,10 @@ fn requests_are_suspended_after_a_failure_that_is_reported_once() {
 #[test]
 fn a_timeout_or_a_refused_connection_is_a_failure() {
     let server = Server::start(|_, _| Reply { delay: Duration::from_secs(60), ..Reply::of(200, "") });
-    let options = HttpOptions { timeout: Duration::from_millis(50), retries: 1, ..server.options() };
+    let options = HttpEmbedderOptions { timeout: Duration::from_millis(50), retries: 1, ..server.options() };
     assert!(query(&HttpEmbedder::new(options).unwrap(), "text").unwrap_err().contains("timeout"));
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let options = HttpOptions { url: format!("http://{closed}"), retries: 0, ..server.options() };
+    let options = HttpEmbedderOptions { url: format!("http://{closed}"), retries: 0, ..server.options() };
     assert!(query(&HttpEmbedder::new(options).unwrap(), "text").is_err());
 }
 
@@ -281,7 +281,8 @@ fn embeddings_of_other_dimensions_are_refused() {
         let data: Vec<Value> = inputs(request).iter().map(|_| json!({ "embedding": values })).collect();
         Reply::of(200, json!({ "data": data }).to_string())
     });
-    let embedder = HttpEmbedder::new(HttpOptions { rest: Duration::ZERO, ..server.options() }).unwrap();
+    let embedder =
+        HttpEmbedder::new(HttpEmbedderOptions { rest: Duration::ZERO, ..server.options() }).unwrap();
     assert!(query(&embedder, "a").is_ok());
     assert!(query(&embedder, "b").unwrap_err().ends_with("embeddings have 3 dimensions now, not 2"));
     assert_eq!(
@@ -305,7 +306,7 @@ fn searches_work_without_the_server() {
             SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
             SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\n"),
         ];
-        let options = HttpOptions { retries: 0, ..server.options() };
+        let options = HttpEmbedderOptions { retries: 0, ..server.options() };
         let search = SearchOptions {
             embedder: Some(Arc::new(HttpEmbedder::new(options).unwrap())),
             file: Some(directory.path().join("test.index")),
@@ -348,7 +349,7 @@ fn skills_are_embedded_again_after_a_change_of_dimensions() {
     });
     let directory = tempfile::tempdir().unwrap();
     let library = || {
-        let options = HttpOptions { rest: Duration::ZERO, retries: 0, ..server.options() };
+        let options = HttpEmbedderOptions { rest: Duration::ZERO, retries: 0, ..server.options() };
         let search = SearchOptions {
             embedder: Some(Arc::new(HttpEmbedder::new(options).unwrap())),
             file: Some(directory.path().join("test.index")),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::options::HttpOptions;
+use super::options::HttpEmbedderOptions;
 use crate::meaning::Vector;
 
 /// The most bytes of an answer.
@@ -35,7 +35,7 @@ impl RequestFault {
 /// Requests the vectors of `texts` from the server of `options`; returns them in order.
 pub(super) fn request_embeddings(
     agent: &ureq::Agent,
-    options: &HttpOptions,
+    options: &HttpEmbedderOptions,
     texts: &[&str],
 ) -> Result<Vec<Option<Vector>>, RequestFault> {
     let url = format!("{}/embeddings", options.url.trim_end_matches('/'));

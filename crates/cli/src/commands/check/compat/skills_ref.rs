@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use repertoire_model::yaml::{self, Entry, Node};
+use repertoire_model::yaml::{self, MappingEntry, Node};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -132,9 +132,9 @@ fn plain(text: &str, node: &Node) -> Result<Value, String> {
     }
 }
 
-fn plain_entries(text: &str, entries: &[Entry]) -> Result<Map<String, Value>, String> {
+fn plain_entries(text: &str, entries: &[MappingEntry]) -> Result<Map<String, Value>, String> {
     let mut fields = Map::new();
-    for Entry { key, value } in entries {
+    for MappingEntry { key, value } in entries {
         if fields.insert(key.text.clone(), plain(text, value)?).is_some() {
             return Err(invalid(&format!("duplicate key '{}'", key.text)));
         }

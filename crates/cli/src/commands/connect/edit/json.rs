@@ -7,7 +7,7 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use super::text::{Fault, Spot};
+use super::text::{EditFault, Spot};
 
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -22,18 +22,18 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object. Of keys that are there twice the last
-/// one counts, and an edit of the other is refused.
-pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
+/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object. If a key occurs twice, the last
+/// one counts, and editing the first is refused.
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     match parse_to_serde_value(text, &OPTIONS).map_err(|error| syntax(text, &error))? {
         None => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),
-        Some(_) => Err(Fault::at(text, text.len() - text.trim_start().len(), "it is not an object")),
+        Some(_) => Err(EditFault::at(text, text.len() - text.trim_start().len(), "it is not an object")),
     }
 }
 
-fn syntax(text: &str, error: &ParseError) -> Fault {
-    Fault::at(text, error.range().start, error.kind().to_string().to_lowercase())
+fn syntax(text: &str, error: &ParseError) -> EditFault {
+    EditFault::at(text, error.range().start, error.kind().to_string().to_lowercase())
 }
 
 /// Changes the entry at `spot`; see [`super::set`].
@@ -42,11 +42,11 @@ pub(super) fn set(
     spot: Spot<'_>,
     existing: Option<&Map<String, Value>>,
     wanted: Option<&Map<String, Value>>,
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     let root = tree(text)?;
     let table = root.object_value_or_set().object_value_or_set(spot.table);
     match (table.object_value(spot.name), wanted) {
-        (_, None) => table.get(spot.name).ok_or_else(|| Fault::missing(spot))?.remove(),
+        (_, None) => table.get(spot.name).ok_or_else(|| EditFault::missing(spot))?.remove(),
         (None, Some(wanted)) => drop(table.append(spot.name, input(&Value::Object(wanted.clone())))),
         (Some(entry), Some(wanted)) => {
             for property in entry.properties() {
@@ -67,7 +67,7 @@ pub(super) fn set(
     Ok(root.to_string())
 }
 
-fn tree(text: &str) -> Result<CstRootNode, Fault> {
+fn tree(text: &str) -> Result<CstRootNode, EditFault> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| syntax(text, &error))
 }
 

@@ -25,13 +25,13 @@ fn entry() -> Map<String, Value> {
     map(json!({ "command": "rep", "args": ["serve", "--stdio"] }))
 }
 
-/// Whether taking the entry out again gives back the very file.
+/// How much of the file is restored when the entry is removed.
 #[derive(Clone, Copy, PartialEq)]
 enum Back {
     Exact,
     /// The table stays, empty.
     Table,
-    /// What it says, if not how.
+    /// The meaning is the same, the text is not.
     Meaning,
 }
 
@@ -80,7 +80,7 @@ fn json() {
         &PRETTY.replacen("{\n    \"skills", "{\n    // none yet\n    \"skills", 1),
         Back::Exact,
     );
-    // Tabs, comments, trailing commas and the order of things stay.
+    // Tabs, comments, trailing commas and the order of keys stay.
     check(
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t\"skills\": {\n\t\t\t\"command\": \"rep\",\n\t\t\t\"args\": [\"serve\", \"--stdio\"],\n\t\t},\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
@@ -158,7 +158,7 @@ fn yaml() {
     check("\u{feff}extensions:\n  a: {}\n", &format!("\u{feff}extensions:\n  a: {{}}\n{entry}"), Back::Exact);
 }
 
-/// What is not understood is left alone, with the line.
+/// A file that cannot be parsed is not changed, and the error names the line.
 #[test]
 fn refusals() {
     for (format, text, expect) in [
@@ -186,7 +186,7 @@ fn refusals() {
     }
 }
 
-/// An entry that is there gets the keys that differ, and keeps those that are none of ours.
+/// In an existing entry, keys that differ are replaced, and keys that Repertoire does not write are kept.
 #[test]
 fn changes() {
     let check = |format, before: &str, expect: &str| {

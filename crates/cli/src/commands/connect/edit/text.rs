@@ -2,14 +2,14 @@
 
 /// An error that keeps a file from being edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct EditFault {
     /// The error, in lower case.
     pub(crate) message: String,
     /// The line, counted from 1.
     pub(crate) line: Option<usize>,
 }
 
-impl Fault {
+impl EditFault {
     /// Returns the fault about the byte at `offset` of `text`.
     pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -47,7 +47,7 @@ pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |index| index + 1)
 }
 
-/// Returns the offset behind the line that `offset` is on, its end included.
+/// Returns the offset after the line that `offset` is on, line end included.
 pub(super) fn line_end(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |index| offset + index + 1)
 }

@@ -1,36 +1,36 @@
 //! Edits TOML with `toml_edit`: the entry is a table with a heading of its own.
 //!
-//! A table that is removed takes the comments above it along.
+//! Removing a table removes the comments above it.
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::text::{Fault, Spot, newline};
+use super::text::{EditFault, Spot, newline};
 
 /// Returns the document as JSON.
-pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     let table: toml::Table =
         toml::from_str(text).map_err(|error| fault(text, error.message(), error.span()))?;
     match serde_json::to_value(table) {
         Ok(Value::Object(map)) => Ok(map),
-        _ => Err(Fault::of("it holds what JSON cannot say")),
+        _ => Err(EditFault::of("it holds what JSON cannot say")),
     }
 }
 
-fn document(text: &str) -> Result<DocumentMut, Fault> {
+fn document(text: &str) -> Result<DocumentMut, EditFault> {
     text.parse().map_err(|error: toml_edit::TomlError| fault(text, error.message(), error.span()))
 }
 
-fn fault(text: &str, message: &str, span: Option<std::ops::Range<usize>>) -> Fault {
+fn fault(text: &str, message: &str, span: Option<std::ops::Range<usize>>) -> EditFault {
     let message = message.lines().next().unwrap_or("it is not TOML").to_lowercase();
     match span {
-        Some(span) => Fault::at(text, span.start, message),
-        None => Fault::of(message),
+        Some(span) => EditFault::at(text, span.start, message),
+        None => EditFault::of(message),
     }
 }
 
-fn not_editable(spot: Spot<'_>) -> Fault {
-    Fault::of(format!("`{}` is written in a way that is not edited for you", spot.table))
+fn not_editable(spot: Spot<'_>) -> EditFault {
+    EditFault::of(format!("`{}` is written in a way that is not edited for you", spot.table))
 }
 
 /// Changes the entry at `spot`; see [`super::set`].
@@ -39,12 +39,12 @@ pub(super) fn set(
     spot: Spot<'_>,
     existing: Option<&Map<String, Value>>,
     wanted: Option<&Map<String, Value>>,
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     let mut document = document(text)?;
     let servers = document.entry(spot.table).or_insert_with(implicit_table);
     let servers = servers.as_table_mut().ok_or_else(|| not_editable(spot))?;
     let Some(wanted) = wanted else {
-        servers.remove(spot.name).ok_or_else(|| Fault::missing(spot))?;
+        servers.remove(spot.name).ok_or_else(|| EditFault::missing(spot))?;
         return Ok(written(text, &document));
     };
     if existing.is_none() && servers.is_dotted() {
@@ -56,7 +56,7 @@ pub(super) fn set(
     let is_right = |key: &str, value| existing.and_then(|existing| existing.get(key)) == Some(value);
     for (key, value) in wanted.iter().filter(|(key, value)| !is_right(key, value)) {
         let mut item = converted(value)?;
-        // A comment behind the value stays.
+        // A comment after the value is kept.
         if let (Some(old), Some(new)) = (entry.get(key).and_then(Item::as_value), item.as_value_mut()) {
             *new.decor_mut() = old.decor().clone();
         }
@@ -71,10 +71,10 @@ fn implicit_table() -> Item {
     Item::Table(table)
 }
 
-fn converted(value: &Value) -> Result<Item, Fault> {
-    let value = toml::Value::try_from(value).map_err(|_| Fault::of("TOML cannot say this"))?;
+fn converted(value: &Value) -> Result<Item, EditFault> {
+    let value = toml::Value::try_from(value).map_err(|_| EditFault::of("TOML cannot say this"))?;
     let value = value.to_string().parse::<toml_edit::Value>();
-    value.map(Item::Value).map_err(|error| Fault::of(error.message()))
+    value.map(Item::Value).map_err(|error| EditFault::of(error.message()))
 }
 
 /// Returns the text of `document` with the line ends of `text`; `toml_edit` writes those of Unix.

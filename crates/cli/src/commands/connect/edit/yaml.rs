@@ -3,35 +3,35 @@
 //! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in flow style are refused.
 //! No line but those of the entry is changed.
 
-use repertoire_model::yaml::{self, Entry, Node, ParsedYaml};
+use repertoire_model::yaml::{self, MappingEntry, Node, ParsedYaml};
 use serde_json::{Map, Value};
 
-use super::text::{Fault, Spot, line_end, line_start, newline};
+use super::text::{EditFault, Spot, line_end, line_start, newline};
 
-/// How far a block is indented in what it stands in.
+/// The indentation of a block relative to its parent.
 const INDENT: usize = 2;
 
 /// Returns the document as JSON.
-pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     Ok(yaml::entries_to_json(&entries(text, &parsed(text)?)?))
 }
 
-fn parsed(text: &str) -> Result<ParsedYaml, Fault> {
-    yaml::parse(text).map_err(|fault| Fault::at(text, fault.offset, fault.message))
+fn parsed(text: &str) -> Result<ParsedYaml, EditFault> {
+    yaml::parse(text).map_err(|fault| EditFault::at(text, fault.offset, fault.message))
 }
 
 /// Returns the top-level entries.
-fn entries(text: &str, parsed: &ParsedYaml) -> Result<Vec<Entry>, Fault> {
+fn entries(text: &str, parsed: &ParsedYaml) -> Result<Vec<MappingEntry>, EditFault> {
     let entries = match &parsed.root {
         None => Vec::new(),
         Some(Node::Mapping(entries, range)) if !is_flow(text, range.start) => entries.clone(),
         Some(node) if node.is_null() => Vec::new(),
-        Some(other) => return Err(Fault::at(text, other.range().start, "it is not a block of keys")),
+        Some(other) => return Err(EditFault::at(text, other.range().start, "it is not a block of keys")),
     };
     for (index, entry) in entries.iter().enumerate() {
         if entries[..index].iter().any(|earlier| earlier.key.text == entry.key.text) {
             let message = format!("`{}` is there twice", entry.key.text);
-            return Err(Fault::at(text, entry.key.range.start, message));
+            return Err(EditFault::at(text, entry.key.range.start, message));
         }
     }
     Ok(entries)
@@ -41,26 +41,26 @@ fn is_flow(text: &str, start: usize) -> bool {
     text[start..].starts_with(['{', '['])
 }
 
-fn not_editable(text: &str, at: usize) -> Fault {
-    Fault::at(text, at, "this is written in a way that is not edited for you")
+fn not_editable(text: &str, at: usize) -> EditFault {
+    EditFault::at(text, at, "this is written in a way that is not edited for you")
 }
 
-/// The lines of an entry, and how far it is indented.
+/// The lines of an entry, and its indentation.
 struct Lines {
     start: usize,
     end: usize,
     indent: usize,
 }
 
-/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines behind
-/// it are not its own.
+/// Returns the lines of `siblings[index]`; those of the last one end before `limit`. Comments and blank lines after
+/// it do not belong to it.
 fn lines(
     text: &str,
     parsed: &ParsedYaml,
-    siblings: &[Entry],
+    siblings: &[MappingEntry],
     index: usize,
     limit: usize,
-) -> Result<Lines, Fault> {
+) -> Result<Lines, EditFault> {
     let key = siblings[index].key.range.start;
     let start = line_start(text, key);
     if !text[start..key].bytes().all(|byte| byte == b' ') {
@@ -80,18 +80,18 @@ fn lines(
     Ok(Lines { start, end, indent: key - start })
 }
 
-/// The table that entries stand in.
+/// The table that contains the entries.
 struct Parent {
-    children: Vec<Entry>,
-    /// Behind its key's colon.
+    children: Vec<MappingEntry>,
+    /// The offset after the colon of its key.
     colon: usize,
-    /// Where `{}` stands, in place of children.
+    /// The position of `{}`, if the table is empty.
     braces: Option<(usize, usize)>,
-    /// Where what follows it starts.
+    /// The offset of what follows the table.
     limit: usize,
 }
 
-fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Parent>, Fault> {
+fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Parent>, EditFault> {
     let top = entries(text, parsed)?;
     let Some(index) = top.iter().position(|entry| entry.key.text == spot.table) else { return Ok(None) };
     let entry = &top[index];
@@ -111,13 +111,13 @@ fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Pare
     Ok(Some(Parent { children, colon: colon + 1, braces, limit }))
 }
 
-/// Changes the entry at `spot`; see [`super::set`]. The comments in an entry that is changed go.
+/// Changes the entry at `spot`; see [`super::set`]. Comments inside a changed entry are removed.
 pub(super) fn set(
     text: &str,
     spot: Spot<'_>,
     existing: Option<&Map<String, Value>>,
     wanted: Option<&Map<String, Value>>,
-) -> Result<String, Fault> {
+) -> Result<String, EditFault> {
     match (existing, wanted) {
         (_, None) => remove(text, spot),
         (None, Some(wanted)) => insert(text, spot, wanted),
@@ -125,7 +125,7 @@ pub(super) fn set(
     }
 }
 
-fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, EditFault> {
     let parsed = parsed(text)?;
     let nl = newline(text);
     let Some(parent) = parent(text, &parsed, spot)? else {
@@ -150,8 +150,8 @@ fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<Stri
     Ok(spliced(&text, at, at, &block))
 }
 
-/// Returns `text` with `block`, whole lines, between `start` and `end`. A file that ended without a line end goes on
-/// doing so.
+/// Returns `text` with `block`, whole lines, between `start` and `end`. A file without a final line end
+/// stays without one.
 fn spliced(text: &str, start: usize, end: usize, block: &str) -> String {
     let (before, behind) = (&text[..start], &text[end..]);
     let is_open = behind.is_empty() && !text.ends_with('\n') && !text.is_empty();
@@ -179,12 +179,12 @@ fn pair(key: &str, value: &Value, indent: usize, nl: &str) -> String {
     }
 }
 
-/// Returns `value` on one line: plain where that says the same, and otherwise as JSON, which is YAML too.
+/// Returns `value` on one line: as a plain scalar if that has the same meaning, and otherwise as JSON, which is also YAML.
 fn scalar(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_plain = yaml::parse(&format!("x: {text}\n")).is_ok_and(|parsed| match parsed.root {
         Some(Node::Mapping(entries, _)) => match entries.as_slice() {
-            [Entry { value: Node::Scalar(scalar), .. }] => {
+            [MappingEntry { value: Node::Scalar(scalar), .. }] => {
                 scalar.plain && scalar.text == *text && scalar.to_json().is_string()
             }
             _ => false,
@@ -196,21 +196,25 @@ fn scalar(value: &Value) -> String {
     if is_plain && is_word { text.clone() } else { value.to_string() }
 }
 
-fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
+fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, EditFault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;
     Ok(spliced(text, own.start, own.end, &block(spot, entry, own.indent, newline(text))))
 }
 
-fn find(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), Fault> {
-    let parent = parent(text, parsed, spot)?.ok_or_else(|| Fault::missing(spot))?;
+fn find(
+    text: &str,
+    parsed: &ParsedYaml,
+    spot: Spot<'_>,
+) -> Result<(Vec<MappingEntry>, usize, usize), EditFault> {
+    let parent = parent(text, parsed, spot)?.ok_or_else(|| EditFault::missing(spot))?;
     let index = parent.children.iter().position(|entry| entry.key.text == spot.name);
-    let index = index.ok_or_else(|| Fault::missing(spot))?;
+    let index = index.ok_or_else(|| EditFault::missing(spot))?;
     Ok((parent.children, index, parent.limit))
 }
 
-fn remove(text: &str, spot: Spot<'_>) -> Result<String, Fault> {
+fn remove(text: &str, spot: Spot<'_>) -> Result<String, EditFault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::types::{nanoseconds, read_stamped};
-use super::{Entries, Entry, Fault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
 
 /// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
 const FILE: OFlags = OFlags::RDONLY
@@ -49,14 +49,14 @@ pub(crate) struct SafeDir {
 
 impl SafeDir {
     /// Opens the directory at `path`, which is trusted: links on the way are followed.
-    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open(path: &Path) -> Result<Self, FsFault> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let handle = openat(CWD, path, flags, Mode::empty()).map_err(fault)?;
         Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) })
     }
 
     /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
-    pub(crate) fn open_resolved(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open_resolved(path: &Path) -> Result<Self, FsFault> {
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(CWD, path, WALKED_DIRECTORY, Mode::empty(), resolve) {
             Ok(handle) => Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) }),
@@ -65,8 +65,8 @@ impl SafeDir {
                 // Resolving again after the open is as near as can be had without `openat2`.
                 match canonicalize(path) {
                     Ok(resolved) if resolved == path => Ok(Self { stepwise: true, ..directory }),
-                    Ok(_) => Err(Fault::Link),
-                    Err(error) => Err(Fault::Io(error)),
+                    Ok(_) => Err(FsFault::Link),
+                    Err(error) => Err(FsFault::Io(error)),
                 }
             }
             Err(errno) => Err(fault(errno)),
@@ -80,41 +80,41 @@ impl SafeDir {
     }
 
     /// Returns a second handle on this directory.
-    pub(crate) fn duplicate(&self) -> Result<Self, Fault> {
-        let handle = self.handle.try_clone().map_err(Fault::Io)?;
+    pub(crate) fn duplicate(&self) -> Result<Self, FsFault> {
+        let handle = self.handle.try_clone().map_err(FsFault::Io)?;
         Ok(Self { handle, stepwise: self.stepwise })
     }
 
     /// Opens the directory at `path` beneath this one.
-    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, Fault> {
+    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, FsFault> {
         let handle = self.open_at(path, DIRECTORY)?;
         Ok(Self { handle, stepwise: self.stepwise })
     }
 
     /// Opens the directory that is mounted at `name`, an entry of this one.
-    pub(crate) fn open_mounted(&self, name: &str) -> Result<Self, Fault> {
+    pub(crate) fn open_mounted(&self, name: &str) -> Result<Self, FsFault> {
         let handle = openat(&self.handle, name, DIRECTORY, Mode::empty()).map_err(fault)?;
         Ok(Self { handle, stepwise: self.stepwise })
     }
 
     /// Reads the regular file at `path`, if it is at most `cap` bytes; fails if it changed in the meantime.
-    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), FsFault> {
         let file = File::from(self.open_at(path, FILE)?);
         let stamp = regular(&fstat(&file).map_err(fault)?)?;
         let bytes = read_stamped(&file, &stamp, cap)?;
         let after = regular(&fstat(&file).map_err(fault)?)?;
-        if after == stamp { Ok((bytes, stamp)) } else { Err(Fault::Changed) }
+        if after == stamp { Ok((bytes, stamp)) } else { Err(FsFault::Changed) }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
     /// name, not a handle: it decides which files to look at, never which may be read.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
+    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), FsFault> {
         let stat = statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?;
         Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
     }
 
     /// Returns the entries of this directory, at most `limit`.
-    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
+    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, FsFault> {
         // A second handle, because listing moves a position that all users of one handle share.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let directory = openat(&self.handle, ".", flags, Mode::empty()).map_err(fault)?;
@@ -143,14 +143,14 @@ impl SafeDir {
                 known => kind(known),
             };
             entries.push(match name.to_str() {
-                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind },
-                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
+                Ok(name) => DirectoryEntry { name: name.to_owned(), decoded: true, kind },
+                Err(_) => DirectoryEntry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
             });
         }
         Ok(Entries { entries, more: false })
     }
 
-    fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Fault> {
+    fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FsFault> {
         if self.stepwise {
             return self.open_steps(path, flags);
         }
@@ -167,17 +167,17 @@ impl SafeDir {
                 Err(errno) => return Err(fault(errno)),
             }
         }
-        Err(Fault::Changed)
+        Err(FsFault::Changed)
     }
 
     /// Opens `path` one component at a time, none of them a link.
-    fn open_steps(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Fault> {
+    fn open_steps(&self, path: &str, flags: OFlags) -> Result<OwnedFd, FsFault> {
         let mut components = path.split('/').peekable();
         let device = fstat(&self.handle).map_err(fault)?.st_dev;
         let mut current: Option<OwnedFd> = None;
         while let Some(component) = components.next() {
             if matches!(component, "" | "." | "..") {
-                return Err(Fault::Outside);
+                return Err(FsFault::Outside);
             }
             let parent = current.as_ref().map_or_else(|| self.handle.as_fd(), AsFd::as_fd);
             let step = if components.peek().is_some() { STEP } else { flags };
@@ -187,25 +187,25 @@ impl SafeDir {
                 Err(Errno::NOTDIR) => {
                     let link = statat(parent, component, AtFlags::SYMLINK_NOFOLLOW)
                         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
-                    return Err(if link { Fault::Link } else { Fault::NotDirectory });
+                    return Err(if link { FsFault::Link } else { FsFault::NotDirectory });
                 }
                 Err(errno) => return Err(fault(errno)),
             };
             if fstat(&next).map_err(fault)?.st_dev != device {
-                return Err(Fault::Outside);
+                return Err(FsFault::Outside);
             }
             current = Some(next);
         }
-        current.ok_or(Fault::Missing)
+        current.ok_or(FsFault::Missing)
     }
 }
 
-fn regular(stat: &Stat) -> Result<Stamp, Fault> {
+fn regular(stat: &Stat) -> Result<Stamp, FsFault> {
     match kind(FileType::from_raw_mode(stat.st_mode)) {
         Kind::File => Ok(stamp(stat)),
-        Kind::Directory => Err(Fault::IsDirectory),
-        Kind::Link => Err(Fault::Link),
-        Kind::Special => Err(Fault::Special),
+        Kind::Directory => Err(FsFault::IsDirectory),
+        Kind::Link => Err(FsFault::Link),
+        Kind::Special => Err(FsFault::Special),
     }
 }
 
@@ -231,15 +231,15 @@ fn stamp(stat: &Stat) -> Stamp {
     }
 }
 
-fn fault(errno: Errno) -> Fault {
+fn fault(errno: Errno) -> FsFault {
     match errno {
-        Errno::NOENT | Errno::NAMETOOLONG => Fault::Missing,
-        Errno::NOTDIR => Fault::NotDirectory,
-        Errno::ISDIR => Fault::IsDirectory,
-        Errno::LOOP => Fault::Link,
-        Errno::XDEV => Fault::Outside,
-        Errno::NXIO | Errno::NODEV => Fault::Special,
-        Errno::ACCESS | Errno::PERM => Fault::Denied(io::Error::from(errno)),
-        _ => Fault::Io(io::Error::from(errno)),
+        Errno::NOENT | Errno::NAMETOOLONG => FsFault::Missing,
+        Errno::NOTDIR => FsFault::NotDirectory,
+        Errno::ISDIR => FsFault::IsDirectory,
+        Errno::LOOP => FsFault::Link,
+        Errno::XDEV => FsFault::Outside,
+        Errno::NXIO | Errno::NODEV => FsFault::Special,
+        Errno::ACCESS | Errno::PERM => FsFault::Denied(io::Error::from(errno)),
+        _ => FsFault::Io(io::Error::from(errno)),
     }
 }

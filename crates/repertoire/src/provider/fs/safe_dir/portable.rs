@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 use super::types::{nanoseconds, read_stamped};
-use super::{Entries, Entry, Fault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
 
 /// A handle on a directory.
 #[derive(Debug)]
@@ -22,38 +22,38 @@ pub(crate) struct SafeDir {
 
 impl SafeDir {
     /// Opens the directory at `path`, which is trusted: links on the way are followed.
-    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open(path: &Path) -> Result<Self, FsFault> {
         let handle = Dir::open_ambient_dir(path, ambient_authority()).map_err(fault)?;
         Ok(Self { handle })
     }
 
     /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
-    pub(crate) fn open_resolved(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open_resolved(path: &Path) -> Result<Self, FsFault> {
         let directory = Self::open(path)?;
         match canonicalize(path) {
             Ok(resolved) if resolved == path => Ok(directory),
-            Ok(_) => Err(Fault::Link),
+            Ok(_) => Err(FsFault::Link),
             Err(error) => Err(fault(error)),
         }
     }
 
     /// Returns a second handle on this directory.
-    pub(crate) fn duplicate(&self) -> Result<Self, Fault> {
+    pub(crate) fn duplicate(&self) -> Result<Self, FsFault> {
         Ok(Self { handle: self.handle.try_clone().map_err(fault)? })
     }
 
     /// Opens the directory at `path` beneath this one.
-    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, Fault> {
+    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, FsFault> {
         let device = self.handle.dir_metadata().map_err(fault)?.dev();
         let handle = self.open_mounted(path)?;
         if handle.handle.dir_metadata().map_err(fault)?.dev() != device {
-            return Err(Fault::Outside);
+            return Err(FsFault::Outside);
         }
         Ok(handle)
     }
 
     /// Opens the directory that is mounted at `path` beneath this one.
-    pub(crate) fn open_mounted(&self, path: &str) -> Result<Self, Fault> {
+    pub(crate) fn open_mounted(&self, path: &str) -> Result<Self, FsFault> {
         let mut current: Option<Dir> = None;
         for component in path.split('/') {
             check(component)?;
@@ -63,8 +63,8 @@ impl SafeDir {
                 Err(error) => {
                     return Err(
                         match parent.symlink_metadata(component).map(|data| kind(data.file_type())) {
-                            Ok(Kind::Link) => Fault::Link,
-                            Ok(Kind::File | Kind::Special) => Fault::NotDirectory,
+                            Ok(Kind::Link) => FsFault::Link,
+                            Ok(Kind::File | Kind::Special) => FsFault::NotDirectory,
                             Ok(Kind::Directory) | Err(_) => fault(error),
                         },
                     );
@@ -72,27 +72,27 @@ impl SafeDir {
             };
             current = Some(next);
         }
-        current.map(|handle| Self { handle }).ok_or(Fault::Missing)
+        current.map(|handle| Self { handle }).ok_or(FsFault::Missing)
     }
 
     /// Reads the regular file at `path`, if it is at most `cap` bytes; fails if it changed in the meantime.
-    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), Fault> {
+    pub(crate) fn read(&self, path: &str, cap: u64) -> Result<(Vec<u8>, Stamp), FsFault> {
         let file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
         let bytes = read_stamped(&file, &stamp, cap)?;
         let after = regular(&file.metadata().map_err(fault)?)?;
-        if after == stamp { Ok((bytes, stamp)) } else { Err(Fault::Changed) }
+        if after == stamp { Ok((bytes, stamp)) } else { Err(FsFault::Changed) }
     }
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
     /// name, not a handle: it decides which files to look at, never which may be read.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
+    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), FsFault> {
         let metadata = self.handle.symlink_metadata(path).map_err(fault)?;
         Ok((kind(metadata.file_type()), stamp(&metadata)))
     }
 
     /// Returns the entries of this directory, at most `limit`.
-    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
+    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, FsFault> {
         let mut entries = Vec::new();
         for entry in self.handle.entries().map_err(fault)? {
             let entry = entry.map_err(fault)?;
@@ -104,12 +104,12 @@ impl SafeDir {
             let name = entry.file_name();
             let decoded = name.to_str().is_some();
             let name = name.to_string_lossy().into_owned();
-            entries.push(Entry { name, decoded, kind: kind(file_type) });
+            entries.push(DirectoryEntry { name, decoded, kind: kind(file_type) });
         }
         Ok(Entries { entries, more: false })
     }
 
-    fn open_regular(&self, path: &str) -> Result<File, Fault> {
+    fn open_regular(&self, path: &str) -> Result<File, FsFault> {
         let (directory, name) = match path.rsplit_once('/') {
             Some((directory, name)) => (Some(self.open_dir(directory)?), name),
             None => (None, path),
@@ -123,23 +123,23 @@ impl SafeDir {
         options.read(true).nonblock(true).maybe_dir(true).follow(FollowSymlinks::No);
         let file = parent.open_with(name, &options).map_err(fault)?;
         if file.metadata().map_err(fault)?.dev() != self.handle.dir_metadata().map_err(fault)?.dev() {
-            return Err(Fault::Outside);
+            return Err(FsFault::Outside);
         }
         Ok(file)
     }
 }
 
-fn check(component: &str) -> Result<(), Fault> {
+fn check(component: &str) -> Result<(), FsFault> {
     let plain = !matches!(component, "" | "." | "..") && !component.contains(['\\', ':', '\0']);
-    if plain { Ok(()) } else { Err(Fault::Outside) }
+    if plain { Ok(()) } else { Err(FsFault::Outside) }
 }
 
-fn regular(metadata: &Metadata) -> Result<Stamp, Fault> {
+fn regular(metadata: &Metadata) -> Result<Stamp, FsFault> {
     match kind(metadata.file_type()) {
         Kind::File => Ok(stamp(metadata)),
-        Kind::Directory => Err(Fault::IsDirectory),
-        Kind::Link => Err(Fault::Link),
-        Kind::Special => Err(Fault::Special),
+        Kind::Directory => Err(FsFault::IsDirectory),
+        Kind::Link => Err(FsFault::Link),
+        Kind::Special => Err(FsFault::Special),
     }
 }
 
@@ -186,13 +186,13 @@ fn stamp(metadata: &Metadata) -> Stamp {
     }
 }
 
-fn fault(error: io::Error) -> Fault {
+fn fault(error: io::Error) -> FsFault {
     match error.kind() {
-        ErrorKind::NotFound | ErrorKind::InvalidFilename => Fault::Missing,
-        ErrorKind::NotADirectory => Fault::NotDirectory,
-        ErrorKind::IsADirectory => Fault::IsDirectory,
-        ErrorKind::CrossesDevices => Fault::Outside,
-        ErrorKind::PermissionDenied => Fault::Denied(error),
-        _ => Fault::Io(error),
+        ErrorKind::NotFound | ErrorKind::InvalidFilename => FsFault::Missing,
+        ErrorKind::NotADirectory => FsFault::NotDirectory,
+        ErrorKind::IsADirectory => FsFault::IsDirectory,
+        ErrorKind::CrossesDevices => FsFault::Outside,
+        ErrorKind::PermissionDenied => FsFault::Denied(error),
+        _ => FsFault::Io(error),
     }
 }

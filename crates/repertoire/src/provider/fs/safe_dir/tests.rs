@@ -43,7 +43,7 @@ macro_rules! suite {
                 open(path)
             }
 
-            fn read(directory: &$type, path: &str) -> Result<Vec<u8>, Fault> {
+            fn read(directory: &$type, path: &str) -> Result<Vec<u8>, FsFault> {
                 directory.read(path, 100).map(|(bytes, _)| bytes)
             }
 
@@ -70,27 +70,27 @@ macro_rules! suite {
                         assert!(matches!(outcome, Err($pattern)), "{}: {outcome:?}", $path);
                     };
                 }
-                refused!("missing", Fault::Missing);
-                refused!("sub/missing", Fault::Missing);
-                refused!("missing/a.md", Fault::Missing);
-                refused!("a.md/b", Fault::NotDirectory);
-                refused!("sub", Fault::IsDirectory);
+                refused!("missing", FsFault::Missing);
+                refused!("sub/missing", FsFault::Missing);
+                refused!("missing/a.md", FsFault::Missing);
+                refused!("a.md/b", FsFault::NotDirectory);
+                refused!("sub", FsFault::IsDirectory);
                 for link in ["inner-link", "outer-link", "absolute-link", "sub-link", "out-link", "loop"] {
-                    refused!(link, Fault::Link);
+                    refused!(link, FsFault::Link);
                 }
-                refused!("sub-link/b.md", Fault::Link);
-                refused!("out-link/secret.md", Fault::Link);
-                refused!("magic/etc/passwd", Fault::Link);
-                refused!("fifo", Fault::Special);
-                refused!("socket", Fault::Special);
+                refused!("sub-link/b.md", FsFault::Link);
+                refused!("out-link/secret.md", FsFault::Link);
+                refused!("magic/etc/passwd", FsFault::Link);
+                refused!("fifo", FsFault::Special);
+                refused!("socket", FsFault::Special);
                 for path in ["..", "../out/secret.md", "sub/../../out/secret.md", "/etc/passwd"] {
                     let outcome = read(&directory, path);
                     assert!(outcome.is_err(), "{path}: {outcome:?}");
                 }
-                assert!(matches!(directory.open_dir("out-link"), Err(Fault::Link)));
-                assert!(matches!(directory.open_dir("a.md"), Err(Fault::NotDirectory)));
-                assert!(matches!(directory.open_dir("fifo"), Err(Fault::NotDirectory)));
-                assert!(matches!(directory.open_dir("missing"), Err(Fault::Missing)));
+                assert!(matches!(directory.open_dir("out-link"), Err(FsFault::Link)));
+                assert!(matches!(directory.open_dir("a.md"), Err(FsFault::NotDirectory)));
+                assert!(matches!(directory.open_dir("fifo"), Err(FsFault::NotDirectory)));
+                assert!(matches!(directory.open_dir("missing"), Err(FsFault::Missing)));
                 assert!(directory.open_dir("..").is_err());
             }
 
@@ -99,8 +99,8 @@ macro_rules! suite {
                 if Path::new("/proc/self").is_dir() {
                     let directory = open(Path::new("/"));
                     let outcome = read(&directory, "proc/version");
-                    assert!(matches!(outcome, Err(Fault::Outside)), "{outcome:?}");
-                    assert!(matches!(directory.open_dir("proc"), Err(Fault::Outside)));
+                    assert!(matches!(outcome, Err(FsFault::Outside)), "{outcome:?}");
+                    assert!(matches!(directory.open_dir("proc"), Err(FsFault::Outside)));
                     assert!(directory.open_mounted("proc").unwrap().stat("version").is_ok());
                 }
             }
@@ -112,7 +112,7 @@ macro_rules! suite {
                 fs::write(root.path().join("100"), [b'x'; 100]).unwrap();
                 fs::write(root.path().join("101"), [b'x'; 101]).unwrap();
                 assert_eq!(read(&directory, "100").unwrap().len(), 100);
-                assert!(matches!(read(&directory, "101"), Err(Fault::TooLarge(101))));
+                assert!(matches!(read(&directory, "101"), Err(FsFault::TooLarge(101))));
                 assert_eq!(directory.read("100", 100).unwrap().1.size, 100);
             }
 
@@ -150,7 +150,7 @@ macro_rules! suite {
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
                 assert!(directory.stat("a.md").unwrap().1.is_executable());
                 assert_eq!(directory.stat("outer-link").unwrap().0, Kind::Link);
-                assert!(matches!(directory.stat("missing"), Err(Fault::Missing)));
+                assert!(matches!(directory.stat("missing"), Err(FsFault::Missing)));
             }
 
             #[test]

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct DirectoryEntry {
     /// Its name; where `decoded` is false, an approximation for people.
     pub(crate) name: String,
     pub(crate) decoded: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 /// The entries of a directory, in no particular order.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<DirectoryEntry>,
     /// True if there were more entries than the limit.
     pub(crate) more: bool,
 }
@@ -63,7 +63,7 @@ impl Stamp {
 
 /// The reason that something beneath a handle was not opened or not read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum FsFault {
     /// There is nothing there.
     Missing,
     /// It is a directory where a file was wanted.
@@ -86,7 +86,7 @@ pub(crate) enum Fault {
     Io(io::Error),
 }
 
-impl Fault {
+impl FsFault {
     /// Returns the error of the operating system, or one that says the same.
     pub(crate) fn into_io(self) -> io::Error {
         match self {
@@ -112,14 +112,14 @@ impl Fault {
 }
 
 /// Reads as many bytes of `file` as `stamp` says that it has, if that is at most `cap`.
-pub(super) fn read_stamped(file: impl Read, stamp: &Stamp, cap: u64) -> Result<Vec<u8>, Fault> {
+pub(super) fn read_stamped(file: impl Read, stamp: &Stamp, cap: u64) -> Result<Vec<u8>, FsFault> {
     if stamp.size > cap {
-        return Err(Fault::TooLarge(stamp.size));
+        return Err(FsFault::TooLarge(stamp.size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0));
     // The limit also spares the call that would only find the end of the file.
-    let length = file.take(stamp.size).read_to_end(&mut bytes).map_err(Fault::Io)?;
-    if length as u64 == stamp.size { Ok(bytes) } else { Err(Fault::Changed) }
+    let length = file.take(stamp.size).read_to_end(&mut bytes).map_err(FsFault::Io)?;
+    if length as u64 == stamp.size { Ok(bytes) } else { Err(FsFault::Changed) }
 }
 
 /// Returns `seconds` and `nanoseconds` as nanoseconds; times beyond the year 2262 come out as that year.

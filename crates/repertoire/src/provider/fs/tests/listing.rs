@@ -83,6 +83,52 @@ fn a_root_with_a_skill_md_is_one_skill() {
 }
 
 #[test]
+fn a_stray_skill_md_beside_skills_hides_none_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    for name in ["a", "b", "group/c", ".hidden"] {
+        write_skill(&skills, name);
+    }
+    let provider = provider(&skills);
+    let with = |text: &str| {
+        write(skills.join("SKILL.md"), text);
+        let listing = list(&provider);
+        let locators: Vec<String> = locators(&listing).into_iter().map(str::to_owned).collect();
+        (locators.join(" "), rules(&listing))
+    };
+    let (stray, none) = (vec![RuleId::FrontmatterMissing], Vec::new());
+    assert_eq!(with("# My skills\n"), ("a b group/c".to_owned(), stray));
+    let mut options = FsOptions::new("test", &skills);
+    options.limits.nested = true;
+    assert_eq!(locators(&list(&FsProvider::new(options))), ["a", "b", "group/c"]);
+    // One that says what it is for is a skill like the others, unless the root is evidently its directory.
+    assert_eq!(with(&skill_md("other")), (". a b group/c".to_owned(), none.clone()));
+    assert_eq!(with(&skill_md("skills")), (".".to_owned(), none.clone()));
+    for name in ["a", "b"] {
+        fs::remove_dir_all(skills.join(name)).unwrap();
+    }
+    assert_eq!(with(&skill_md("other")), (".".to_owned(), none.clone()));
+    assert_eq!(with("# My skills\n"), (". group/c".to_owned(), none));
+}
+
+#[test]
+fn hidden_directories_are_searched_on_demand() {
+    let root = tempfile::tempdir().unwrap();
+    for path in ["skills/.curated/a", ".kiro/skills/b", "c", ".git/d", ".venv/e", "x/node_modules/f"] {
+        write_skill(root.path(), path);
+    }
+    assert_eq!(locators(&list(&provider(root.path()))), ["c"]);
+    let mut options = FsOptions::new("test", root.path());
+    options.limits.hidden = true;
+    let hidden = FsProvider::new(options);
+    assert_eq!(locators(&list(&hidden)), [".kiro/skills/b", "c", "skills/.curated/a"]);
+    // They are no part of a root that is a skill.
+    write(root.path().join("SKILL.md"), skill_md("root"));
+    fs::remove_dir_all(root.path().join("c")).unwrap();
+    assert_eq!(locators(&list(&hidden)), [".", ".kiro/skills/b"]);
+}
+
+#[test]
 fn other_spellings_are_found_and_the_exact_one_preferred() {
     let root = tempfile::tempdir().unwrap();
     write(root.path().join("a/skill.md"), skill_md("a"));
@@ -321,6 +367,55 @@ fn a_link_to_a_group_of_skills_is_followed_or_reported() {
     let points = provider.watch_points().unwrap();
     let group = elsewhere.canonicalize().unwrap().join(".group");
     assert!(points.iter().any(|point| point.directory == group), "{points:?}");
+}
+
+#[test]
+fn links_in_groups_are_followed_as_those_directly_below_the_root() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, elsewhere) = (root.path().join("skills"), root.path().join("elsewhere"));
+    write_skill(&skills, "group/own");
+    write_skill(&elsewhere, "one");
+    write_skill(&elsewhere, "team/two");
+    fs::create_dir_all(elsewhere.join("docs")).unwrap();
+    write(elsewhere.join("file"), "");
+    for (link, target) in [
+        ("one", "one"),
+        ("team", "team"),
+        ("docs", "docs"),
+        ("file", "file"),
+        (".hidden", "one"),
+        ("missing", "missing"),
+    ] {
+        symlink(elsewhere.join(target), skills.join("group").join(link)).unwrap();
+    }
+    symlink("..", skills.join("group/up")).unwrap();
+    let provider = provider(&skills);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["group/one", "group/own", "group/team/two"]);
+    assert_eq!(rules(&listing), [RuleId::FileSymlink], "{:?}", listing.problems);
+    assert!(listing.problems[0].path.ends_with("group/missing"), "{:?}", listing.problems);
+    let two = Locator::new("group/team/two");
+    assert_eq!(block_on(provider.get(&two, &Policy::default())).unwrap().unwrap().text, skill_md("two"));
+    let confined = FsOptions { links: LinkScope::Within(Vec::new()), ..FsOptions::new("test", &skills) };
+    let listing = list(&FsProvider::new(confined));
+    assert_eq!(locators(&listing), ["group/own"]);
+    assert!(rules(&listing).iter().all(|rule| *rule == RuleId::FileSymlink), "{:?}", listing.problems);
+}
+
+#[test]
+fn skills_that_lie_too_deep_are_reported_once() {
+    let root = tempfile::tempdir().unwrap();
+    for path in ["a", "b/c/d", "b/c/e/f/g", "b/c/h/i", "deep/er/and/deeper", "node_modules/x/y/z"] {
+        write_skill(root.path(), path);
+    }
+    fs::create_dir(root.path().join("deep/.git")).unwrap();
+    let listing = list(&provider(root.path()));
+    assert_eq!(locators(&listing), ["a", "b/c/d"]);
+    assert_eq!(rules(&listing), [RuleId::SourceLimit, RuleId::SourceLimit], "{:?}", listing.problems);
+    let (repository, too_deep) = (&listing.problems[0], &listing.problems[1]);
+    assert!(repository.path.ends_with("/deep"), "{repository:?}");
+    assert!(too_deep.path.ends_with("b/c/h/i"), "{too_deep:?}");
+    assert!(too_deep.diagnostic.message.contains("deeper than 3 levels"), "{too_deep:?}");
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! Findings about a `tools.py` without a `schema.json`.
+
+use repertoire_model::toolbox::{PYTHON_FILE, Toolbox};
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Diagnostic, Policy, RuleId};
+
+use super::target::CheckedSkill;
+use crate::commands::approve::python::left_out;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// Adds to the finding of the rule `tools-python`, if there is one, which functions become tools, and findings about the others.
+/// Python's parser reads them in the sandbox.
+pub(super) fn describe(ui: &mut Ui, context: &Context, checked: &mut CheckedSkill<'_>, policy: &Policy) {
+    let is_python = |found: &Diagnostic| found.rule == RuleId::ToolsPython;
+    let Some(index) = checked.diagnostics.iter().position(is_python) else { return };
+    let found = &mut checked.diagnostics[index];
+    let mut reporter = Reporter::new(policy);
+    match context.python_tools(ui, &checked.library.registry, checked.entry) {
+        Ok((tools, _)) => {
+            let toolbox = Toolbox::read(tools.schema.as_bytes()).0;
+            let names: Vec<&str> = toolbox.names().collect();
+            found.message = if names.is_empty() {
+                format!("{PYTHON_FILE} has no function that can be a tool")
+            } else {
+                format!("{}: {}", found.message, names.join(", "))
+            };
+            for what in left_out(&tools) {
+                let message = format!("a function of {PYTHON_FILE} becomes no tool: {what}");
+                reporter.report(RuleId::ToolsPython, message).in_file(PYTHON_FILE);
+            }
+        }
+        Err(error) => {
+            let message =
+                format!("the functions of {PYTHON_FILE} cannot be read as tools: {}", error.message());
+            reporter.report(RuleId::ToolsPython, message).in_file(PYTHON_FILE);
+        }
+    }
+    let others = reporter.finish();
+    checked.diagnostics.splice(index + 1..index + 1, others);
+}

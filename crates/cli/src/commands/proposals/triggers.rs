@@ -1,0 +1,206 @@
+//! The effect of a proposal on trigger evals: which queries find their skill before and after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use repertoire::provider::store::StoreProvider;
+use repertoire::store::{
+    LazyStore, MemoryStore, Proposal, ProposalKind, ProposalState, ReleaseChange, Releases as _, Store,
+    put_skill,
+};
+use repertoire::{Error, Provider, Registry, Snapshot, State};
+use repertoire_model::patch::SkillFiles;
+use repertoire_model::policy::Duplicates;
+use repertoire_search::evals::{TriggerOutcome, TriggerQuery};
+use serde_json::{Value, json};
+
+use super::super::eval::triggers::beside;
+use crate::error::CliError;
+use crate::ui::{Progress, Style, Ui, escape};
+use crate::wire::{Context, Library};
+
+/// The number of skills that a query shows, as in `rep eval triggers`.
+const SHOWN: usize = 5;
+
+/// The most queries that a person is shown.
+const MAX_SHOWN_CASES: usize = 20;
+
+/// The name of the channel that the proposed skill is served from.
+const CHANNEL: &str = "proposal";
+
+/// The trigger evals of a library, before and after a proposal.
+pub(super) struct TriggerEffect {
+    /// The number of queries that both were asked.
+    queries: usize,
+    /// The number of them that rank as they should.
+    right: BeforeAfter<usize>,
+    /// The queries that are answered in another way, the worse ones first.
+    changed: Vec<ChangedQuery>,
+}
+
+/// Two measurements.
+struct BeforeAfter<T> {
+    before: T,
+    after: T,
+}
+
+/// A query that is answered in another way.
+struct ChangedQuery {
+    skill: String,
+    query: String,
+    should_trigger: bool,
+    /// The ranks of the skill.
+    rank: BeforeAfter<Option<usize>>,
+    is_worse: bool,
+    /// The name of the skill that is ranked first after the proposal.
+    first: Option<String>,
+}
+
+/// The answers to queries, by the name of the skill and the query.
+type Outcomes = BTreeMap<(String, String), (TriggerOutcome, Option<String>)>;
+
+/// Returns the effect of `proposal`, which leads to `files`, on the trigger evals of `library`; `None` if it has none, or if the proposal
+/// does not wait for a decision about a skill that is served.
+pub(super) fn effect(
+    context: &Context,
+    library: &Library,
+    proposal: &Proposal,
+    files: &SkillFiles,
+) -> Result<Option<TriggerEffect>, CliError> {
+    let content = &proposal.content;
+    let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
+    let mut entries = library.snapshot.entries().iter();
+    let is_served = match content.kind {
+        ProposalKind::Create => true,
+        ProposalKind::Update => entries.any(|entry| {
+            entry.state == State::Active && repertoire::history::identity(entry) == content.skill
+        }),
+    };
+    if !is_open || !is_served {
+        return Ok(None);
+    }
+    let progress = Progress::start(&context.env, "asking");
+    let registry = proposed(context, library, &content.name, files)?;
+    let snapshot = registry.snapshot();
+    let queries = beside(&registry, snapshot.entries()).queries;
+    if queries.is_empty() {
+        return Ok(None);
+    }
+    let before = outcomes(context, library, &library.registry, &library.snapshot, &queries);
+    let after = outcomes(context, library, &registry, &snapshot, &queries);
+    drop(progress);
+    Ok(Some(compare(&before, &after)))
+}
+
+/// Returns the library with the proposed skill in place of its present form.
+fn proposed(context: &Context, library: &Library, name: &str, files: &SkillFiles) -> Result<Registry, Error> {
+    let store = MemoryStore::new();
+    let change = ReleaseChange { name: name.to_owned(), digest: Some(put_skill(&store, files)?) };
+    store.release(CHANNEL, &[change], None, SystemTime::UNIX_EPOCH)?;
+    let store = LazyStore::from(Arc::new(store) as Arc<dyn Store>);
+    let proposed: Arc<dyn Provider> = Arc::new(StoreProvider::new(store, CHANNEL));
+    let policy = library.registry.policy().clone();
+    let mut providers = context.present_providers(&library.places, &policy, None);
+    let place = if policy.duplicates == Duplicates::LastWins { providers.len() } else { 0 };
+    providers.insert(place, proposed);
+    Ok(pollster::block_on(Registry::open_for_inspection(providers, policy)))
+}
+
+fn outcomes(
+    context: &Context,
+    library: &Library,
+    registry: &Registry,
+    snapshot: &Arc<Snapshot>,
+    queries: &[TriggerQuery],
+) -> Outcomes {
+    let searcher = context.searcher(&library.places, registry.policy());
+    let report = searcher.evaluate_triggers(registry, snapshot, queries, SHOWN);
+    let name = |entry: usize| snapshot.entries()[entry].name().to_string();
+    let of_skills = report.skills.into_iter().flat_map(|skill| {
+        let skill_name = name(skill.entry);
+        skill.outcomes.into_iter().map(move |outcome| (skill_name.clone(), outcome))
+    });
+    of_skills
+        .map(|(skill, outcome)| {
+            let first = outcome.first.map(name);
+            ((skill, outcome.query.clone()), (outcome, first))
+        })
+        .collect()
+}
+
+/// Returns the difference between the answers to the queries that both have; a new skill has none before.
+fn compare(before: &Outcomes, after: &Outcomes) -> TriggerEffect {
+    let mut effect =
+        TriggerEffect { queries: 0, right: BeforeAfter { before: 0, after: 0 }, changed: Vec::new() };
+    for ((skill, query), (was, _)) in before {
+        let Some((is, first)) = after.get(&(skill.clone(), query.clone())) else { continue };
+        effect.queries += 1;
+        effect.right.before += usize::from(was.is_right());
+        effect.right.after += usize::from(is.is_right());
+        if was.is_right() != is.is_right() || was.rank.is_some() != is.rank.is_some() {
+            // A query that should trigger is worse further down, another one further up.
+            let place = |outcome: &TriggerOutcome| outcome.rank.unwrap_or(usize::MAX);
+            effect.changed.push(ChangedQuery {
+                skill: skill.clone(),
+                query: query.clone(),
+                should_trigger: is.should_trigger,
+                rank: BeforeAfter { before: was.rank, after: is.rank },
+                is_worse: (place(is) > place(was)) == is.should_trigger,
+                first: first.clone(),
+            });
+        }
+    }
+    effect.changed.sort_by_key(|changed| !changed.is_worse);
+    effect
+}
+
+impl TriggerEffect {
+    pub(super) fn json(&self) -> Value {
+        let side = |right: usize| json!({"right": right, "of": self.queries});
+        let changed = self.changed.iter().map(|changed| {
+            json!({
+                "skill": changed.skill,
+                "query": changed.query,
+                "should_trigger": changed.should_trigger,
+                "worse": changed.is_worse,
+                "rank_before": changed.rank.before,
+                "rank_after": changed.rank.after,
+                "first": changed.first,
+            })
+        });
+        json!({
+            "before": side(self.right.before),
+            "after": side(self.right.after),
+            "changed": changed.collect::<Value>(),
+        })
+    }
+
+    pub(super) fn write(&self, ui: &mut Ui) -> Result<(), CliError> {
+        let (BeforeAfter { before, after }, queries) = (&self.right, self.queries);
+        writeln!(ui.out(), "triggers: {before} of {queries} queries right before, {after} after")?;
+        for changed in self.changed.iter().take(MAX_SHOWN_CASES) {
+            let (word, style) =
+                if changed.is_worse { ("worse", Style::Error) } else { ("better", Style::Good) };
+            let word = ui.paint(style, word);
+            let rank =
+                |rank: Option<usize>| rank.map_or("not shown".to_owned(), |rank| format!("rank {rank}"));
+            let not = if changed.should_trigger { "" } else { " (should not trigger)" };
+            let line = format!(
+                "{}: \"{}\"{not}: {} before, {} after",
+                changed.skill,
+                changed.query,
+                rank(changed.rank.before),
+                rank(changed.rank.after)
+            );
+            let first = changed.first.as_ref().filter(|first| **first != changed.skill);
+            let first = first.map(|first| format!(", {first} is first")).unwrap_or_default();
+            writeln!(ui.out(), "triggers: {word}: {}", escape(&(line + &first)))?;
+        }
+        let more = self.changed.len().saturating_sub(MAX_SHOWN_CASES);
+        if more > 0 {
+            writeln!(ui.out(), "triggers: and {more} more queries; `--json` tells all of them")?;
+        }
+        Ok(())
+    }
+}

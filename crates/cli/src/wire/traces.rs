@@ -1,0 +1,91 @@
+//! Traces for an OpenTelemetry collector, as the standard environment variables ask for them.
+
+use std::sync::Arc;
+
+use percent_encoding::percent_decode_str;
+use repertoire::Error;
+use repertoire::event::otel::{OtelOptions, OtelSink};
+
+use super::context::Context;
+use crate::env::{self, Env};
+use crate::ui::say;
+
+/// The path of spans below the address of a collector.
+const PATH: &str = "v1/traces";
+
+impl Context {
+    /// Returns the sink that sends calls of tools to a collector, if the environment names one.
+    pub(crate) fn traces(&self) -> Option<Arc<OtelSink>> {
+        self.traces.get_or_init(|| Some(Arc::new(OtelSink::new(options(&self.env)?)))).clone()
+    }
+}
+
+/// Returns the options that `env` asks for; `None` if it names no collector, or one that is spoken to in another way.
+fn options(env: &Env) -> Option<OtelOptions> {
+    let text = |name: &str| env.get(name)?.to_str().map(str::to_owned);
+    let endpoint = text(env::OTLP_TRACES_ENDPOINT).or_else(|| {
+        text(env::OTLP_ENDPOINT).map(|endpoint| format!("{}/{PATH}", endpoint.trim_end_matches('/')))
+    })?;
+    let is_off = text(env::OTEL_SDK_DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        || text(env::OTEL_TRACES_EXPORTER).is_some_and(|exporter| exporter != "otlp");
+    if is_off {
+        return None;
+    }
+    let protocol = text(env::OTLP_TRACES_PROTOCOL).or_else(|| text(env::OTLP_PROTOCOL));
+    if let Some(protocol) = protocol.filter(|protocol| !protocol.starts_with("http/")) {
+        say(&format!(
+            "no traces are sent, because {} is `{protocol}`; set it to `http/json`, and the address to that of OTLP over HTTP",
+            env::OTLP_PROTOCOL
+        ));
+        return None;
+    }
+    let mut options = OtelOptions::new(endpoint);
+    let pairs = text(env::OTLP_TRACES_HEADERS).or_else(|| text(env::OTLP_HEADERS)).unwrap_or_default();
+    options.headers = headers(&pairs);
+    if let Some(name) = text(env::OTEL_SERVICE_NAME) {
+        options.service_name = name;
+    }
+    options.on_failure = Some(Arc::new(|error: &Error| {
+        let why = error.chain();
+        say(&format!("traces are not sent, skills are served all the same: {why}"));
+    }));
+    Some(options)
+}
+
+/// Returns the headers in a list of pairs such as `key=value,other=value`, whose values are percent-encoded.
+fn headers(pairs: &str) -> Vec<(String, String)> {
+    let pairs = pairs.split(',').filter_map(|pair| pair.split_once('='));
+    let decoded = |value: &str| percent_decode_str(value.trim()).decode_utf8_lossy().into_owned();
+    pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_variables_name_the_collector() {
+        let check = |variables: &[(&str, &str)], expect: Option<&str>| {
+            let found = options(&Env::of(variables)).map(|options| options.endpoint);
+            assert_eq!(found.as_deref(), expect, "{variables:?}");
+        };
+        let base = (env::OTLP_ENDPOINT, "http://localhost:4318/");
+        check(&[], None);
+        check(&[base], Some("http://localhost:4318/v1/traces"));
+        check(&[base, (env::OTLP_TRACES_ENDPOINT, "http://other/x")], Some("http://other/x"));
+        check(&[base, (env::OTEL_SDK_DISABLED, "true")], None);
+        check(&[base, (env::OTEL_TRACES_EXPORTER, "none")], None);
+        check(&[base, (env::OTLP_PROTOCOL, "grpc")], None);
+        check(&[base, (env::OTLP_PROTOCOL, "http/protobuf")], Some("http://localhost:4318/v1/traces"));
+    }
+
+    #[test]
+    fn headers_are_a_list_of_pairs() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(headers(""), []);
+        assert_eq!(
+            headers("a=b, authorization=Bearer%20x=y,none"),
+            [pair("a", "b"), pair("authorization", "Bearer x=y")]
+        );
+    }
+}
