@@ -325,8 +325,8 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
     c     shadowed  root:clone                 Does c things well. Use when c is asked for.
     --- stderr
     3 active, 1 shadowed, 1 with warnings
-    hint: run `rep check` to see what is wrong
-    hint: run `rep explain c` to see why
+    hint: run `rep --root clone check` to see what is wrong
+    hint: run `rep --root clone explain c` to see why
     "#);
     // The places of agents have no such depths.
     sandbox.write(".agents/skills/own/SKILL.md", skill("own", "x\n"));
