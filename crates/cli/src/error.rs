@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 use std::iter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use repertoire::{Error, ErrorKind};
 use repertoire_model::PathFault;
@@ -11,10 +11,6 @@ use serde_json::{Map, Value};
 
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, escape};
-
-/// The commands that hints name and that read the skills of the directories given.
-const READING_COMMANDS: [&str; 8] =
-    ["approve", "check", "explain", "files", "list", "run ", "search", "show"];
 
 /// The kind of an error, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,19 +83,10 @@ impl CliError {
         self
     }
 
-    /// Returns this error with `roots`, the directories that `--root` named, in the commands of its hints that read skills.
+    /// Returns this error with every hint changed by `change`.
     #[must_use]
-    pub(crate) fn with_roots(mut self, roots: &[PathBuf]) -> Self {
-        // A path that a shell would split is left out: half a command is worse than one without the option.
-        let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
-        let roots: Option<Vec<&str>> =
-            roots.iter().map(|root| root.to_str().filter(|root| root.chars().all(is_plain))).collect();
-        let flags: String = roots.unwrap_or_default().iter().map(|root| format!("--root {root} ")).collect();
-        for hint in &mut self.hints {
-            for command in READING_COMMANDS {
-                *hint = hint.replace(&format!("`rep {command}"), &format!("`rep {flags}{command}"));
-            }
-        }
+    pub(crate) fn map_hints(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.hints.iter_mut().for_each(|hint| *hint = change(hint));
         self
     }
 

@@ -52,10 +52,9 @@ fn main() -> ExitCode {
     }
     let cli = cli::parse(&env);
     let mut ui = Ui::new(&cli.globals, &env);
-    let roots = cli.globals.root.clone();
     wire::finish_interrupted_runs(&mut ui, &env);
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
-    outcome.unwrap_or_else(|error| error.with_roots(&roots).report(&mut ui)).into()
+    outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_roots(hint)).report(&mut ui)).into()
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.

@@ -212,6 +212,9 @@ fn hints_name_the_directories_of_the_command_line() {
     sandbox.write("lib/skill-1/SKILL.md", skill("skill-1", "Do.\n"));
     let run = sandbox.run(&["--root", "lib", "show", "skill-1", "--file", "gone.md"]);
     assert!(run.stderr.contains("hint: run `rep --root lib files skill-1` to see"), "{}", run.stderr);
+    sandbox.write("lib/bad/SKILL.md", "---\nname: bad\n");
+    let run = sandbox.run(&["--root", "lib", "list"]);
+    assert!(run.stderr.contains("hint: run `rep --root lib check` to see"), "{}", run.stderr);
 }
 
 #[test]

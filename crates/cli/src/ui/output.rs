@@ -1,6 +1,7 @@
 //! The one way to write to the person or program on the other side.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
@@ -11,6 +12,10 @@ use crate::globals::{ColorChoice, Globals};
 
 /// The width of output whose reader has no width.
 const UNBOUNDED: usize = usize::MAX;
+
+/// The commands that hints name and that read the skills of the directories of `--root`.
+const READING_COMMANDS: [&str; 8] =
+    ["approve", "check", "explain", "files", "list", "run ", "search", "show"];
 
 /// The size of the output buffer: as much as a pipe takes at once.
 const OUT_BYTES: usize = 64 * 1024;
@@ -27,6 +32,8 @@ pub(crate) struct Ui {
     /// The JSON document that is the result so far; kept until nothing can be added to it.
     document: Option<Vec<u8>>,
     width: usize,
+    /// The options `--root` of the command line, each with a blank behind it.
+    root_options: String,
 }
 
 impl Ui {
@@ -56,6 +63,7 @@ impl Ui {
             json: globals.json,
             document: None,
             width,
+            root_options: root_options(&globals.root),
         }
     }
 
@@ -125,7 +133,16 @@ impl Ui {
 
     /// Writes a hint, which is not part of the result.
     pub(crate) fn hint(&mut self, text: &str) -> io::Result<()> {
-        self.message(Style::Hint, "hint:", text)
+        let text = self.with_roots(text);
+        self.message(Style::Hint, "hint:", &text)
+    }
+
+    /// Returns `hint` with the options `--root` of the command line in the commands that read skills.
+    pub(crate) fn with_roots(&self, hint: &str) -> String {
+        let options = &self.root_options;
+        READING_COMMANDS.iter().fold(hint.to_owned(), |hint, command| {
+            hint.replace(&format!("`rep {command}"), &format!("`rep {options}{command}"))
+        })
     }
 
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
@@ -168,6 +185,14 @@ fn with_error(document: Value, error: Map<String, Value>) -> Value {
     };
     keys.extend(error);
     Value::Object(keys)
+}
+
+/// Returns the options that name `roots`. A path that a shell would split is left out, and so are all others then.
+fn root_options(roots: &[PathBuf]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    let plain = |root: &PathBuf| root.to_str().filter(|root| root.chars().all(is_plain)).map(str::to_owned);
+    let roots: Vec<String> = roots.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
+    roots.iter().map(|root| format!("--root {root} ")).collect()
 }
 
 #[cfg(test)]
