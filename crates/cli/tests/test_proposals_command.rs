@@ -352,10 +352,14 @@ fn a_stale_proposal_is_rebased_or_its_conflict_is_shown() {
       ---
       # All of alpha
       
-            Do alpha quickly.
+      <<<<<<< ours
+      Do alpha quickly.
       ||||||| original
       Do alpha.
-          error: the skill and the proposal changed the same lines of SKILL.md
+      =======
+      Do alpha carefully.
+      >>>>>>> theirs
+    error: the skill and the proposal changed the same lines of SKILL.md
     hint: reject it, or propose the change anew
     ");
     assert_eq!(state(&sandbox, 2), "pending");

@@ -108,7 +108,7 @@ fn without_usage_every_skill_is_unused() {
     --- stderr
     nothing has been recorded yet
     hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
-    ");
+    "#);
     assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
 }
 

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use clap::Args;
 use pollster::block_on;
 use repertoire::history::{capture, record};
-use repertoire::store::{Blob, Origin, ReleaseChange, Store, skill_files};
-use repertoire::{Entry, ErrorKind, Severity, State};
+use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
+use repertoire::{Entry, Severity, State};
 use repertoire_model::Digest;
-use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_model::patch::SkillFiles;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -92,7 +92,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
         Some(store.release(&args.channel, &changes, Some(&author), time)?)
     };
     if !args.dry_run {
-        repair(&*store, skills.values())?;
+        // Content that is damaged in the store is stored again.
+        for skill in skills.values() {
+            put_skill_safely(&*store, &skill.files)?;
+        }
     }
     let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
@@ -102,21 +105,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
 /// Returns the identity under which the versions of a published skill are recorded.
 pub(super) fn published(name: &str) -> String {
     format!("store:{name}")
-}
-
-/// Stores the content again that is damaged in the store.
-fn repair<'s>(store: &dyn Store, skills: impl Iterator<Item = &'s SkillToPublish>) -> Result<(), CliError> {
-    for SkillToPublish { files, digest } in skills {
-        match skill_files(store, digest) {
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                let content = files.values().map(|file| file.bytes.clone());
-                let blobs: Vec<Blob> = content.chain([bundle(files).manifest()]).map(Blob::new).collect();
-                store.put_blobs(&blobs)?;
-            }
-            found => drop(found?),
-        }
-    }
-    Ok(())
 }
 
 /// Reads and checks the skills of the directories, by name.

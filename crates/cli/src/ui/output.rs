@@ -176,14 +176,6 @@ impl Ui {
     }
 }
 
-/// Returns the options that name `roots`. A path that a shell would split is left out, and so are all others then.
-fn root_options(roots: &[PathBuf]) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
-    let plain = |root: &PathBuf| root.to_str().filter(|root| root.chars().all(is_plain)).map(str::to_owned);
-    let roots: Vec<String> = roots.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
-    roots.iter().map(|root| format!("--root {root} ")).collect()
-}
-
 /// Returns `document` with the keys of `error`. One that is no object becomes the key `data`.
 fn with_error(document: Value, error: Map<String, Value>) -> Value {
     let mut keys = match document {
@@ -193,6 +185,14 @@ fn with_error(document: Value, error: Map<String, Value>) -> Value {
     };
     keys.extend(error);
     Value::Object(keys)
+}
+
+/// Returns the options that name `roots`. A path that a shell would split is left out, and so are all others then.
+fn root_options(roots: &[PathBuf]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    let plain = |root: &PathBuf| root.to_str().filter(|root| root.chars().all(is_plain)).map(str::to_owned);
+    let roots: Vec<String> = roots.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
+    roots.iter().map(|root| format!("--root {root} ")).collect()
 }
 
 #[cfg(test)]
