@@ -178,8 +178,7 @@ mod tests {
             let settings = settle(&assignments, of_project);
             assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
             assert_eq!(settings.session.render, render);
-            let is_own = settings.mcp_result == McpResult::Text;
-            assert_eq!(is_own, of_project == 0);
+            assert_eq!(settings.mcp_result == McpResult::Text, render == Render::Text);
         };
         check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
         check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);

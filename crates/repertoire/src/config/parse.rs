@@ -330,7 +330,7 @@ mod tests {
         }
         let (_, offered) = parse("agents.a.tools.offer = [\"nope\"]", Path::new(""), &FileTrust::Whole);
         let help = offered[0].help.as_deref().unwrap();
-        assert!(help.starts_with("it takes all, minimal, or a list of load_skill, "), "{help}");
+        assert!(help.starts_with("it takes all, minimal, or a list of call_skill_tool, "), "{help}");
         assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is not a valid name for an agent"]);
         assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
         assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);

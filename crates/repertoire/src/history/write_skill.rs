@@ -15,11 +15,9 @@ use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Digest, SkillPath};
 
 use super::capture::MAX_RECORDED_BYTES;
+use crate::provider::fs::STAGING;
 use crate::regular_file;
 use crate::{Error, ErrorKind};
-
-/// The start of the names of directories in which new states are built.
-const STAGING: &str = ".rep-staging-";
 
 /// The age at which such a directory of another process is no longer in use.
 const STALE: Duration = Duration::from_secs(10 * 60);

@@ -33,7 +33,7 @@ pub struct ScanLimits {
 impl ScanLimits {
     /// Returns whether a scan leaves out entries called `name`.
     pub fn skips(&self, name: &str) -> bool {
-        (name.starts_with('.') && !self.hidden) || SKIPPED.contains(&name)
+        (name.starts_with('.') && !self.hidden) || SKIPPED.contains(&name) || name.starts_with(STAGING)
     }
 }
 
@@ -58,6 +58,9 @@ pub enum LinkScope {
     /// The root itself and these directories, with links resolved; links to other places are reported.
     Within(Vec<PathBuf>),
 }
+
+/// The start of the names of directories in which new states of skills are built before they are exchanged.
+pub(crate) const STAGING: &str = ".rep-staging-";
 
 /// Directories that hold no skills but may hold very many files.
 const SKIPPED: [&str; 20] = [

@@ -19,6 +19,7 @@ mod provider;
 #[cfg(all(test, unix))]
 mod tests;
 
+pub(crate) use limits::STAGING;
 pub use limits::{LinkScope, ScanLimits};
 pub use options::FsOptions;
 pub use past_versions::{PastManifest, PastVersions};

@@ -114,7 +114,15 @@ fn a_stray_skill_md_beside_skills_hides_none_of_them() {
 #[test]
 fn hidden_directories_are_searched_on_demand() {
     let root = tempfile::tempdir().unwrap();
-    for path in ["skills/.curated/a", ".kiro/skills/b", "c", ".git/d", ".venv/e", "x/node_modules/f"] {
+    for path in [
+        "skills/.curated/a",
+        ".kiro/skills/b",
+        "c",
+        ".git/d",
+        ".venv/e",
+        "x/node_modules/f",
+        ".rep-staging-1-0-c",
+    ] {
         write_skill(root.path(), path);
     }
     assert_eq!(locators(&list(&provider(root.path()))), ["c"]);
