@@ -60,7 +60,7 @@ pub(super) struct EventQueue {
 /// The queue that the callers and the thread share.
 #[derive(Default)]
 struct SharedQueue {
-    queue: Mutex<Queue>,
+    queue: Mutex<QueueState>,
     /// Signalled when there is something to do.
     work: Condvar,
     /// Signalled when everything is done.
@@ -69,7 +69,7 @@ struct SharedQueue {
 }
 
 #[derive(Default)]
-struct Queue {
+struct QueueState {
     events: VecDeque<Event>,
     /// The number of events that the thread is writing.
     writing: usize,
@@ -79,14 +79,14 @@ struct Queue {
     is_broken: bool,
 }
 
-impl Queue {
+impl QueueState {
     fn is_idle(&self) -> bool {
         self.events.is_empty() && self.writing == 0
     }
 }
 
 impl SharedQueue {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

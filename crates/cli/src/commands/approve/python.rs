@@ -14,7 +14,7 @@ const MAX_LEFT_OUT: usize = 20;
 
 /// Returns the tools of the skill's `tools.py` as the text of a `schema.json`, if it has none.
 ///
-/// Where they cannot be read, the skill has none, and a warning says why. Warnings also name the functions that become no tools.
+/// Returns none if the functions cannot be read. Prints a warning with the reason, and one with the functions that cannot be tools.
 pub(super) fn schema(
     ui: &mut Ui,
     context: &Context,

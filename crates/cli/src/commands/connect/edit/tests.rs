@@ -25,9 +25,9 @@ fn entry() -> Map<String, Value> {
     map(json!({ "command": "rep", "args": ["serve", "--stdio"] }))
 }
 
-/// How much of the file is restored when the entry is removed.
+/// The part of the file that is restored when the entry is removed.
 #[derive(Clone, Copy, PartialEq)]
-enum Back {
+enum RestoredPart {
     Exact,
     /// The table stays, empty.
     Table,
@@ -35,7 +35,7 @@ enum Back {
     Meaning,
 }
 
-fn check(format: Format, before: &str, expect: &str, back: Back) {
+fn check(format: Format, before: &str, expect: &str, back: RestoredPart) {
     let spot = spot(format);
     let after =
         write(format, before, spot, &entry(), &[]).unwrap_or_else(|fault| panic!("{before:?} {fault:?}"));
@@ -43,11 +43,11 @@ fn check(format: Format, before: &str, expect: &str, back: Back) {
     assert_eq!(write(format, &after, spot, &entry(), &[]).unwrap(), after, "twice is once");
     let undone = remove(format, &after, spot).unwrap();
     match back {
-        Back::Exact => assert_eq!(undone, before, "undone from\n{after}"),
-        Back::Meaning => {
+        RestoredPart::Exact => assert_eq!(undone, before, "undone from\n{after}"),
+        RestoredPart::Meaning => {
             assert_eq!(parse(format, &undone).unwrap(), parse(format, before).unwrap(), "{undone}")
         }
-        Back::Table => {
+        RestoredPart::Table => {
             let document = parse(format, &undone).unwrap();
             assert!(
                 document.get(spot.table).is_none_or(|table| table.as_object().is_none_or(Map::is_empty)),
@@ -63,33 +63,33 @@ const PRETTY: &str = "{\n  \"mcpServers\": {\n    \"skills\": {\n      \"command
 fn json() {
     let check = |before: &str, expect: &str, back| check(Format::Json, before, expect, back);
     let pretty = format!("{PRETTY}\n");
-    check("", &pretty, Back::Table);
-    check("{}", PRETTY, Back::Table);
-    check("{}\n", &pretty, Back::Table);
-    check("// only a comment\n", &format!("// only a comment\n{pretty}"), Back::Table);
-    check("\u{feff}{}\n", &format!("\u{feff}{pretty}"), Back::Table);
-    check("{\n  \"mcpServers\": {}\n}", PRETTY, Back::Exact);
-    check("{\n  \"mcpServers\": null\n}", PRETTY, Back::Table);
+    check("", &pretty, RestoredPart::Table);
+    check("{}", PRETTY, RestoredPart::Table);
+    check("{}\n", &pretty, RestoredPart::Table);
+    check("// only a comment\n", &format!("// only a comment\n{pretty}"), RestoredPart::Table);
+    check("\u{feff}{}\n", &format!("\u{feff}{pretty}"), RestoredPart::Table);
+    check("{\n  \"mcpServers\": {}\n}", PRETTY, RestoredPart::Exact);
+    check("{\n  \"mcpServers\": null\n}", PRETTY, RestoredPart::Table);
     check(
         "{\r\n  \"mcpServers\": {}\r\n}\r\n",
         &format!("{}\r\n", PRETTY.replace('\n', "\r\n")),
-        Back::Exact,
+        RestoredPart::Exact,
     );
     check(
         "{\n  \"mcpServers\": {\n    // none yet\n  }\n}",
         &PRETTY.replacen("{\n    \"skills", "{\n    // none yet\n    \"skills", 1),
-        Back::Exact,
+        RestoredPart::Exact,
     );
     // Tabs, comments, trailing commas and the order of keys stay.
     check(
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t\"skills\": {\n\t\t\t\"command\": \"rep\",\n\t\t\t\"args\": [\"serve\", \"--stdio\"],\n\t\t},\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
-        Back::Exact,
+        RestoredPart::Exact,
     );
     check(
         "{\n    \"mcpServers\": {\n        \"a\": {\"x\": [1,2]} // , a comma\n    }\n}",
         "{\n    \"mcpServers\": {\n        \"a\": {\"x\": [1,2]}, // , a comma\n        \"skills\": {\n            \"command\": \"rep\",\n            \"args\": [\"serve\", \"--stdio\"]\n        }\n    }\n}",
-        Back::Exact,
+        RestoredPart::Exact,
     );
     // Objects on one line are broken into several, and stay so.
     let block =
@@ -97,18 +97,18 @@ fn json() {
     check(
         "{\"mcpServers\":{\"a\":{}}}",
         &format!("{{\"mcpServers\":{{\n    \"a\":{{}},\n    {block}}}"),
-        Back::Meaning,
+        RestoredPart::Meaning,
     );
-    check("{ \"mcpServers\": {} }", &format!("{{ \"mcpServers\": {{\n    {block} }}"), Back::Exact);
+    check("{ \"mcpServers\": {} }", &format!("{{ \"mcpServers\": {{\n    {block} }}"), RestoredPart::Exact);
     check(
         "{\"mcpServers\":{ /* x */ }}",
         &format!("{{\"mcpServers\":{{\n    /* x */\n    {block}}}"),
-        Back::Meaning,
+        RestoredPart::Meaning,
     );
     check(
         "{\n  \"a\": 1\n}\n",
         &format!("{{\n  \"a\": 1,\n{}\n", PRETTY.trim_start_matches("{\n")),
-        Back::Table,
+        RestoredPart::Table,
     );
 }
 
@@ -116,12 +116,16 @@ fn json() {
 fn toml() {
     let check = |before: &str, expect: &str, back| check(Format::Toml, before, expect, back);
     let block = "[mcp_servers.skills]\ncommand = \"rep\"\nargs = [\"serve\", \"--stdio\"]\n";
-    check("", block, Back::Exact);
+    check("", block, RestoredPart::Exact);
     // Comments at the end stay there.
-    check("# only a comment\n", &format!("{block}# only a comment\n"), Back::Exact);
-    check("model = 'x' # mine", &format!("model = 'x' # mine\n\n{block}"), Back::Meaning);
-    check("\u{feff}a = 1\r\n", &format!("\u{feff}a = 1\r\n\r\n{}", block.replace('\n', "\r\n")), Back::Exact);
-    check("mixed = 1\nends = 2\r\n", &format!("mixed = 1\nends = 2\n\n{block}"), Back::Meaning);
+    check("# only a comment\n", &format!("{block}# only a comment\n"), RestoredPart::Exact);
+    check("model = 'x' # mine", &format!("model = 'x' # mine\n\n{block}"), RestoredPart::Meaning);
+    check(
+        "\u{feff}a = 1\r\n",
+        &format!("\u{feff}a = 1\r\n\r\n{}", block.replace('\n', "\r\n")),
+        RestoredPart::Exact,
+    );
+    check("mixed = 1\nends = 2\r\n", &format!("mixed = 1\nends = 2\n\n{block}"), RestoredPart::Meaning);
     for (before, behind) in [
         ("[mcp_servers]\n", ""),
         ("[mcp_servers.a]\ncommand = \"x\"\n", "# about a\n\n# the end\n"),
@@ -129,7 +133,7 @@ fn toml() {
         ("[[list]]\na = 1\n[[list]]\na = 2\n", ""),
         ("a = 1\n", "\n\n"),
     ] {
-        check(&format!("{before}{behind}"), &format!("{before}\n{block}{behind}"), Back::Exact);
+        check(&format!("{before}{behind}"), &format!("{before}\n{block}{behind}"), RestoredPart::Exact);
     }
 }
 
@@ -137,25 +141,33 @@ fn toml() {
 fn yaml() {
     let entry = "  skills:\n    command: rep\n    args:\n    - serve\n    - --stdio\n";
     let check = |before: &str, expect: &str, back| check(Format::Yaml, before, expect, back);
-    check("", &format!("extensions:\n{entry}"), Back::Table);
-    check("# only a comment\n", &format!("# only a comment\nextensions:\n{entry}"), Back::Table);
-    check("GOOSE_MODEL: x\n", &format!("GOOSE_MODEL: x\nextensions:\n{entry}"), Back::Table);
-    check("extensions: {} # none\nz: 1\n", &format!("extensions: # none\n{entry}z: 1\n"), Back::Exact);
-    check("extensions:\nz: 1\n", &format!("extensions:\n{entry}z: 1\n"), Back::Table);
+    check("", &format!("extensions:\n{entry}"), RestoredPart::Table);
+    check("# only a comment\n", &format!("# only a comment\nextensions:\n{entry}"), RestoredPart::Table);
+    check("GOOSE_MODEL: x\n", &format!("GOOSE_MODEL: x\nextensions:\n{entry}"), RestoredPart::Table);
+    check(
+        "extensions: {} # none\nz: 1\n",
+        &format!("extensions: # none\n{entry}z: 1\n"),
+        RestoredPart::Exact,
+    );
+    check("extensions:\nz: 1\n", &format!("extensions:\n{entry}z: 1\n"), RestoredPart::Table);
     let deep = "    skills:\n      command: rep\n      args:\n      - serve\n      - --stdio\n";
     check(
         "# mine\nextensions:\n    a:  # the first\n        enabled: true\n        text: |\n          # no comment\n\n# below\nz: [1, 2]\n",
         &format!(
             "# mine\nextensions:\n    a:  # the first\n        enabled: true\n        text: |\n          # no comment\n{deep}\n# below\nz: [1, 2]\n"
         ),
-        Back::Exact,
+        RestoredPart::Exact,
     );
     check(
         "extensions:\r\n  a:\r\n    x: 1",
         &format!("extensions:\r\n  a:\r\n    x: 1\r\n{}", entry.trim_end().replace('\n', "\r\n")),
-        Back::Exact,
+        RestoredPart::Exact,
     );
-    check("\u{feff}extensions:\n  a: {}\n", &format!("\u{feff}extensions:\n  a: {{}}\n{entry}"), Back::Exact);
+    check(
+        "\u{feff}extensions:\n  a: {}\n",
+        &format!("\u{feff}extensions:\n  a: {{}}\n{entry}"),
+        RestoredPart::Exact,
+    );
 }
 
 /// A file that cannot be parsed is not changed, and the error names the line.
