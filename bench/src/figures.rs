@@ -85,6 +85,23 @@ impl Quality {
         }
     }
 
+    /// Returns the quality of `ranking` where one skill of each of `groups` is needed: a group counts once, at its first skill.
+    pub fn of_groups(ranking: &[usize], groups: &[Vec<usize>]) -> Self {
+        let mut open: Vec<&Vec<usize>> = groups.iter().collect();
+        // Each group stands for its number; a skill of no open group for none.
+        let firsts: Vec<usize> = ranking
+            .iter()
+            .map(|skill| {
+                let group = open.iter().position(|group| group.contains(skill));
+                group.map_or(usize::MAX, |place| {
+                    let found = open.remove(place);
+                    groups.iter().position(|group| std::ptr::eq(group, found)).unwrap_or(usize::MAX)
+                })
+            })
+            .collect();
+        Self::of(&firsts, &(0..groups.len()).collect::<Vec<_>>())
+    }
+
     /// Returns the mean of `all`.
     pub fn mean(all: &[Self]) -> Self {
         let mean = |of: fn(&Self) -> f64| {
@@ -128,6 +145,15 @@ mod tests {
                 .iter()
                 .all(|quality| quality.ndcg10.is_sign_positive() && quality.hit1.is_sign_positive())
         );
+    }
+
+    #[test]
+    fn a_group_counts_once() {
+        let groups = [vec![1, 2], vec![3]];
+        assert_eq!(Quality::of_groups(&[1, 3], &groups).ndcg10, 1.0);
+        assert_eq!(Quality::of_groups(&[1, 2, 3], &groups).r5, 1.0);
+        assert!(Quality::of_groups(&[1, 2, 3], &groups).ndcg10 < 1.0);
+        assert_eq!(Quality::of_groups(&[9, 2], &groups).hit1, 0.0);
     }
 
     #[test]

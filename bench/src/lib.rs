@@ -8,3 +8,4 @@ pub mod figures;
 pub mod memory;
 pub mod pool;
 pub mod ranker;
+pub mod small;

@@ -1,5 +1,6 @@
 //! The documents that are searched, and the queries they are searched for.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -25,9 +26,17 @@ pub struct Labelled {
     pub query: String,
     /// The paths of the skills that it is meant for.
     pub gold: Vec<String>,
+    /// The skills that it needs, each with others that do as well; empty if it needs those in `gold`.
+    #[serde(default)]
+    pub groups: Vec<Vec<String>>,
 }
 
 impl Labelled {
+    /// Returns the owner of the skill it is meant for: the author, without the repository.
+    pub fn owner(&self) -> &str {
+        self.author().split("__").next().unwrap_or_default()
+    }
+
     /// Returns whose skill it is meant for: the first directory below `skills/`.
     pub fn author(&self) -> &str {
         let first = self.gold.first().map(String::as_str).unwrap_or_default();
@@ -62,6 +71,13 @@ pub fn repeated(
     (skills, queries)
 }
 
+/// Returns for each query whether the weights may have been chosen by it: the queries for every second owner, sorted by name.
+pub fn is_tuned(queries: &[Labelled]) -> Vec<bool> {
+    let owners: BTreeSet<&str> = queries.iter().map(Labelled::owner).collect();
+    let tuned: BTreeSet<&str> = owners.into_iter().step_by(2).collect();
+    queries.iter().map(|labelled| tuned.contains(labelled.owner())).collect()
+}
+
 /// The number of queries for skills that do not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unfindable {
@@ -90,8 +106,20 @@ fn copied(path: &str, copy: usize) -> String {
     format!("copy-{copy}/{path}")
 }
 
-/// Returns every file below `pool`, a directory that holds `skills/` or is it, sorted by path.
-pub fn skills(pool: &Path) -> Result<Vec<Skill>> {
+/// Returns every file below `pools`, directories that hold `skills/` or are it, sorted by path.
+pub fn skills(pools: &[impl AsRef<Path>]) -> Result<Vec<Skill>> {
+    let mut all = Vec::new();
+    for pool in pools {
+        all.extend(skills_of(pool.as_ref())?);
+    }
+    // As texts, for they are looked up as texts: paths compare by their parts.
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all.dedup_by(|a, b| a.path == b.path);
+    Ok(all)
+}
+
+/// Returns every file below `pool`, a directory that holds `skills/` or is it.
+fn skills_of(pool: &Path) -> Result<Vec<Skill>> {
     let pool = fs::canonicalize(pool).with_context(|| format!("there is no {}", pool.display()))?;
     let (base, root) = match pool.join("skills") {
         below if below.is_dir() => (pool, below),
@@ -100,10 +128,7 @@ pub fn skills(pool: &Path) -> Result<Vec<Skill>> {
     let mut paths = Vec::new();
     walk(&root, &mut paths)?;
     ensure!(!paths.is_empty(), "no SKILL.md lies below {}", root.display());
-    let mut skills: Vec<Skill> = paths.iter().map(|path| skill(&base, path)).collect::<Result<_>>()?;
-    // As texts, for they are looked up as texts: paths compare by their parts.
-    skills.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(skills)
+    paths.iter().map(|path| skill(&base, path)).collect()
 }
 
 fn walk(directory: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {
@@ -120,7 +145,8 @@ fn walk(directory: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn skill(base: &Path, path: &Path) -> Result<Skill> {
+/// Returns the skill in the file at `path`, known by its path below `base`.
+pub fn skill(base: &Path, path: &Path) -> Result<Skill> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let name = |path: Option<&Path>| {
         path.and_then(Path::file_name).and_then(|name| name.to_str()).map(str::to_owned)
@@ -160,6 +186,7 @@ mod tests {
     fn unfindable_queries_are_counted() {
         let labelled = |gold: &[&str]| Labelled {
             query: "q".to_owned(),
+            groups: Vec::new(),
             gold: gold.iter().map(|name| format!("skills/{name}/SKILL.md")).collect(),
         };
         let skills = [skill("skills/a/SKILL.md"), skill("skills/b/SKILL.md")];
@@ -169,7 +196,11 @@ mod tests {
 
     #[test]
     fn copies_have_names_and_paths_of_their_own_and_are_as_right() {
-        let labelled = Labelled { query: "q".to_owned(), gold: vec!["skills/o__r/a/SKILL.md".to_owned()] };
+        let labelled = Labelled {
+            query: "q".to_owned(),
+            groups: Vec::new(),
+            gold: vec!["skills/o__r/a/SKILL.md".to_owned()],
+        };
         assert_eq!(labelled.author(), "o__r");
         let (skills, queries) = repeated(vec![skill("skills/o__r/a/SKILL.md")], vec![labelled], 3);
         let shown: Vec<(&str, &str)> =

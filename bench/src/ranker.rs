@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use repertoire_search::{
-    EmbeddingTable, Query, SearchIndex, SkillKey, SkillRecord, SkillSource, SkillText, Slot, SlotSet, Vector,
-    Weights, embedded_table,
+    EmbeddingTable, Query, RankedSlot, SearchIndex, SkillKey, SkillRecord, SkillSource, SkillText, Slot,
+    SlotSet, Vector, Weights, embedded_table, keywords,
 };
 
 use crate::figures::{Figures, Quality, quantile};
@@ -38,6 +38,8 @@ pub enum Parts {
 pub struct Product {
     name: &'static str,
     parts: Parts,
+    /// `true` if words are neither corrected nor translated.
+    is_plain: bool,
     index: SearchIndex,
     seen: SlotSet,
     table: Option<&'static EmbeddingTable<'static>>,
@@ -61,12 +63,13 @@ impl Product {
 
     /// Returns BM25 with the usual constants over `parts`.
     pub fn plain(name: &'static str, parts: Parts) -> Self {
-        Self::new(name, parts, plain_weights())
+        Self { is_plain: true, ..Self::new(name, parts, plain_weights()) }
     }
 
     /// Returns a ranker with these weights.
     pub fn new(name: &'static str, parts: Parts, weights: Weights) -> Self {
-        Self { name, parts, index: SearchIndex::new(weights), seen: SlotSet::default(), table: None }
+        let index = SearchIndex::new(weights);
+        Self { name, parts, is_plain: false, index, seen: SlotSet::default(), table: None }
     }
 
     /// Returns the ranker with an index that was made before.
@@ -82,8 +85,7 @@ impl Product {
     /// Returns the indexed record of the skill at `place`.
     fn indexed(&self, place: usize, skill: &Skill) -> (SkillKey, SkillRecord, Option<Vector>) {
         let manifest = &skill.document.manifest;
-        let keywords: Vec<&str> =
-            manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
+        let keywords = keywords(manifest);
         let body = if self.parts == Parts::Everything { skill.body.as_str() } else { "" };
         let text = SkillText {
             name: skill.document.name.as_str(),
@@ -94,6 +96,17 @@ impl Product {
         };
         let vector = self.table.and_then(|table| table.embed_skill(&text));
         (SkillKey { identity: place as u64, version: 1 }, SkillRecord::of(&text), vector)
+    }
+
+    /// Returns the ten best skills for `query`.
+    pub fn hits(&self, query: &str) -> Vec<RankedSlot> {
+        let asked = match self.is_plain {
+            true => Query::new(query),
+            false => self.index.query(query, &self.seen, self.table),
+        };
+        let vector = self.table.and_then(|table| table.embed_query(&asked.embedded_text(query)));
+        let asked = asked.with_vector(vector);
+        self.index.search(&asked, &self.seen, WANTED)
     }
 
     /// Replaces the skill at `slot` by `skill`, as after a change.
@@ -127,6 +140,8 @@ fn plain_weights() -> Weights {
         meaning: 0.0,
         lead: 0.0,
         described: 0.0,
+        long_rarity: 0.0,
+        repeated: 0.0,
     }
 }
 
@@ -145,10 +160,7 @@ impl Ranker for Product {
     }
 
     fn rank(&mut self, query: &str) -> Vec<usize> {
-        let vector = self.table.and_then(|table| table.embed_query(query));
-        let importance = |word: &str| self.table.map_or(1.0, |table| table.importance(word));
-        let query = Query::new(query).with_vector(vector).with_importance(importance);
-        self.index.search(&query, &self.seen, WANTED).into_iter().map(|hit| hit.slot as usize).collect()
+        self.hits(query).into_iter().map(|hit| hit.slot as usize).collect()
     }
 }
 
@@ -164,7 +176,13 @@ pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) 
         .zip(rankings)
         .map(|(labelled, ranking)| {
             let gold: Vec<usize> = labelled.gold.iter().filter_map(place).collect();
-            Quality::of(&ranking, &gold)
+            let found = Quality::of(&ranking, &gold);
+            if labelled.groups.is_empty() {
+                return found;
+            }
+            let places = |group: &Vec<String>| group.iter().filter_map(place).collect();
+            let groups: Vec<Vec<usize>> = labelled.groups.iter().map(places).collect();
+            Quality { hit1: found.hit1, ..Quality::of_groups(&ranking, &groups) }
         })
         .collect();
     let Quality { hit1, r5, r10, ndcg10 } = Quality::mean(&qualities);
@@ -219,6 +237,7 @@ mod tests {
         let skills = [skill("deploy", "Deploys services."), skill("forms", "Fills forms.")];
         let labelled = |query: &str, name: &str| Labelled {
             query: query.to_owned(),
+            groups: Vec::new(),
             gold: vec![format!("skills/{name}/SKILL.md")],
         };
         let queries = [labelled("deploy a service", "deploy"), labelled("fill forms", "forms")];

@@ -60,7 +60,7 @@ struct Figures {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let pool = pool::skills(&arguments.pool)?;
+    let pool = pool::skills(&[&arguments.pool])?;
     let queries = pool::queries(&arguments.queries)?;
     let skills = library(&pool, &queries, arguments.skills);
     let names: HashMap<&str, &str> =

@@ -14,12 +14,21 @@ use clap::Parser;
 /// Measures how well and how fast skills are found, beside other ways to find them
 #[derive(Parser)]
 struct Arguments {
-    /// A directory that holds `skills/`; every SKILL.md below it is one document
+    /// A directory that holds `skills/`; every SKILL.md below it is one document. Several are one pool
+    #[arg(long, value_name = "DIR", required_unless_present = "small")]
+    pool: Vec<PathBuf>,
+    /// The queries: lines of {"query": TEXT, "gold": [PATH, …]}, with "groups": [[PATH, …], …] where a task needs several skills
+    #[arg(long, value_name = "FILE.jsonl", requires = "pool")]
+    queries: Vec<PathBuf>,
+    /// Questions about small libraries: lines of {"id", "query", "library", "category", "kind", "gold"}
+    #[arg(long, value_name = "FILE.jsonl", requires = "libraries")]
+    small: Option<PathBuf>,
+    /// The directories of each small library: an object of lists
+    #[arg(long, value_name = "FILE.json", requires = "corpus")]
+    libraries: Option<PathBuf>,
+    /// The directory that these directories are in
     #[arg(long, value_name = "DIR")]
-    pool: PathBuf,
-    /// The queries: lines of {"query": TEXT, "gold": [PATH, …]}
-    #[arg(long, value_name = "FILE.jsonl")]
-    queries: PathBuf,
+    corpus: Option<PathBuf>,
     /// Then print how good the ranker is for each author's queries, beside words alone
     #[arg(long)]
     by_author: bool,
@@ -30,9 +39,30 @@ struct Arguments {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if let (Some(small), Some(libraries), Some(corpus)) =
+        (&arguments.small, &arguments.libraries, &arguments.corpus)
+    {
+        let rankers: [fn() -> Product; 3] =
+            [Product::shipped, Product::words, || Product::plain("bm25 everything", Parts::Everything)];
+        bench::small::measure(small, libraries, corpus, &rankers)?.iter().for_each(|line| println!("{line}"));
+    }
+    if arguments.pool.is_empty() {
+        return Ok(());
+    }
     let skills = pool::skills(&arguments.pool)?;
-    let queries = pool::queries(&arguments.queries)?;
-    warn_of_unfindable(&skills, &queries);
+    for file in &arguments.queries {
+        if !arguments.json {
+            println!("\n{}", file.file_name().unwrap_or_default().to_string_lossy());
+        }
+        measure_file(&arguments, &skills, &pool::queries(file)?)?;
+    }
+    Ok(())
+}
+
+/// Prints the figures of all rankers for `queries`.
+fn measure_file(arguments: &Arguments, skills: &[Skill], queries: &[Labelled]) -> Result<()> {
+    warn_of_unfindable(skills, queries);
+    let is_tuned = pool::is_tuned(queries);
     let mut rankers: Vec<Box<dyn Ranker>> = vec![
         Box::new(Product::shipped()),
         Box::new(Product::words()),
@@ -44,18 +74,24 @@ fn main() -> Result<()> {
     }
     let mut found: Vec<Vec<Quality>> = Vec::new();
     for ranker in &mut rankers {
-        let (figures, qualities) = measure(ranker.as_mut(), &skills, &queries);
+        let (figures, qualities) = measure(ranker.as_mut(), skills, queries);
         if arguments.json {
             println!("{}", serde_json::to_string(&figures)?);
         } else {
             println!("{}", figures.row());
+            for (half, is_of) in [("tuned", true), ("other", false)] {
+                let of = qualities.iter().zip(&is_tuned).filter(|(_, is_tuned)| **is_tuned == is_of);
+                let Quality { hit1, r5, r10, ndcg10 } =
+                    Quality::mean(&of.map(|(quality, _)| *quality).collect::<Vec<_>>());
+                println!("{:<24} {hit1:>6.3} {r5:>6.3} {r10:>6.3} {ndcg10:>7.3}", format!("  {half} half"));
+            }
         }
         found.push(qualities);
     }
     if arguments.by_author
         && let [shipped, words, ..] = &found[..]
     {
-        print_authors(&queries, shipped, words, arguments.json);
+        print_authors(queries, shipped, words, arguments.json);
     }
     Ok(())
 }

@@ -9,9 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
-    explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
-    rollback, run, search, serve, session, show, stats, watch,
+    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
+    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
+    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Files(files::FilesArgs),
     Explain(explain::ExplainArgs),
     Catalog(catalog::CatalogArgs),
+    Cost(cost::CostArgs),
     Prompt(prompt::PromptArgs),
     Watch(watch::WatchArgs),
     New(new::NewArgs),
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Init(init::InitArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
+    Disable(disable::DisableArgs),
+    Enable(enable::EnableArgs),
     Serve(serve::ServeArgs),
     Publish(publish::PublishArgs),
     Channel(channel::ChannelArgs),
@@ -59,6 +62,7 @@ pub(crate) enum Command {
     Call(call::CallArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
+    Agent(agent::AgentArgs),
     Run(run::RunArgs),
     Approve(approve::ApproveArgs),
     Revoke(revoke::RevokeArgs),
@@ -77,7 +81,7 @@ const GROUPS: [(&str, &str); 5] = [
     ("Find and read", "list"),
     ("Write and check", "new"),
     ("Connect and serve", "connect"),
-    ("Run and approve", "run"),
+    ("Run and approve", "agent"),
     ("Look back and review", "events"),
 ];
 

@@ -29,6 +29,15 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
     })
 }
 
+/// Returns the completer of the disabled skills, as the configuration names them.
+pub(crate) fn disabled_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let settings = config::load(&Env::capture(), &Globals::default(), false);
+        let disabled = settings.map(|settings| settings.disabled).unwrap_or_default();
+        disabled.into_iter().map(|it| CompletionCandidate::new(it.pattern.to_string())).collect()
+    })
+}
+
 /// Returns the completer of the names of configured agents.
 pub(crate) fn agent_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {

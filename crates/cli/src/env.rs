@@ -67,6 +67,10 @@ pub(crate) const OTEL_SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 pub(crate) const OTEL_SDK_DISABLED: &str = "OTEL_SDK_DISABLED";
 /// The exporter of traces.
 pub(crate) const OTEL_TRACES_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
+/// The address of the service that speaks Anthropic's API.
+pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// The address of the service that speaks OpenAI's API.
+pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 /// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -97,7 +101,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (XDG_CONFIG_HOME, "The directory of user configuration. Default: `~/.config`."),
     (XDG_CACHE_HOME, "The directory of user caches. Default: `~/.cache`."),
     (XDG_STATE_HOME, "The directory of what programs keep about a user. Default: `~/.local/state`."),
-    (USER, "The name under which `rep propose` and `rep proposals` record what a person did."),
+    (
+        USER,
+        "The name under which `rep propose` and `rep proposals` record what a person did; else the number of the user.",
+    ),
     (PATH, "Where `rep connect` looks whether `rep` is this program."),
     (APPDATA, "The directory of what programs keep for a user on Windows. Default: `~/AppData/Roaming`."),
     (CLAUDE_CONFIG_DIR, "Where Claude Code keeps what is the user's. Default: `~/.claude`."),
@@ -125,6 +132,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (OTEL_SERVICE_NAME, "The name of this program in traces. Default: `repertoire`."),
     (OTEL_SDK_DISABLED, "`true` turns traces off."),
     (OTEL_TRACES_EXPORTER, "Anything but `otlp` turns traces off."),
+    (
+        ANTHROPIC_BASE_URL,
+        "The address of the service for `rep agent` with Anthropic's API, unless `model.url` says otherwise.",
+    ),
+    (
+        OPENAI_BASE_URL,
+        "The address of the service for `rep agent` with one of OpenAI's APIs, unless `model.url` says otherwise.",
+    ),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
@@ -237,10 +252,15 @@ impl Env {
         self.own_directory(CACHE_DIR, XDG_CACHE_HOME, ".cache")
     }
 
-    /// Returns the name of the user.
+    /// Returns the name of the user, or the number of the user where the variable is not set.
     pub(crate) fn user_name(&self) -> Option<String> {
-        self.get(USER)
-            .map(|name| name.to_string_lossy().chars().filter(|c| !c.is_control()).take(64).collect())
+        #[cfg(unix)]
+        let number = Some(rustix::process::getuid().as_raw().to_string());
+        #[cfg(not(unix))]
+        let number = None;
+        let name =
+            |name: &OsStr| name.to_string_lossy().chars().filter(|c| !c.is_control()).take(64).collect();
+        self.get(USER).map(name).or(number)
     }
 
     /// Returns the directory of the store.

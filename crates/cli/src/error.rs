@@ -52,6 +52,11 @@ impl CliError {
         Self::new(CliErrorKind::Usage, message)
     }
 
+    /// Returns an error for something outside of this program that failed.
+    pub(crate) fn failure(message: impl Into<String>) -> Self {
+        Self::new(CliErrorKind::Failure, message)
+    }
+
     /// Returns the error about changes that were not written without consent; `hint` is for programs that
     /// cannot be asked.
     pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> Self {

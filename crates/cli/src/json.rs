@@ -56,6 +56,7 @@ pub(crate) fn proposal(proposal: &Proposal) -> Value {
     json!({
         "id": proposal.id,
         "skill": content.name,
+        "directory": content.directory().map(|directory| directory.display().to_string()),
         "kind": content.kind.as_str(),
         "state": proposal.state.as_str(),
         "author": content.author,

@@ -21,6 +21,7 @@ mod json;
 mod replace_file;
 mod served;
 mod standard_input;
+mod terminal_approver;
 mod ui;
 mod wire;
 
@@ -31,9 +32,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    approvals, approve, call, catalog, channel, check, completions, connect, diff, doctor, eval, events,
-    explain, files, history, init, link, list, migrate, new, prompt, proposals, propose, publish, revoke,
-    rollback, run, search, serve, session, show, stats, watch,
+    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
+    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
+    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
-    outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_roots(hint)).report(&mut ui)).into()
+    outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui)).into()
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.
@@ -71,6 +72,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Files(args) => files::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Explain(args) => explain::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Catalog(args) => catalog::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Cost(args) => cost::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Prompt(args) => prompt::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Watch(args) => watch::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::New(args) => new::run(ui, &env, &args),
@@ -80,6 +82,8 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Disable(args) => disable::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Enable(args) => enable::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Serve(args) => {
             serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
@@ -89,6 +93,9 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
             session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
         Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args),
+        Command::Agent(args) => {
+            agent::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
+        }
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
         Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -88,7 +88,7 @@ fn configuration() {
          the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
          `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered;\n`load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and the keys of `store`, \
+         turned off or lowered;\n`load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env`, `search.rerank` and the keys of `model`, `store`, \
          `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`,\n`tools.descriptions`, `http` and `exec` are the user's alone, and so are \
          `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\nA profile that only \
          the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \

@@ -2,12 +2,15 @@
 
 mod agents;
 mod context;
+mod disabled;
 mod executor;
+mod http;
 mod library;
 mod notices;
 mod notify;
 mod places;
 mod python_tools;
+mod rerank;
 mod search;
 mod sessions;
 mod store;
@@ -15,6 +18,7 @@ mod traces;
 mod user;
 
 pub(crate) use context::Context;
+pub(crate) use disabled::enable_command;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};

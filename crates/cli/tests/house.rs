@@ -106,11 +106,13 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-search", vec!["repertoire", "repertoire-model"]),
         ("repertoire-exec", vec!["repertoire", "repertoire-model"]),
         ("repertoire-store", vec!["repertoire", "repertoire-model"]),
+        ("repertoire-agent", vec!["repertoire", "repertoire-model"]),
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         (
             "repertoire-cli",
             vec![
                 "repertoire",
+                "repertoire-agent",
                 "repertoire-exec",
                 "repertoire-model",
                 "repertoire-search",
@@ -118,7 +120,16 @@ fn crates_depend_on_each_other_as_drawn() {
                 "repertoire-store",
             ],
         ),
-        ("bench", vec!["repertoire", "repertoire-model", "repertoire-search", "repertoire-store"]),
+        (
+            "bench",
+            vec![
+                "repertoire",
+                "repertoire-agent",
+                "repertoire-model",
+                "repertoire-search",
+                "repertoire-store",
+            ],
+        ),
         ("doctests", vec!["repertoire", "repertoire-exec", "repertoire-search"]),
         ("examples", vec!["repertoire", "repertoire-exec", "repertoire-model"]),
     ]

@@ -12,7 +12,11 @@
 #[path = "../../store/tests/server.rs"]
 #[allow(dead_code, reason = "the tests of the store use all of it")]
 mod postgres_server;
+#[path = "../../agent/tests/support/mod.rs"]
+#[allow(dead_code, reason = "the tests of the agent use all of it")]
+mod model_server;
 mod sandbox;
+mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
@@ -20,7 +24,9 @@ mod test_channel_command;
 mod test_check_command;
 mod test_completions_command;
 mod test_connect_command;
+mod test_cost_command;
 mod test_configuration;
+mod test_disable_command;
 mod test_doctor_command;
 mod test_documentation;
 mod test_eval_command;

@@ -180,3 +180,18 @@ macro_rules! assert_run {
 }
 
 pub(crate) use assert_run;
+
+/// Reads a request of HTTP: its head, in lower case, and its body.
+pub(crate) fn http_request(stream: &mut std::net::TcpStream) -> (String, Vec<u8>) {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).unwrap(), 0);
+    }
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    (head, body)
+}

@@ -15,7 +15,9 @@ fn exactly_the_text_and_nothing_else() {
     --- stdout
     Skills:
     - alpha: Does alpha things well. Use when alpha is asked for.
-    - beta: Does beta things well. Use when beta is asked for.--- stderr
+    - beta: Does beta things well. Use when beta is asked for.
+
+    If the task matches a skill, load it first: {"name": "load_skill", "arguments": {"name": "beta"}}. If no skill matches, answer directly without this call.--- stderr
     "#);
     assert_eq!(sandbox.run(&["catalog"]).stdout, sandbox.run(&["catalog", "--format", "xml"]).stdout);
     let empty = Sandbox::new().run(&["catalog"]);
@@ -44,12 +46,14 @@ fn a_budget_shortens_and_reports() {
     - alpha
     - beta
 
+    If the task matches a skill, load it first: {"name": "load_skill", "arguments": {"name": "beta"}}. If no skill matches, answer directly without this call.
+
     To save space, descriptions are left out for 2 of 2 skills; call `search_skills` to find skills by what they do.--- stderr
-    2 skills, 38 of 30 tokens (o200k_base)
+    2 skills, 77 of 30 tokens (o200k_base)
     name only (2): alpha, beta
     warning: the catalog is over its budget even so
     "#);
-    for (budget, over_budget) in [(40, false), (30, true)] {
+    for (budget, over_budget) in [(80, false), (30, true)] {
         let catalog =
             sandbox.json(&["catalog", "--json", "--budget", &budget.to_string(), "--format", "list"]);
         assert_eq!((&catalog["tokenizer"], &catalog["budget"]), (&"o200k_base".into(), &budget.into()));
@@ -76,7 +80,7 @@ fn a_task_shows_matching_skills_with_reasons() {
     let command = ["catalog", "--format", "list", "--budget", "160", "--report", "--task", "write poems"];
     let run = sandbox.run(&command);
     let (first, report) = (run.stdout, run.stderr);
-    assert!(first.matches("Handles poems of shelf").count() > 3, "{first}");
+    assert!(first.matches("Handles poems of shelf").count() > 2, "{first}");
     assert!(first.contains("of 40 skills are not listed"), "{first}");
     let names: Vec<&str> = first.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     assert!(names.is_sorted(), "the order of the text is that of the names: {first}");
@@ -110,6 +114,18 @@ fn a_task_shows_matching_skills_with_reasons() {
 }
 
 #[test]
+fn skills_that_the_task_does_not_need_are_named_in_one_line() {
+    let sandbox = shelves();
+    let command = ["catalog", "--budget", "700", "--report", "--task", "write poems"];
+    let run = sandbox.run(&command);
+    assert!((0..40).all(|number| run.stdout.contains(&format!("shelf-{number:02}"))), "{}", run.transcript());
+    assert!(run.stdout.matches("<description>Handles poems").count() > 5, "{}", run.stdout);
+    let line = run.stdout.lines().last().unwrap().strip_prefix("Other skills: ").unwrap();
+    let told = format!("name only ({}): {line}\n", line.split(", ").count());
+    assert!(run.stderr.contains(&told) && !run.stderr.contains("left out"), "{told}: {}", run.stderr);
+}
+
+#[test]
 fn a_report_names_the_words_that_tell_and_a_bounded_number_of_skills() {
     let sandbox = shelves();
     for number in 40..160 {
@@ -119,7 +135,7 @@ fn a_report_names_the_words_that_tell_and_a_bounded_number_of_skills() {
     }
     let command = ["catalog", "--format", "list", "--budget", "160", "--task", "the poems of a shelf"];
     let report = sandbox.run(&[&command[..], &["--report"]].concat()).stderr;
-    assert!(report.contains(", by poems, shelf: in full"), "{report}");
+    assert!(report.contains(", by shelf, poems: in full"), "{report}");
     let left_out = report.lines().find(|line| line.starts_with("left out (")).unwrap();
     assert!(left_out.ends_with(" more; `--json` tells all of them"), "{left_out}");
     assert_eq!(left_out.matches(", ").count(), 49, "{left_out}");
@@ -127,7 +143,7 @@ fn a_report_names_the_words_that_tell_and_a_bounded_number_of_skills() {
     let skills = json["skills"].as_array().unwrap();
     assert_eq!(skills.len(), 160);
     let best = skills.iter().find(|skill| skill["task"]["rank"] == 1).unwrap();
-    assert_eq!(best["task"]["words"], serde_json::json!(["poems", "shelf"]));
+    assert_eq!(best["task"]["words"], serde_json::json!(["shelf", "poems"]));
 }
 
 #[test]
@@ -146,7 +162,7 @@ fn the_best_skill_for_the_task_is_named_even_over_the_budget() {
     sandbox.write(".agents/skills/pdf-forms/SKILL.md", text);
     for budget in ["10", "100"] {
         let run = sandbox.run(&["catalog", "--task", "fill a form", "--budget", budget]);
-        assert!(run.stdout.contains("<name>pdf-forms</name>"), "{}", run.transcript());
+        assert!(run.stdout.ends_with("Other skills: pdf-forms"), "{}", run.transcript());
         assert!(run.stderr.contains("over its budget"), "{}", run.stderr);
     }
 }
@@ -229,8 +245,10 @@ fn x97_the_budget_keeps_the_descriptions_of_used_skills() {
             format!("---\nname: {name}\ndescription: {description}\n---\nDo it.\n"),
         );
     }
-    sandbox
-        .write("repertoire.toml", "[catalog]\nprefer = \"used\"\nformat = \"menu\"\nbudget_tokens = 110\n");
+    sandbox.write(
+        "repertoire.toml",
+        "[catalog]\nprefer = \"used\"\nformat = \"menu\"\nusage = false\nbudget_tokens = 110\n",
+    );
     let catalog = || sandbox.run(&["catalog"]).stdout;
     let unused = catalog();
     let is_listed = |text: &str| unused.contains(text);

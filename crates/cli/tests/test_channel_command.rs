@@ -74,7 +74,7 @@ fn a_version_is_promoted_and_rolled_back() {
     --- stdout
     --- stderr
     error: there is no skill `gamma` in the channel next
-    hint: run `rep channel show next` to see the skills
+    hint: run `rep channel show next --store fleet.db` to see the skills
     ");
 }
 

@@ -228,6 +228,7 @@ fn a_project_file_does_not_weaken_a_session() {
         ("search.embeddings = \"http\"", "a project's file may not have `search.embeddings`"),
         ("search.url = \"https://x\"", "a project's file may not have `search.url`"),
         ("search.key_env = \"HOME\"", "a project's file may not have `search.key_env`"),
+        ("search.rerank = \"https://x\"", "a project's file may not have `search.rerank`"),
         ("read.max_bytes = 65537", "`read.max_bytes` of a project's file may be at most 65536"),
     ] {
         sandbox.write("repertoire.toml", line);
@@ -248,6 +249,23 @@ fn clashing_tool_names_are_errors() {
     error: `tools.names.load` and `tools.names.list` are both "x"
     hint: give one of them another name
     "#);
+}
+
+#[test]
+fn a_project_file_sets_no_key_of_an_agent_that_is_the_users_alone() {
+    for key in [
+        "reviews = true",
+        "token_file = \"token\"",
+        "tools.names = { load = \"read_skill\" }",
+        "tools.args = { name = \"skill\" }",
+        "tools.descriptions = { load_skill = \"Loads.\" }",
+    ] {
+        let sandbox = Sandbox::with_skills();
+        sandbox.write("repertoire.toml", format!("[agents.editor]\n{key}\n"));
+        let run = sandbox.run(&["list"]);
+        assert_eq!(run.code, 2, "{key}: {}", run.stderr);
+        assert!(run.stderr.contains("put it in your user configuration instead"), "{key}: {}", run.stderr);
+    }
 }
 
 #[test]

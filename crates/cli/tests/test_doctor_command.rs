@@ -73,6 +73,9 @@ fn doctor_fails_on_errors() {
     assert_eq!(statuses(&sandbox, &["--root", "nowhere"]).0, 1);
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     assert_eq!(statuses(&sandbox, &["--profile", "strict"]).0, 1);
+    let strict = sandbox.run(&["--profile", "strict", "doctor"]).stdout;
+    let library: Vec<&str> = strict.lines().filter(|line| line.contains(" library ")).collect();
+    assert!(library.len() == 1 && library[0].starts_with("error library"), "{library:?}");
     sandbox.write("repertoire.toml", "x = 1\n");
     let (code, bad) = statuses(&sandbox, &[]);
     assert_eq!((code, bad.len()), (1, 1));
@@ -123,9 +126,23 @@ fn a_connection_that_does_not_work_is_a_warning() {
     sandbox.set("PATH", "/nowhere");
     assert_eq!(shown(&sandbox), format!("warn: Cursor starts `rep`, which is not in PATH ({file})"));
     let own = env!("CARGO_BIN_EXE_rep");
-    cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", "--root", "/gone"]}}"#));
-    let expect = format!("warn: Cursor is offered the skills of /gone, which is not there ({file})");
-    assert_eq!(shown(&sandbox), expect);
+    for root in [r#""--root", "/gone""#, r#""--root=/gone""#] {
+        cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", {root}]}}"#));
+        let expect = format!("warn: Cursor is offered the skills of /gone, which is not there ({file})");
+        assert_eq!(shown(&sandbox), expect);
+    }
+    for config in [r#""--config", "/gone.toml""#, r#""--config=/gone.toml""#] {
+        cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": [{config}, "serve", "--stdio"]}}"#));
+        let expect =
+            format!("warn: Cursor starts with the configuration /gone.toml, which is not there ({file})");
+        assert_eq!(shown(&sandbox), expect);
+    }
+    // A project does not make `rep` look at files outside of it.
+    let entry = format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", "--root", "/gone"]}}"#);
+    sandbox.write(".mcp.json", format!(r#"{{"mcpServers": {{"repertoire": {entry}}}}}"#));
+    let expect = "info  client    Claude Code uses /gone, which is outside of the project and not looked at (.mcp.json)";
+    let doctor = sandbox.run(&["doctor"]).stdout;
+    assert!(doctor.lines().any(|line| line == expect), "{doctor}");
     cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio"], "disabled": true}}"#));
     assert_eq!(shown(&sandbox), format!("warn: the entry of Cursor is switched off ({file})"));
     // goose has an extension `skills` of its own.

@@ -31,6 +31,9 @@ fn queries_are_asked_of_the_library() {
     --- stdout
     NAME       HIT  RATE    95 %  SHOWN  FALSE  FIRST INSTEAD
     pdf-forms  1/2  50 %  9-91 %    2/2    0/1  pdf-merge 1
+    pdf-forms loses 1 query to pdf-merge
+      words of the lost queries that pdf-forms does not describe: merge
+      words that pdf-forms describes and pdf-merge does not: forms, fills
     --- stderr
     "#);
 }
@@ -151,11 +154,45 @@ fn json_tells_every_query() {
           ]
         }
       },
+      "confused": [
+        {
+          "skill": "pdf-forms",
+          "other": "pdf-merge",
+          "queries": 1,
+          "of_other": 0,
+          "missing_words": [
+            "merge"
+          ],
+          "own_words": [
+            "forms",
+            "fills"
+          ]
+        }
+      ],
       "thresholds": [],
       "unknown": [],
       "problems": []
     }
     "#);
+}
+
+#[test]
+fn the_most_confused_skills_are_shown_within_bounds() {
+    let sandbox = library();
+    for number in 0..7 {
+        let name = format!("audit-{number}");
+        sandbox.write(
+            &format!(".agents/skills/{name}/SKILL.md"),
+            skill(&name, "Audits the accounts of a firm."),
+        );
+        let query = format!(r#"[{{"query": "deploy services to cluster number{number}"}}]"#);
+        sandbox.write(&format!(".agents/skills/{name}/eval_queries.json"), query);
+    }
+    let run = sandbox.run(&["eval", "triggers"]);
+    assert_eq!(run.stdout.matches(" loses 1 query to ").count(), 5, "{}", run.transcript());
+    assert!(run.stdout.ends_with("and 3 more; `--json` tells all of them\n"), "{}", run.transcript());
+    let json = sandbox.json(&["eval", "triggers", "--json"]);
+    assert_eq!(json["confused"].as_array().unwrap().len(), 8, "{json}");
 }
 
 #[test]
@@ -181,6 +218,9 @@ fn rates_that_are_missed_fail() {
     --- stdout
     NAME       HIT  RATE    95 %  SHOWN  FALSE  FIRST INSTEAD
     pdf-forms  1/2  50 %  9-91 %    2/2    0/1  pdf-merge 1
+    pdf-forms loses 1 query to pdf-merge
+      words of the lost queries that pdf-forms does not describe: merge
+      words that pdf-forms describes and pdf-merge does not: forms, fills
     --min-hit 0.9: missed (1 of 2)
     --- stderr
     "#);
@@ -246,6 +286,9 @@ fn invalid_evals_are_reported_and_the_rest_is_run() {
     --- stdout
     NAME       HIT  RATE     95 %  SHOWN  FALSE  FIRST INSTEAD
     pdf-forms  2/3  67 %  21-94 %    3/3    0/1  pdf-merge 1
+    pdf-forms loses 1 query to pdf-merge
+      words of the lost queries that pdf-forms does not describe: merge
+      words that pdf-forms describes and pdf-merge does not: forms, fills
     --- stderr
     warning: .agents/skills/pdf-forms/evals/broken.json: it is not JSON: EOF while parsing a list at line 1 column 1
     warning: .agents/skills/pdf-forms/evals/evals.json: 1 of its evals have no `query` or `prompt` of reasonable length
@@ -262,6 +305,9 @@ fn a_gate_is_closed_where_not_all_was_understood() {
     --- stdout
     NAME       HIT  RATE    95 %  SHOWN  FALSE  FIRST INSTEAD
     pdf-forms  1/2  50 %  9-91 %    2/2    0/1  pdf-merge 1
+    pdf-forms loses 1 query to pdf-merge
+      words of the lost queries that pdf-forms does not describe: merge
+      words that pdf-forms describes and pdf-merge does not: forms, fills
     --min-hit 0.5: missed (1 of 2, and not all evals were understood)
     --- stderr
     warning: .agents/skills/deploy/eval_queries.json: 1 of its evals have a `should_trigger` that is neither true nor false
@@ -301,6 +347,9 @@ fn a_server_that_is_gone_leaves_words() {
     --- stdout
     NAME       HIT  RATE    95 %  SHOWN  FALSE  FIRST INSTEAD
     pdf-forms  1/2  50 %  9-91 %    2/2    0/1  pdf-merge 1
+    pdf-forms loses 1 query to pdf-merge
+      words of the lost queries that pdf-forms does not describe: merge
+      words that pdf-forms describes and pdf-merge does not: forms, fills
     --- stderr
     warning: skills are found by their words alone: the variable NOT_SET of `search.key_env` is not set
     "#);

@@ -23,6 +23,11 @@ fn a_commented_file_is_written_once() {
     # before the user's. Takes: a list of directories. Flag: --root (replaces them).
     # roots = []
 
+    # Skills that are switched off for all agents, as `rep disable` writes them; the lists of the user and
+    # of the project add up. Takes: a list of patterns over names or source:name, where * stands for any
+    # text and ? for one character.
+    # disabled = []
+
     # What happens to skills of several sources that share a name; of twins within one source all but one
     # are quarantined, whatever is chosen here. Takes: quarantine, abort, last_wins, first_wins.
     # duplicates = "quarantine"
@@ -92,6 +97,10 @@ fn a_commented_file_is_written_once() {
     # short, used.
     # prefer = "short"
 
+    # Whether the catalog shows the call that loads a skill and says what to do if none matches; the
+    # format `compat` never does. Takes: true, false.
+    # usage = true
+
     # Whether the `menu` catalog may mark loaded skills; it defeats prompt caching. Takes: true, false.
     # show_loaded = false
 
@@ -148,6 +157,10 @@ fn a_commented_file_is_written_once() {
 
     # Whether there is a tool to unload skills. Takes: true, false.
     # unload = true
+
+    # What a call of a skill's name as if it were a tool does: load the skill, or explain with an error
+    # that shows the call to make. Takes: load, explain.
+    # skill_as_tool = "load"
 
     # Whether `allowed-tools` of active skills limits what may be called; what all of them name is left,
     # and nothing is ever added. Takes: off, active.

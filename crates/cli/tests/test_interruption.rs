@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::model_server::{Answer, Server, chat};
 use crate::sandbox::{Sandbox, skill};
 use crate::test_run_command::sandboxes;
 use crate::test_serve_command::Serving;
@@ -263,4 +264,54 @@ fn a_terminated_http_server_ends_tools_and_cleans_up() {
             traces.expect_none(&name);
         });
     }
+}
+
+#[test]
+fn an_interrupted_agent_keeps_its_conversation() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    let server = Server::start(vec![Answer::Silence, chat("Done.", &[])]);
+    let mut command = sandbox.command(&["agent", "--model", "m", "--base-url", &server.url, "Go on."]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    while server.received().is_empty() {
+        assert!(since.elapsed() < PATIENCE, "no request was sent");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("cancelled go on with `rep agent --resume "), "{stderr}");
+    let run = sandbox.run(&["agent", "--base-url", &server.url, "--resume", "last"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "Done.\n"), "{}", run.stderr);
+}
+
+#[test]
+fn an_agent_that_is_terminated_at_the_prompt_ends_its_mcp_servers() {
+    if is_ignored(Signal::TERM) {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    // It goes on after the end of its input.
+    let script = r#"echo $$ > pid; "$0" serve --stdio; while :; do sleep 1; done"#;
+    let command = json!({"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_rep")]});
+    sandbox.write("servers.json", json!({"mcpServers": {"deaf": command}}).to_string());
+    let server = Server::start(vec![chat("Done.", &[])]);
+    let arguments = ["agent", "--model", "m", "--base-url", &server.url, "--mcp-config", "servers.json"];
+    let mut command = sandbox.command(&arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    writeln!(child.stdin.as_mut().unwrap(), "Hello!").unwrap();
+    // The line about the costs is the last one before the next message is read.
+    let mut lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("1 request")));
+    send(&child, Signal::TERM);
+    child.wait().unwrap();
+    let pid: i32 = sandbox.read("pid").trim().parse().unwrap();
+    assert!(rustix::process::test_kill_process(Pid::from_raw(pid).unwrap()).is_err(), "it still runs");
 }

@@ -350,7 +350,7 @@ fn skills_that_are_not_listed_are_hinted_at() {
     --- stderr
     1 active
     hint: 2 more skills inside listed skills: set `scan.nested` to list skills inside skills
-    hint: 1 more skill too deep below a root: raise `scan.max_depth`, or add the directory to `roots`
+    hint: 1 more skill too deep or in hidden directories below a root: add the directory around them to `roots`
     "#);
     let run = sandbox.run(&["--root", "lib", "doctor"]);
     assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
@@ -387,4 +387,23 @@ fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
     2 active
     hint: run `rep check` to see what is wrong
     "#);
+}
+
+#[test]
+fn a_clone_in_a_directory_of_skills_is_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "Do alpha.\n"));
+    for name in ["one", "two"] {
+        sandbox
+            .write(&format!(".agents/skills/clone/skills/.curated/{name}/SKILL.md"), skill(name, "Do it.\n"));
+    }
+    sandbox.write(".agents/skills/clone/plugins/x/skills/deep/SKILL.md", skill("deep", "Do it.\n"));
+    let expect = "3 more skills too deep or in hidden directories below a root: add the directory around them to `roots`";
+    let run = sandbox.run(&["list"]);
+    assert!(run.stderr.contains(expect), "{}", run.stderr);
+    let run = sandbox.run(&["doctor"]);
+    assert!((run.stdout.clone() + &run.stderr).contains(expect), "{}", run.stdout);
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/alpha")).unwrap();
+    let run = sandbox.run(&["list"]);
+    assert!(run.stderr.contains(expect), "{}", run.stderr);
 }

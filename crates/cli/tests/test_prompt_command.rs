@@ -36,7 +36,9 @@ fn an_agent_has_its_prompt_then_skills_then_instructions_then_hints_then_the_cat
 
     Skills:
     - alpha: Does alpha things well. Use when alpha is asked for.
-    - beta: Does beta things well. Use when beta is asked for.--- stderr
+    - beta: Does beta things well. Use when beta is asked for.
+
+    If the task matches a skill, load it first: {"name": "load_skill", "arguments": {"name": "alpha"}}. If no skill matches, answer directly without this call.--- stderr
     "#);
     let prompt = sandbox.json(&["prompt", "--agent", "builder", "--var", "what=boats", "--json"]);
     assert!(prompt["text"].as_str().unwrap().starts_with("You build boats.\n\n<skill "), "{prompt}");
@@ -55,7 +57,9 @@ fn an_agent_sees_skills_within_its_scope() {
     exit 0
     --- stdout
     Skills:
-    - beta: Does beta things well. Use when beta is asked for.--- stderr
+    - beta: Does beta things well. Use when beta is asked for.
+
+    If the task matches a skill, load it first: {"name": "load_skill", "arguments": {"name": "beta"}}. If no skill matches, answer directly without this call.--- stderr
     "#);
     assert_eq!(sandbox.run(&["catalog", "--agent", "narrow", "--highlight", "alpha"]).code, 1);
     let prompt = sandbox.run(&["prompt", "--role", "alpha", "--agent", "narrow"]);
@@ -192,11 +196,11 @@ fn prompts_have_the_names_of_the_tools_and_no_example_that_is_there_already() {
     assert!(!prompt.contains("load_skill") && !prompt.contains("read_skill_file"), "{prompt}");
     assert!(prompt.contains("To use the skill beta, call read_skill with the id beta: "), "{prompt}");
     assert!(prompt.contains("Read a file with `read_it`"), "{prompt}");
-    assert!(prompt.contains("For example, to use `beta`, call `read_skill`"), "{prompt}");
+    assert!(prompt.contains(r#"{"name": "read_skill", "arguments": {"id": "beta"}}"#), "{prompt}");
     let role = sandbox.run(&["prompt", "--role", "beta"]).stdout;
-    assert!(role.contains("For example, to use `alpha`, call `read_skill`"), "{role}");
+    assert!(role.contains(r#"{"name": "read_skill", "arguments": {"id": "alpha"}}"#), "{role}");
     let catalog = sandbox.run(&["catalog"]).stdout;
-    assert!(catalog.contains("`read_skill`") && !catalog.contains("load_skill"), "{catalog}");
+    assert!(catalog.contains("\"read_skill\"") && !catalog.contains("load_skill"), "{catalog}");
 }
 
 #[test]
@@ -210,6 +214,8 @@ fn a_role_is_a_skill_or_a_file_or_a_sentence() {
     Skills:
     * beta: Does beta things well. Use when beta is asked for.
     - alpha: Does alpha things well. Use when alpha is asked for.
+
+    If the task matches a skill, load it first: {"name": "load_skill", "arguments": {"name": "alpha"}}. If no skill matches, answer directly without this call.
 
     <skill name="beta" digest="sha256:831992a83c00bba3" tokens="~6" source="project:.agents/skills">
     # Beta

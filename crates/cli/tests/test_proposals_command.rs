@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, skill};
+use crate::sandbox::{ALPHA, Run, Sandbox, assert_run, http_request, skill};
 use crate::test_history_command::undated;
 
 const DIFF: &str = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Do alpha.\n+Do alpha carefully.\n";
@@ -52,6 +52,7 @@ fn y66_y67_a_proposal_is_listed_shown_and_written_as_markdown() {
     --- stdout
     proposal 1: update of alpha, pending
     by user:ann at YYYY-MM-DDTHH:MM:SS.mmmZ
+    in .agents/skills/alpha
 
     why: it is careless
     evidence: two failures
@@ -99,6 +100,8 @@ fn a_diff_is_read_from_a_file() {
     sandbox.write("change.diff", DIFF);
     let proposal = sandbox.json(&["propose", "alpha", "--diff", "change.diff", "--why", "w", "--json"]);
     assert_eq!((&proposal["id"], &proposal["kind"]), (&json!(1), &json!("update")));
+    let from_input = ["propose", "alpha", "--diff", "-", "--why", "w"];
+    assert_eq!(sandbox.run_with_input(&from_input, &replacing("Do alpha.", "Do it.")).stdout, "proposal 2\n");
     let missing = sandbox.run(&["propose", "alpha", "--diff", "none.diff", "--why", "w"]);
     assert!(missing.code == 1 && missing.stderr.contains("none.diff"), "{}", missing.stderr);
 }
@@ -141,6 +144,7 @@ fn bad_changes_are_refused() {
     hint: run `rep explain gamma` to see why it is missing
     error: the same change waits for review as proposal 1
     error: too many proposals for this skill wait for review
+    hint: `rep proposals --all` lists those that wait for a decision
     ");
 }
 
@@ -250,7 +254,7 @@ fn approve_writes_the_files_and_records_a_version() {
     error: there is no proposal 8
     hint: `rep proposals --all` lists all of them
     ");
-    assert_eq!(sandbox.json(&["proposals", "--json"]), json!({"proposals": []}));
+    assert_eq!(sandbox.json(&["proposals", "--json"])["proposals"], json!([]));
     let all = sandbox.json(&["proposals", "--all", "--json"]);
     assert_eq!(all["proposals"][0]["state"], "applied");
     assert_eq!(all["proposals"][0]["decision"]["reviewer"], "user:ann");
@@ -404,21 +408,6 @@ fn y68_a_command_is_told_of_a_new_proposal() {
     assert_eq!(told["id"], 2);
 }
 
-/// Reads a request of HTTP: its head, in lower case, and its body.
-fn request(stream: &mut std::net::TcpStream) -> (String, Vec<u8>) {
-    use std::io::{BufRead as _, BufReader, Read as _};
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert_ne!(reader.read_line(&mut head).unwrap(), 0);
-    }
-    let head = head.to_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-    let mut body = vec![0; length.parse().unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    (head, body)
-}
-
 #[test]
 fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
     let mut sandbox = Sandbox::with_author();
@@ -436,7 +425,7 @@ fn y68_a_web_hook_gets_a_signed_proposal_and_is_tried_again() {
         let answers = ["HTTP/1.1 500 Internal Server Error", "HTTP/1.1 204 No Content"];
         answers.map(|answer| {
             let (mut stream, _) = listener.accept().unwrap();
-            let request = request(&mut stream);
+            let request = http_request(&mut stream);
             write!(stream, "{answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
             request
         })
@@ -519,8 +508,8 @@ fn the_place_of_a_new_skill_is_shown() {
     sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     sandbox.write("library/delta/SKILL.md", skill("delta", "# Delta\n"));
     let propose = ["propose", "gamma", "--new", "drafts/gamma", "--why", "there is none"];
-    assert_eq!(sandbox.run(&propose).code, 0);
-    let shown = sandbox.run(&["--root", "library", "proposals", "show", "1"]).stdout;
+    assert_eq!(sandbox.run(&[&["--root", "library"], &propose[..]].concat()).code, 0);
+    let shown = sandbox.run(&["proposals", "show", "1"]).stdout;
     assert!(shown.contains("\nit will be written to library/gamma\n"), "{shown}");
     assert_run!(sandbox.run(&["--root", "library", "proposals", "approve", "1", "--yes"]), @r"
     exit 0
@@ -544,4 +533,82 @@ fn a_new_skill_where_no_skills_are_read_from_has_a_warning() {
     let approved = sandbox.run(&["proposals", "approve", "1", "--yes"]);
     assert_eq!(approved.stdout, "gamma is at version 1 now, in elsewhere/gamma\n");
     assert!(approved.stderr.starts_with(warning), "{}", approved.stderr);
+}
+
+#[test]
+fn proposals_of_other_libraries_are_counted_and_not_decided() {
+    let sandbox = Sandbox::with_author();
+    sandbox.write("../other/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo alpha.\n"));
+    sandbox.write("drafts/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("change.diff", DIFF);
+    let there = ["--root", "../other/skills"];
+    let update = ["propose", "alpha", "--diff", "change.diff", "--why", "w"];
+    let create = ["propose", "gamma", "--new", "drafts/gamma", "--why", "w"];
+    assert_eq!(sandbox.run(&[&there[..], &update].concat()).code, 0);
+    assert_run!(sandbox.run(&[&there[..], &create].concat()), @r"
+    exit 0
+    --- stdout
+    proposal 2
+    --- stderr
+    hint: `rep --root ../other/skills proposals show 2` shows it, `rep --root ../other/skills proposals approve 2` applies it
+    ");
+    assert_run!(sandbox.run(&["proposals"]), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no proposals wait for a decision
+    hint: 2 proposals about skills of other libraries: `rep proposals --all`
+    ");
+    assert_eq!(propose(&sandbox, DIFF).code, 0);
+    // The width of the column depends on the temporary directory.
+    let all = sandbox.run(&["proposals", "--all"]).stdout;
+    let words: Vec<Vec<&str>> = all.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[0][6..], ["DIRECTORY", "JUSTIFICATION"]);
+    let directories: Vec<&str> = words[1..].iter().map(|row| row[6]).collect();
+    let expected =
+        ["[DIR]/project/.agents/skills/alpha", "[DIR]/other/skills/gamma", "[DIR]/other/skills/alpha"];
+    assert_eq!(directories, expected);
+    let listed = sandbox.json(&["proposals", "--json"]);
+    assert_eq!((listed["proposals"].as_array().unwrap().len(), &listed["elsewhere"]), (1, &json!(2)));
+    assert!(sandbox.run(&["proposals", "show", "1"]).stdout.contains("\nin [DIR]/other/skills/alpha\n"));
+    for command in [&["approve", "1", "--yes"][..], &["reject", "1", "--why", "w"], &["rebase", "1"]] {
+        let run = sandbox.run(&[&["proposals"], command].concat());
+        let expected = "error: proposal 1 is about [DIR]/other/skills/alpha, which is not in this library\n\
+                        hint: run the command in the project of that skill, or with `--root [DIR]/other/skills`\n";
+        assert_eq!((run.code, &*run.stderr), (1, expected));
+    }
+    assert_eq!(sandbox.run(&["proposals", "approve", "2", "--yes"]).code, 1);
+    for id in ["1", "2"] {
+        let run = sandbox.run(&[&there[..], &["proposals", "approve", id, "--yes"]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+    assert!(sandbox.read("../other/skills/alpha/SKILL.md").contains("Do alpha carefully."));
+    assert_eq!(sandbox.read("../other/skills/gamma/SKILL.md"), skill("gamma", "# Gamma\n"));
+    assert!(sandbox.read(ALPHA).contains("Do alpha.\n"));
+    let create = ["propose", "delta", "--new", "drafts/delta", "--why", "w"];
+    sandbox.write("drafts/delta/SKILL.md", skill("delta", "# Delta\n"));
+    assert_eq!(sandbox.run(&[&there[..], &create].concat()).code, 0);
+    std::fs::remove_dir_all(sandbox.project().join("../other")).unwrap();
+    let run = sandbox.run(&["proposals", "approve", "4", "--yes"]);
+    let hint = "hint: that library is gone; reject it with `rep proposals reject 4 --why TEXT`\n";
+    assert!(run.code == 1 && run.stderr.ends_with(hint), "{}", run.stderr);
+    let run = sandbox.run(&["proposals", "reject", "4", "--why", "the library is gone"]);
+    assert_eq!((run.code, &*run.stdout), (0, "proposal 4 is rejected\n"), "{}", run.stderr);
+}
+
+#[test]
+fn a_stale_proposal_has_a_hint_and_a_person_without_a_name_a_number() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(propose(&sandbox, DIFF).code, 0);
+    let author = sandbox.json(&["proposals", "--json"])["proposals"][0]["author"].clone();
+    assert_eq!(author, format!("user:{}", rustix::process::getuid().as_raw()));
+    sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo alpha.\nNow.\n"));
+    sandbox.run(&["proposals"]);
+    assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: proposal 1 is stale
+    hint: `rep proposals rebase 1` repeats the change on the skill as it is now
+    ");
 }

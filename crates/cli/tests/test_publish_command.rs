@@ -53,7 +53,7 @@ fn a_release_has_only_what_changed() {
     --- stdout
     --- stderr
     error: there is no skill `gamma` in the channel stable
-    hint: run `rep channel show stable` to see the skills
+    hint: run `rep channel show stable --store fleet.db` to see the skills
     ");
 }
 
@@ -105,7 +105,16 @@ fn published_skills_are_called_from_the_store_alone() {
     assert!(list.stdout.contains("alpha") && !list.stdout.contains("beta"), "{}", list.stdout);
     let both = sandbox.run(&["--root", SKILLS, "call", "list_skills", "--store", "fleet.db"]);
     assert!(both.stdout.contains("alpha") && both.stdout.contains("beta"), "{}", both.stdout);
-    assert_ne!(call(&["--store", "fleet.db", "--channel", "next"]).code, 0, "the channel is empty");
+    let missing = call(&["--store", "fleet.db", "--channel", "next"]);
+    let warning = "rep: there is no channel next in [DIR]/project/fleet.db yet; there are: stable\n";
+    assert!(missing.code != 0 && missing.stderr.contains(warning), "{}", missing.stderr);
+    assert_eq!(served.stderr, "");
+    // What is published is changed by publishing it anew.
+    let propose = ["call", "propose_skill_update", "{}", "--store", "fleet.db"];
+    let refused = sandbox.run(&propose);
+    assert!(refused.stdout.contains("There is no tool `propose_skill_update`"), "{}", refused.stdout);
+    let beside = sandbox.run(&[&["--root", SKILLS], &propose[..]].concat());
+    assert!(!beside.stdout.contains("There is no tool"), "{}", beside.stdout);
     assert_eq!(call(&["--store", "fleet.db", "--channel", "Next!"]).code, 2);
     // The address may come from the environment, where nobody sees its password.
     sandbox.set("REPERTOIRE_STORE_URL", "fleet.db");
@@ -236,4 +245,22 @@ fn replicas_show_what_is_published_and_survive_a_crash_of_the_database() {
         wait_until("beta is removed", || !shows(replica, "beta"));
         assert!(shows(replica, "alpha"));
     }
+}
+
+#[test]
+fn of_several_publications_at_once_one_makes_a_release() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "fleet.db"]).code, 0);
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let publish = ["publish", SKILLS, "--to", "fleet.db", "--json"];
+    let runs: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..6).map(|_| scope.spawn(|| sandbox.json(&publish))).collect();
+        started.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let made: Vec<&Value> = runs.iter().filter(|run| !run["release"].is_null()).collect();
+    assert_eq!(made.len(), 1, "{runs:?}");
+    assert_eq!(changes(made[0]), [("gamma".to_owned(), "added".to_owned())]);
+    assert!(runs.iter().all(|run| run["release"].is_null() == changes(run).is_empty()), "{runs:?}");
+    let undone = sandbox.json(&["channel", "rollback", "--store", "fleet.db", "--json"]);
+    assert_eq!(changes(&undone), [("gamma".to_owned(), "removed".to_owned())]);
 }

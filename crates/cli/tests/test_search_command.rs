@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, assert_run};
+use crate::sandbox::{Run, Sandbox, assert_run, http_request};
 
 fn library() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -49,7 +49,7 @@ fn search_shows_reasons_and_sections() {
     let keys: Vec<&String> = result.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
-        ["name", "source", "path", "description", "score", "why", "section", "loaded"],
+        ["name", "source", "path", "description", "score", "confidence", "why", "section", "loaded"],
         "in this order"
     );
     assert_eq!(result["source"], "project:.agents/skills");
@@ -219,4 +219,89 @@ fn sessions_answer_with_data() {
         bad.extend((run.code != 0).then_some(run.stdout));
     }
     assert!(bad.is_empty(), "{bad:?}");
+}
+
+/// Returns a library with several results for `fill pdf forms`, and their order.
+fn forms() -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    for name in ["pdf-forms", "pdf-orders", "pdf-taxes"] {
+        let text = format!("---\nname: {name}\ndescription: Fills PDF forms.\n---\n# Steps\n\nFill it.\n");
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), text);
+    }
+    let answer = sandbox.json(&["search", "fill pdf forms", "--json"]);
+    let order: Vec<String> = names(&answer).into_iter().map(str::to_owned).collect();
+    assert_eq!(order.len(), 3, "{answer}");
+    (sandbox, order)
+}
+
+fn configure_reranker(sandbox: &Sandbox, reranker: &str) {
+    let config = format!("search.rerank = {reranker:?}\n");
+    sandbox.write("../home/.config/repertoire/config.toml", config);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_puts_the_best_results_in_order() {
+    let (sandbox, order) = forms();
+    let answer =
+        r#"{"results": [{"index": 0, "relevance_score": -1}, {"index": 2, "relevance_score": 0.5}]}"#;
+    sandbox.write("rank.sh", format!("cat > \"$1\"\necho '{answer}'\n"));
+    configure_reranker(&sandbox, "sh rank.sh asked.json");
+    let expected = [&*order[2], &*order[0], &*order[1]];
+    let reranked = sandbox.json(&["search", "fill pdf forms", "--json"]);
+    assert_eq!(names(&reranked), expected);
+    let asked: Value = serde_json::from_str(&sandbox.read("asked.json")).unwrap();
+    assert_eq!((&asked["query"], &asked["top_n"]), (&json!("fill pdf forms"), &json!(3)));
+    let document = format!("{}\nFills PDF forms.\n# Steps\n\nFill it.\n", order[0]);
+    assert_eq!((asked["documents"].as_array().unwrap().len(), &asked["documents"][0]), (3, &json!(document)));
+    let best = sandbox.json(&["search", "fill pdf forms", "-n", "1", "--json"]);
+    assert_eq!(names(&best), &expected[..1], "all results are ranked, whatever the limit");
+    let arguments = json!({"query": "fill pdf forms"}).to_string();
+    let called = sandbox.run(&["call", "search_skills", &arguments]);
+    let places = expected.map(|name| called.stdout.find(name).unwrap());
+    assert!(places.is_sorted(), "{}", called.transcript());
+}
+
+#[test]
+fn a_server_puts_the_best_results_in_order() {
+    let (sandbox, order) = forms();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    configure_reranker(&sandbox, &format!("http://{}/v1/rerank", listener.local_addr().unwrap()));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let request = http_request(&mut stream);
+        let answer = r#"{"object": "list", "results": [{"index": 1, "relevance_score": 0.9}]}"#;
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", answer.len());
+        stream.write_all((head + answer).as_bytes()).unwrap();
+        request
+    });
+    let reranked = sandbox.json(&["search", "fill pdf forms", "--json"]);
+    assert_eq!(names(&reranked), [&*order[1], &*order[0], &*order[2]]);
+    let (head, body) = server.join().unwrap();
+    assert!(head.starts_with("post /v1/rerank ") && !head.contains("authorization"), "{head}");
+    let asked: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(asked["documents"].as_array().unwrap().len(), 3, "{asked}");
+}
+
+#[cfg(unix)]
+#[test]
+fn results_keep_their_order_if_reranking_fails() {
+    let (sandbox, order) = forms();
+    sandbox.write("fail.sh", "exit 3\n");
+    sandbox.write("prose.sh", "echo sorted\n");
+    for (reranker, message) in [
+        ("sh fail.sh", "sh: exit status: 3"),
+        ("sh prose.sh", "the answer is not understood: expected value at line 1 column 1"),
+        ("./no-such-program", "./no-such-program: No such file or directory (os error 2)"),
+        ("http://127.0.0.1:1/rerank", "http://127.0.0.1:1/rerank: "),
+    ] {
+        configure_reranker(&sandbox, reranker);
+        let run = sandbox.run(&["search", "fill pdf forms", "--json"]);
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, names(&answer)), (0, order.iter().map(String::as_str).collect()));
+        let warning = "warning: results keep their order, because `search.rerank` failed: ";
+        let warning = format!("{warning}{message}");
+        assert!(run.stderr.starts_with(&warning) && run.stderr.lines().count() == 1, "{}", run.stderr);
+    }
 }

@@ -1,6 +1,6 @@
 //! Tests of `rep stats`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
@@ -38,9 +38,9 @@ fn stats_count_skills_and_files() {
     let days = rows[0]["daily_loads"].as_array().unwrap();
     assert_eq!((days.len(), days.last()), (30, Some(&json!(2))));
     assert_eq!(rows[0]["files"][0]["path"], "references/guide.md");
-    assert_eq!(stats["sessions"], 5);
+    assert_eq!(stats["sessions"], 3, "the others have no skill of this library");
     let catalog = |index: usize| rows[index]["catalog_tokens"].as_u64().unwrap();
-    assert!(catalog(0) > 5 && catalog(0) % 5 == 0 && catalog(1) == 0, "{rows:?}");
+    assert!(catalog(0) > 3 && catalog(0) % 3 == 0 && catalog(1) == 0, "{rows:?}");
     assert_eq!(stats["concentration"], json!({"percent": 80, "core_skills": 2, "loaded_skills": 2}));
     let dead = &stats["dead"][0];
     assert_eq!((&dead["name"], &dead["last_use"]), (&json!("beta"), &json!(null)));
@@ -71,13 +71,13 @@ fn stats_are_tables_for_people() {
     exit 0
     --- stdout
     SKILL                  LOADS  READS  FAILED  AGENTS  TOKENS  CATALOG  LAST USE
-    alpha                      2      1       0       1      19      135  [TODAY]..
+    alpha                      2      1       0       1      19       81  [TODAY]..
       references/guide.md             1       0       0       7           [TODAY]..
     old (gone)                 1      0       0       0       3        0  [TODAY]..
     nothing (unknown)          0      0       1       0       0        0  -
 
     2 of 2 loaded skills make up 80 % of 3 loads
-    catalog entries cost 270 tokens in 5 sessions with calls; 22 tokens of instructions and files were served
+    catalog entries cost 162 tokens in 3 sessions of this library; 22 tokens of instructions and files were served
 
     not used for 30 days:
     SKILL  LAST USE  CATALOG ENTRY  FILE
@@ -89,7 +89,7 @@ fn stats_are_tables_for_people() {
     references of loaded skills that were not read:
       alpha/references/other.md
     --- stderr
-    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
+    hint: to switch them off, run `rep disable beta`
     "#);
 }
 
@@ -107,9 +107,13 @@ fn without_usage_every_skill_is_unused() {
     beta   never                27  .agents/skills/beta/SKILL.md
     --- stderr
     nothing has been recorded yet
-    hint: to take a skill out of the catalog, write `disable-model-invocation: true` into the frontmatter of its file, or its name into `skills.deny` of an agent in repertoire.toml
+    hint: to switch them off, run `rep disable alpha beta`
     "#);
-    assert_eq!(sandbox.json(&["stats", "--json"])["dead"].as_array().unwrap().len(), 2);
+    let dead = sandbox.json(&["stats", "--json"])["dead"].take();
+    let commands: Vec<&Value> = dead.as_array().unwrap().iter().map(|skill| &skill["switch_off"]).collect();
+    assert_eq!(commands, ["rep disable alpha", "rep disable beta"]);
+    sandbox.run(&["disable", "alpha", "beta"]);
+    assert_eq!(sandbox.json(&["stats", "--json"])["dead"], json!([]));
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn the_time_without_use_is_told_in_its_unit() {
 fn a_short_time_counts_the_whole_day() {
     let sandbox = with_usage();
     let stats = sandbox.json(&["stats", "--json", "--since", "1s"]);
-    assert_eq!((&stats["totals"]["loads"], &stats["sessions"]), (&json!(3), &json!(5)));
+    assert_eq!((&stats["totals"]["loads"], &stats["sessions"]), (&json!(3), &json!(3)));
     assert!(stats["since"].as_str().unwrap().ends_with("T00:00:00.000Z"), "{}", stats["since"]);
 }
 
@@ -216,4 +220,58 @@ fn a_client_that_used_a_skill_before_the_time_of_the_report_keeps_it_alive() {
     assert_eq!(stats["clients"], json!([]));
     let dead: Vec<_> = stats["dead"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
     assert_eq!(dead, ["beta"]);
+}
+
+#[test]
+fn usage_of_other_libraries_is_told_apart() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../other/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    sandbox.write("../other/skills/alpha/SKILL.md", skill("alpha", "# Another alpha\n"));
+    for name in ["gamma", "gamma", "alpha"] {
+        let arguments = json!({"name": name}).to_string();
+        assert_eq!(sandbox.run(&["--root", "../other/skills", "call", "load_skill", &arguments]).code, 0);
+    }
+    let stats = sandbox.json(&["stats", "--json"]);
+    assert_eq!((&stats["sessions"], &stats["totals"]["catalog_tokens"]), (&json!(0), &json!(0)));
+    let state = |name: &str| {
+        let skills = stats["skills"].as_array().unwrap();
+        skills.iter().find(|skill| skill["name"] == name).unwrap()["state"].clone()
+    };
+    assert_eq!((state("gamma"), state("beta")), (json!("elsewhere"), json!("present")));
+    assert_eq!(stats["totals"]["loads"], 1, "skills are told apart by name alone");
+    call(&sandbox, "load_skill", r#"{"name": "beta"}"#, &[]);
+    assert_eq!(sandbox.json(&["stats", "--json"])["sessions"], 1);
+    // The same directory under another name of the source.
+    assert_eq!(sandbox.json(&["--root", ".agents/skills", "stats", "--json"])["sessions"], 1);
+}
+
+#[test]
+fn a_disabled_skill_that_was_used_is_disabled_and_its_sessions_count() {
+    let sandbox = Sandbox::with_skills();
+    call(&sandbox, "load_skill", r#"{"name": "alpha"}"#, &[]);
+    assert_eq!(sandbox.run(&["disable", "alpha"]).code, 0);
+    let stats = sandbox.json(&["stats", "--json"]);
+    let alpha = &stats["skills"][0];
+    assert_eq!(json!([alpha["name"], alpha["state"], alpha["loads"]]), json!(["alpha", "disabled", 1]));
+    assert_eq!((&stats["sessions"], &stats["totals"]["loads"]), (&json!(1), &json!(1)));
+    assert!(!stats["dead"].to_string().contains("alpha"), "{}", stats["dead"]);
+    assert!(sandbox.run(&["stats"]).stdout.contains("alpha (disabled)"));
+}
+
+#[test]
+fn a_recorded_skill_is_gone_only_from_the_library_that_had_it() {
+    let sandbox = Sandbox::with_skills();
+    for name in ["gamma", "delta"] {
+        sandbox.write(&format!("../{name}/.agents/skills/{name}/SKILL.md"), skill(name, "# X\n"));
+        let project = format!("../{name}");
+        let arguments = json!({"name": name}).to_string();
+        assert_eq!(sandbox.run_in(&project, &["call", "load_skill", &arguments]).code, 0);
+    }
+    std::fs::remove_dir_all(sandbox.project().join("../gamma/.agents/skills/gamma")).unwrap();
+    let run = sandbox.run_in("../gamma", &["stats"]);
+    assert!(
+        run.stdout.contains("gamma (gone)") && run.stdout.contains("delta (elsewhere)"),
+        "{}",
+        run.stdout
+    );
 }

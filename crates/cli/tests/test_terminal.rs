@@ -7,7 +7,9 @@ use std::process::Stdio;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::model_server::Server;
 use crate::sandbox::Sandbox;
+use crate::test_agent_command::{csv_script, with_csv_report};
 
 /// The end of a question.
 const QUESTION: &[u8] = b"[y/N]";
@@ -129,6 +131,25 @@ fn connect_asks_for_consent_on_a_terminal() {
     assert!(file.is_file());
     let shown = answering(&sandbox, &["link", "claude-code"], Some("yes\n"));
     assert!(shown.contains("make these 2? [y/N]") && shown.contains("2 linked"), "{shown}");
+}
+
+#[test]
+fn an_agent_asks_before_a_skill_that_is_not_approved_runs_a_tool() {
+    for (answer, is_approved) in [("n\n", false), ("y\n", true)] {
+        let mut sandbox = Sandbox::new();
+        sandbox.set("REPERTOIRE_COLOR", "never");
+        sandbox.set("PATH", "/usr/bin:/bin");
+        with_csv_report(&sandbox);
+        let server = Server::start(csv_script());
+        let arguments = ["agent", "--model", "m", "--base-url", &server.url, "Which month sold most?"];
+        let shown = answering(&sandbox, &arguments, Some(answer));
+        assert!(shown.contains("csv-report") && shown.contains("is not approved"), "{shown}");
+        assert!(shown.contains("csv_query") && shown.contains("Approve it? [y/N]"), "{shown}");
+        assert!(shown.contains("February sold most."), "{shown}");
+        let received = server.received();
+        assert_eq!(received[2].body.contains("feb,1,30"), is_approved, "{}", received[2].body);
+        assert_eq!(sandbox.run(&["approvals"]).stdout.contains("csv-report"), is_approved);
+    }
 }
 
 #[test]

@@ -62,6 +62,12 @@ impl Drop for Watching {
     }
 }
 
+/// Replaces a file in one step, so that no half of it is seen.
+fn replace(sandbox: &Sandbox, path: &str, text: &str) {
+    sandbox.write("new-text", text);
+    fs::rename(sandbox.project().join("new-text"), sandbox.project().join(path)).unwrap();
+}
+
 #[test]
 fn changes_are_printed_as_they_are_seen() {
     let sandbox = Sandbox::with_skills();
@@ -75,7 +81,8 @@ fn changes_are_printed_as_they_are_seen() {
     let lines = watching.change();
     assert_eq!(lines[0], "+ gamma");
     assert!(lines[1].contains(" -> ") && lines[1].contains("(+"), "{lines:?}");
-    sandbox.write(
+    replace(
+        &sandbox,
         ".agents/skills/alpha/SKILL.md",
         "---\nname: alpha\ndescription: Evil \u{1b}[31m text.\n---\n# Alpha\n",
     );
@@ -83,7 +90,7 @@ fn changes_are_printed_as_they_are_seen() {
     assert!(lines[0].starts_with("~ alpha (description"), "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("  new warning[")), "{lines:?}");
     assert!(!lines.concat().contains('\u{1b}'));
-    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n"));
+    replace(&sandbox, ".agents/skills/alpha/SKILL.md", &skill("alpha", "# Alpha\n"));
     assert!(watching.change().iter().any(|line| line.starts_with("  resolved warning[")));
     fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
     assert_eq!(watching.change()[0], "- beta");

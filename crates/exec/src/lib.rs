@@ -68,11 +68,13 @@ mod journal;
 #[path = "journal_stub.rs"]
 mod journal;
 pub mod approval;
+mod host_process;
 pub mod notify;
 pub mod run;
 
 pub use approval::{Approval, Approvals, Approver};
 pub use error::{ExecError, ExecErrorKind};
+pub use host_process::HostProcess;
 pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
 pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;

@@ -25,6 +25,18 @@ pub(crate) fn push_json(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string().replace('<', "\\u003c"));
 }
 
+/// Returns the call of `tool` with the text `value` for `argument`, in the form in which models write calls.
+pub(crate) fn tool_call(tool: &str, argument: &str, value: &str) -> String {
+    let mut out = String::from("{\"name\": ");
+    push_json(&mut out, tool);
+    out.push_str(", \"arguments\": {");
+    push_json(&mut out, argument);
+    out.push_str(": ");
+    push_json(&mut out, value);
+    out.push_str("}}");
+    out
+}
+
 /// Writes `name` between backticks.
 ///
 /// A name holds no backtick; one that did would end the span, so it becomes an apostrophe.

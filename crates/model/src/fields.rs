@@ -75,6 +75,15 @@ pub(crate) const SYNONYMS: &[(&str, &str)] = &[
     ("summary", "description"),
 ];
 
+/// Returns whether the field `key`, in any of its spellings, says when a skill is needed.
+pub(crate) fn is_hint(key: &str) -> bool {
+    const HINTS: [&str; 5] = ["triggers", "trigger", "keywords", "when_to_use", "use_when"];
+    HINTS.iter().any(|hint| {
+        key.len() == hint.len()
+            && key.bytes().zip(hint.bytes()).all(|(a, b)| a == b || (a == b'-' && b == b'_'))
+    }) || key == "trigger-keywords"
+}
+
 /// Returns whether `key` is known and none of the open standard, nor of the schema that `profile` has beyond it.
 pub(crate) fn is_extension(key: &str, profile: Profile) -> bool {
     let is_own = profile == Profile::Bernstein && BERNSTEIN_FIELDS.contains(&key);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extension};
+use crate::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS, SYNONYMS, is_extension, is_hint};
 use crate::policy::Profile;
 use crate::rule::RuleId;
 use crate::validate::{Place, Reporter};
@@ -34,6 +34,8 @@ pub struct Manifest {
     pub author: Option<String>,
     /// `trigger_keywords`.
     pub trigger_keywords: Vec<String>,
+    /// The texts of other fields that say when the skill is needed, such as `triggers` and `when_to_use`, for searching.
+    pub hints: Vec<String>,
     /// `references`: files below `references/`.
     pub references: Vec<String>,
     /// `scripts`: files below `scripts/`.
@@ -119,6 +121,9 @@ impl Manifest {
             field.numbers(&entry.value);
             if is_extension(key, field.reporter.policy().profile) {
                 field.extension(place.span(&entry.key.range));
+            }
+            if is_hint(key) {
+                manifest.hints.extend(texts_of(&entry.value));
             }
             match key {
                 "name" => manifest.name = field.text().map(Into::into),
@@ -433,6 +438,22 @@ fn words_of(metadata: &Node, key: &str) -> Vec<String> {
     words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
+/// Returns the texts in `value`, however they are nested.
+fn texts_of(value: &Node) -> Vec<String> {
+    match value {
+        Node::Scalar(scalar) => vec![text::start(&scalar.text, MAX_HINT_BYTES).to_owned()],
+        Node::Sequence(items, _) => items.iter().take(MAX_HINTS).flat_map(texts_of).collect(),
+        Node::Mapping(entries, _) => {
+            entries.iter().take(MAX_HINTS).flat_map(|entry| texts_of(&entry.value)).collect()
+        }
+    }
+}
+
+/// The most texts of one list of hints.
+const MAX_HINTS: usize = 32;
+/// The most bytes of one hint.
+const MAX_HINT_BYTES: usize = 2048;
+
 /// Returns as much of a key as a message shows.
 fn shown(key: &str) -> String {
     text::shorten(key, SHOWN_KEY_CHARS)
@@ -599,6 +620,12 @@ mod tests {
         assert_eq!(found, [""; 0]);
         let (manifest, _) = read("metadata:\n  tags: [\"a, b\", c]\n  requires: {bins: [jq]}\n");
         assert_eq!((manifest.tags.len(), manifest.requires.len()), (2, 0));
+    }
+
+    #[test]
+    fn texts_that_say_when_a_skill_is_needed_are_kept_for_searching() {
+        let (manifest, _) = read("triggers: [a, {b: c}]\nkeywords: d, e\nwhen-to-use: f\nrisk: g\n");
+        assert_eq!(manifest.hints, ["a", "c", "d, e", "f"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::Severity;
 use crate::name::Grammar;
 use crate::rule::RuleId;
+use crate::scope::Pattern;
 
 /// A named set of policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -195,6 +196,8 @@ pub struct Policy {
     pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
     /// The sources and tiers, such as `user`, because of whose skills the registry does not refuse to open: those are set aside.
     pub tolerated_sources: Vec<String>,
+    /// The skills that are switched off for all agents.
+    pub disabled: Vec<Pattern>,
 }
 
 impl Policy {
@@ -218,6 +221,7 @@ impl Policy {
             quarantine_errors: false,
             rule_severities: BTreeMap::new(),
             tolerated_sources: Vec::new(),
+            disabled: Vec::new(),
         };
         match profile {
             Profile::Standard => standard,
@@ -290,6 +294,11 @@ impl Policy {
     pub(crate) fn tolerates(&self, source: &str) -> bool {
         let tier = source.split(':').next();
         self.tolerated_sources.iter().any(|tolerated| tolerated == source || Some(&**tolerated) == tier)
+    }
+
+    /// Returns whether the skill `name` of `source` is switched off.
+    pub fn disables(&self, source: &str, name: &str) -> bool {
+        self.disabled.iter().any(|pattern| pattern.matches(source, name))
     }
 
     /// Returns the severity of `rule`, or `None` where it is off.

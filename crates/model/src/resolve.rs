@@ -27,16 +27,24 @@ pub enum State {
     Active,
     /// Another skill holds its name; it is reached as `source:name`.
     Shadowed,
+    /// The policy disables it: no agent is offered it, and it holds no name.
+    Disabled,
     /// It is set aside and reported.
     Quarantined,
 }
 
 impl State {
+    /// Returns `true` if agents can reach the skill, by its name or as `source:name`.
+    pub fn is_reachable(self) -> bool {
+        matches!(self, Self::Active | Self::Shadowed)
+    }
+
     /// Returns the word used on every surface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Shadowed => "shadowed",
+            Self::Disabled => "disabled",
             Self::Quarantined => "quarantined",
         }
     }
@@ -69,7 +77,7 @@ pub struct Resolution {
 ///
 /// Of several skills of one name in one source, one represents the source: the first, or the last if the
 /// policy prefers it. The others are quarantined under every policy, because `source:name` can name only one.
-/// Of the representatives one is active and the others are shadowed.
+/// Of the representatives one is active and the others are shadowed. Disabled skills take no part.
 ///
 /// It sorts instead of using hash tables: candidates of one source come sorted and mostly under the names of
 /// their directories, so that sorting them again takes one comparison each, and no choice of names makes it
@@ -83,9 +91,13 @@ pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
         verdicts[index] = Verdict::SameAs(first);
     }
     let mut named: Vec<usize> = Vec::with_capacity(candidates.len());
-    for (index, (candidate, verdict)) in candidates.iter().zip(&verdicts).enumerate() {
-        match (verdict, candidate.standing) {
-            (Verdict::SameAs(_), _) | (_, Standing::Quarantined) => {}
+    for (index, (candidate, verdict)) in candidates.iter().zip(&mut verdicts).enumerate() {
+        match (&verdict, candidate.standing) {
+            (Verdict::SameAs(_), _) => {}
+            _ if policy.disables(candidate.source, candidate.name.as_str()) => {
+                *verdict = Verdict::Distinct { state: State::Disabled, diagnostic: None };
+            }
+            (_, Standing::Quarantined) => {}
             (_, Standing::Sound) => named.push(index),
             (_, Standing::Abort) => refusals.push(index),
         }
@@ -171,6 +183,7 @@ mod tests {
 
     use super::*;
     use crate::Profile;
+    use crate::scope::Pattern;
 
     #[derive(Debug)]
     struct Case {
@@ -270,6 +283,34 @@ mod tests {
         assert_eq!(run(&cases, Duplicates::Quarantine).0, ["quarantined", "active"]);
         cases[0].standing = Standing::Abort;
         assert_eq!(run(&cases, Duplicates::Quarantine).1, [0]);
+    }
+
+    #[test]
+    fn a_disabled_skill_takes_no_part() {
+        let mut policy = Policy::of(Profile::Strict);
+        let mut cases = [case("a", "project", "/p/a"), case("a", "user", "/u/a"), case("b", "user", "/u/b")];
+        cases[2].standing = Standing::Abort;
+        let resolved = |policy: &Policy| {
+            let candidates = cases.each_ref().map(|c| Candidate {
+                name: &c.name,
+                source: c.source,
+                path: c.path,
+                identity: None,
+                standing: c.standing,
+            });
+            let resolution = resolve(&candidates, policy);
+            let state = |verdict: &Verdict| match verdict {
+                Verdict::Distinct { state, diagnostic } => (*state, diagnostic.is_some()),
+                Verdict::SameAs(_) => panic!(),
+            };
+            (resolution.verdicts.iter().map(state).collect::<Vec<_>>(), resolution.refusals)
+        };
+        let (off, on) = ((State::Disabled, false), (State::Active, false));
+        assert_eq!(resolved(&policy).1, [1, 2]);
+        policy.disabled = ["project:a", "b"].map(|pattern| Pattern::new(pattern).unwrap()).to_vec();
+        assert_eq!(resolved(&policy), (vec![off, on, off], vec![]));
+        policy.disabled = vec![Pattern::new("?").unwrap()];
+        assert_eq!(resolved(&policy), (vec![off; 3], vec![]));
     }
 
     #[test]

@@ -217,9 +217,30 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns an address without what may be secret in it: the name and password of a user, and the query.
+pub fn public_address(url: &str) -> String {
+    let address = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.find("://").map_or(("", address), |at| address.split_at(at + "://".len()));
+    // A password may hold a slash, so the last `@` counts wherever it is.
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}{rest}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        assert_eq!(
+            public_address("http://user:hunter2@host:4318/v1/traces?key=x"),
+            "http://host:4318/v1/traces"
+        );
+        assert_eq!(public_address("http://user:hun/ter2@host/v1"), "http://host/v1");
+        assert_eq!(public_address("user:hunter2@127.0.0.1:1"), "127.0.0.1:1");
+        assert_eq!(public_address("https://host"), "https://host");
+        assert_eq!(public_address("host?key=x@y"), "host");
+    }
 
     #[test]
     fn near_words_are_found_and_far_ones_are_not() {

@@ -51,6 +51,7 @@
 //! | [`Tool`] | a tool of the host, beside the built-in ones |
 //! | [`EventSink`] | receives an event for every call |
 //! | [`Searcher`] | finds the skills that a task needs; the crate `repertoire-search` has one |
+//! | [`Reranker`] | puts the best results of a search into a better order |
 //! | [`Runner`] | runs tools and scripts of skills; the crate `repertoire-exec` has one |
 //!
 //! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
@@ -118,7 +119,7 @@ pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
 pub use runner::{Runner, Trust};
-pub use searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
+pub use searcher::{Reranker, SearchHit, SearchRequest, Searcher, SkillView, Visibility};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use tool::{Tool, ToolCall, ToolReply};

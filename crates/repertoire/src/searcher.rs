@@ -33,8 +33,23 @@ pub trait Searcher: Send + Sync + fmt::Debug {
     fn save(&self) -> BoxFuture<'_, ()>;
 }
 
+/// Puts the best results of a search into a better order, such as a model that reads them. It applies to `search_skills` and
+/// [`Library::search_reranked`](crate::Library::search_reranked).
+pub trait Reranker: Send + Sync + fmt::Debug {
+    /// Returns the indexes of `documents`, texts of skills, by their relevance to `query`, best first.
+    ///
+    /// Documents that are left out follow in the order that they have, so after a failure, which the implementation reports to
+    /// its host, no index is returned.
+    fn rerank<'a>(&'a self, query: &'a str, documents: Vec<String>) -> BoxFuture<'a, Vec<usize>>;
+}
+
+/// The confidence below which a search says that nothing was found, unless the request wants less.
+///
+/// Of labelled questions with an answer it hides one in a hundred, and of those without one more than half.
+pub const MIN_CONFIDENCE: f32 = 0.15;
+
 /// A search request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchRequest {
     /// The task or question; any text, there is no syntax.
@@ -45,12 +60,20 @@ pub struct SearchRequest {
     pub tag: Option<String>,
     /// Only skills of this source.
     pub source: Option<String>,
+    /// Nothing is found unless one skill fits with this confidence; see [`SearchHit::confidence`].
+    pub min_confidence: f32,
 }
 
 impl SearchRequest {
     /// Returns a request for the `limit` skills that `query` is most about.
     pub fn new(query: impl Into<String>, limit: usize) -> Self {
-        Self { query: query.into(), limit, tag: None, source: None }
+        Self { query: query.into(), limit, tag: None, source: None, min_confidence: MIN_CONFIDENCE }
+    }
+
+    /// Returns the same request for skills however little they fit, to rank them.
+    #[must_use]
+    pub fn without_min_confidence(self) -> Self {
+        Self { min_confidence: 0.0, ..self }
     }
 
     /// Returns whether it asks for skills of any tag and source.
@@ -59,7 +82,7 @@ impl SearchRequest {
     }
 
     /// Returns whether `entry` has the tag and the source that are asked for.
-    fn admits(&self, entry: &Entry) -> bool {
+    pub(crate) fn admits(&self, entry: &Entry) -> bool {
         let is_tag = |tag: &str, other: &str| {
             other.chars().flat_map(char::to_lowercase).eq(tag.chars().flat_map(char::to_lowercase))
         };
@@ -105,8 +128,10 @@ pub enum Visibility<'a> {
 pub struct SearchHit {
     /// Its place among the entries of the snapshot.
     pub entry: usize,
-    /// Its score, from 0 to about 1.
+    /// Its score, from 0 to about 1: the order of the hits.
     pub score: f32,
+    /// The estimated probability that it fits, from 0 to 1.
+    pub confidence: f32,
     /// The words that it was found by, those that tell most first. None where only the meaning is near.
     pub words: Vec<MatchedWord>,
 }

@@ -84,7 +84,7 @@ impl Library {
         task: &Task,
         visibility: Visibility<'_>,
     ) -> TaskRanking {
-        let request = SearchRequest::new(&*task.text, RANKED_SKILLS);
+        let request = SearchRequest::new(&*task.text, RANKED_SKILLS).without_min_confidence();
         let hits = self.search(snapshot, &request, visibility).await;
         let skills = hits.into_iter().filter_map(|hit| {
             let entry = snapshot.entries().get(hit.entry)?;

@@ -104,7 +104,7 @@ pub fn write_library(root: &Path) -> std::io::Result<()> {
 }
 
 /// Releases [`library`] in `channel` of `store`, without the hidden files, which are never published.
-pub fn release_library(store: &dyn Store, channel: &str) -> Result<u64, Error> {
+pub fn release_library(store: &dyn Store, channel: &str) -> Result<Option<u64>, Error> {
     let mut changes = Vec::new();
     for skill in library() {
         let text = skill.skill_md();
@@ -314,7 +314,7 @@ impl Searcher for WordSearcher {
                 .collect();
             let score = matched.len() as f32 / words.len() as f32;
             let entry = skills.snapshot.index_of(entry);
-            (score > 0.0).then_some(SearchHit { entry, score, words: matched })
+            (score > 0.0).then_some(SearchHit { entry, score, confidence: 1.0, words: matched })
         };
         let mut hits: Vec<SearchHit> = skills.matching(request).filter_map(hit).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));

@@ -30,6 +30,8 @@ pub struct LibrarySkill {
 pub struct UsageData<'a> {
     /// The skills of the library.
     pub library: &'a [LibrarySkill],
+    /// The presence of other skills, by name: those that are disabled, and those that only other libraries have.
+    pub others: &'a BTreeMap<String, Presence>,
     /// The usage in the time that the report is about, and without calls what was used before.
     pub usage: &'a [Usage],
     /// The number of sessions in that time, each of which had a catalog.
@@ -58,8 +60,12 @@ pub struct UsageReport {
 pub enum Presence {
     /// The library has the skill.
     Present,
+    /// The library has the skill, and it is disabled.
+    Disabled,
     /// The skill was used, and the library does not have it anymore.
     Gone,
+    /// The skill was used, and is one of another library that has the same store. It is in no sums.
+    Elsewhere,
     /// The name was asked for, and no skill was found.
     Unknown,
 }
@@ -69,7 +75,9 @@ impl Presence {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Present => "present",
+            Self::Disabled => "disabled",
             Self::Gone => "gone",
+            Self::Elsewhere => "elsewhere",
             Self::Unknown => "unknown",
         }
     }
@@ -181,11 +189,13 @@ fn is_use(usage: &Usage) -> bool {
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
+/// use std::collections::BTreeMap;
 /// use repertoire::usage::{LibrarySkill, UsageData, report};
 ///
 /// let library = [LibrarySkill { name: "git".to_owned(), catalog_tokens: 30, ..LibrarySkill::default() }];
 /// let (now, dead_after) = (SystemTime::UNIX_EPOCH, Duration::from_secs(30 * 24 * 60 * 60));
-/// let data = UsageData { library: &library, usage: &[], sessions: 2, now, dead_after };
+/// let others = BTreeMap::new();
+/// let data = UsageData { library: &library, others: &others, usage: &[], sessions: 2, now, dead_after };
 /// let report = report(data);
 /// assert_eq!(report.skills[0].catalog_tokens, 60);
 /// assert_eq!(report.dead[0].last_use, None);
@@ -200,7 +210,9 @@ pub fn report(data: UsageData<'_>) -> UsageReport {
     let mut files: BTreeMap<&str, BTreeMap<&str, Counts<'_>>> = BTreeMap::new();
     let mut agents = BTreeSet::new();
     for usage in data.usage.iter().filter(|usage| usage.calls > 0) {
-        agents.extend(usage.agent.as_deref());
+        if data.others.get(&usage.skill) != Some(&Presence::Elsewhere) {
+            agents.extend(usage.agent.as_deref());
+        }
         skills.entry(&usage.skill).or_default().add(usage);
         if let Some(file) = &usage.file {
             files.entry(&usage.skill).or_default().entry(file).or_default().add(usage);
@@ -236,10 +248,12 @@ fn skill_usage(
     let mut unread: Vec<String> =
         references.filter(|path| counts.loads > 0 && !is_read(path)).cloned().collect();
     unread.sort_unstable();
-    let presence = match (skill, last_use) {
-        (Some(_), _) => Presence::Present,
-        (None, Some(_)) => Presence::Gone,
-        (None, None) => Presence::Unknown,
+    let presence = match (skill, data.others.get(name), last_use) {
+        (Some(_), _, _) => Presence::Present,
+        (None, Some(Presence::Disabled), _) => Presence::Disabled,
+        (None, _, None) => Presence::Unknown,
+        (None, Some(other), Some(_)) => *other,
+        (None, None, Some(_)) => Presence::Gone,
     };
     SkillUsage {
         name: name.to_owned(),
@@ -293,10 +307,11 @@ fn dead(
 
 /// Returns the concentration of `skills`, the most loaded of which comes first.
 fn concentration(skills: &[SkillUsage]) -> Concentration {
-    let loads: u64 = skills.iter().map(|skill| skill.loads).sum();
+    let of_library = || skills.iter().filter(|skill| skill.presence != Presence::Elsewhere);
+    let loads: u64 = of_library().map(|skill| skill.loads).sum();
     let mut left = (loads * CONCENTRATION_PERCENT).div_ceil(100);
     let mut found = Concentration { loads, ..Concentration::default() };
-    for skill in skills.iter().filter(|skill| skill.loads > 0) {
+    for skill in of_library().filter(|skill| skill.loads > 0) {
         found.loaded_skills += 1;
         found.core_skills += usize::from(left > 0);
         left = left.saturating_sub(skill.loads);
@@ -306,7 +321,8 @@ fn concentration(skills: &[SkillUsage]) -> Concentration {
 
 /// Returns the names of the skills that were loaded, the most loaded first, then by name.
 pub fn most_loaded_first(usage: &[Usage]) -> Vec<String> {
-    let data = UsageData { library: &[], usage, sessions: 0, now: UNIX_EPOCH, dead_after: Duration::ZERO };
+    let (now, dead_after, others) = (UNIX_EPOCH, Duration::ZERO, BTreeMap::new());
+    let data = UsageData { library: &[], others: &others, usage, sessions: 0, now, dead_after };
     report(data).skills.into_iter().filter(|skill| skill.loads > 0).map(|skill| skill.name).collect()
 }
 
@@ -362,7 +378,19 @@ mod tests {
 
     fn reported(library: &[LibrarySkill], usage: &[Usage]) -> UsageReport {
         let dead_after = Duration::from_secs(30 * DAY);
-        report(UsageData { library, usage, sessions: 3, now: at(0), dead_after })
+        let others = BTreeMap::from([("off".to_owned(), Presence::Disabled)]);
+        report(UsageData { library, others: &others, usage, sessions: 3, now: at(0), dead_after })
+    }
+
+    #[test]
+    fn a_disabled_skill_is_not_gone() {
+        let report = reported(&library(&["on"]), &[loaded("off", 2), loaded("removed", 1)]);
+        let found: Vec<(&str, Presence)> =
+            report.skills.iter().map(|skill| (skill.name.as_str(), skill.presence)).collect();
+        assert_eq!(
+            found,
+            [("off", Presence::Disabled), ("removed", Presence::Gone), ("on", Presence::Present)]
+        );
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub use index::{SearchIndex, SkillKey, SkillRecord, SkillSource, Slot, SlotSet, 
 pub use meaning::http;
 pub use meaning::{EmbeddedModel, Embedder, EmbeddingTable, Vector, embedded_table};
 pub use options::SearchOptions;
-pub use rank::{Query, RankedSlot};
+pub use rank::{Evidence, Query, RankedSlot};
+pub use reader::keywords;
 pub use skill_search::SkillSearch;
 pub use skill_text::SkillText;

@@ -42,8 +42,8 @@ impl SearchOptions {
         policy: &Policy,
         sources: impl IntoIterator<Item = (&'a str, &'a Path)>,
     ) -> PathBuf {
-        // Names and descriptions depend on the policy.
-        let mut key = format!("{policy:?}");
+        // Names and descriptions depend on the policy, and not on the disabled skills.
+        let mut key = format!("{:?}", Policy { disabled: Vec::new(), ..policy.clone() });
         for (label, path) in sources {
             key.push_str(&format!("\0{label}\0{}", path.display()));
         }

@@ -1,7 +1,8 @@
 //! Reads skills for the index.
 
 use repertoire::{Entry, Registry};
-use repertoire_model::{FileKind, LineRange};
+use repertoire_model::fields::METADATA_FIELDS;
+use repertoire_model::{FileKind, LineRange, Manifest};
 
 use crate::index::SkillRecord;
 use crate::meaning::{Embedder, Vector};
@@ -34,6 +35,17 @@ struct ReadTexts {
     files: Vec<String>,
 }
 
+/// Returns the texts in a manifest, beside the name and the description, by which its author wants the skill to be found.
+pub fn keywords(manifest: &Manifest) -> Vec<&str> {
+    let Manifest { tags, trigger_keywords, hints, paths, metadata, .. } = manifest;
+    // Addresses name places, not tasks.
+    let is_text =
+        |(key, value): &&(String, String)| !METADATA_FIELDS.contains(&key.as_str()) && !value.contains("://");
+    let metadata = metadata.iter().filter(is_text);
+    let texts = tags.iter().chain(trigger_keywords).chain(hints).chain(paths);
+    texts.chain(metadata.map(|(_, value)| value)).map(String::as_str).collect()
+}
+
 /// Reads `entries` and returns their records, in order.
 ///
 /// A skill that cannot be read is indexed by its manifest only; if the embedder fails, by its words only.
@@ -48,9 +60,7 @@ pub(crate) fn read_records(
         .zip(&texts)
         .map(|(entry, texts)| {
             let manifest = &entry.document.manifest;
-            let keywords = manifest.tags.iter().chain(&manifest.trigger_keywords).chain(&manifest.paths);
-            let keywords = keywords.map(String::as_str);
-            (keywords.collect(), texts.files.iter().map(String::as_str).collect())
+            (keywords(manifest), texts.files.iter().map(String::as_str).collect())
         })
         .collect();
     let skills: Vec<SkillText<'_>> = entries

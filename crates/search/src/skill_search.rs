@@ -10,7 +10,7 @@ use repertoire::{BoxFuture, Registry, SearchHit, SearchRequest, Searcher, SkillV
 use repertoire_model::answer::Section;
 use repertoire_model::checksum;
 
-use crate::index::{EDITION, SearchIndex};
+use crate::index::{EDITION, SearchIndex, SlotSet};
 use crate::meaning::{Embedder, embedded_table};
 use crate::options::{SUFFIX, SearchOptions};
 use crate::rank::{Query, best_section};
@@ -91,14 +91,12 @@ impl SkillSearch {
         blocking::unblock(move || search.index(&registry, &snapshot)).await
     }
 
-    /// Returns the query `text` with its embedding, unless the embedder fails, and the importance of its words.
-    pub(crate) async fn query(&self, text: &str) -> Query {
-        let vector = match self.shared.embedder() {
-            Some(embedder) => embedder.query(text).await.ok().flatten(),
-            None => None,
-        };
-        let importance = |word: &str| embedded_table().map_or(1.0, |table| table.importance(word));
-        Query::new(text).with_vector(vector).with_importance(importance)
+    /// Returns the query `text` for the skills of `index` at `slots`, with its embedding, unless the embedder fails.
+    pub(crate) async fn query(&self, text: &str, index: &SearchIndex, slots: &SlotSet) -> Query {
+        let query = index.query(text, slots, embedded_table());
+        let Some(embedder) = self.shared.embedder() else { return query };
+        let vector = embedder.query(&query.embedded_text(text)).await.ok().flatten();
+        query.with_vector(vector)
     }
 }
 
@@ -109,15 +107,16 @@ impl Searcher for SkillSearch {
         request: &'a SearchRequest,
     ) -> BoxFuture<'a, Vec<SearchHit>> {
         Box::pin(async move {
-            let query = self.query(&request.query).await;
-            if request.limit == 0 || query.is_empty() {
+            if request.limit == 0 || Query::new(&request.query).is_empty() {
                 return Vec::new();
             }
             let mut index = self.index_in_background(skills.registry, skills.snapshot).await;
+            let slots = index.slots(skills, request);
+            let query = self.query(&request.query, &index.index, &slots).await;
             if self.shared.discard_unless_comparable(&index, &query) {
                 index = self.index_in_background(skills.registry, skills.snapshot).await;
             }
-            index.search(skills, request, &query)
+            index.search(skills.snapshot, &slots, &query, request.limit)
         })
     }
 
@@ -286,6 +285,29 @@ mod tests {
     fn skills_are_found_by_words_and_by_meaning() {
         assert_eq!(found("fill in a form"), ["pdf-forms"]);
         assert_eq!(found("roll out helm charts on k8s"), ["deploy"]);
+    }
+
+    #[test]
+    fn misspelled_words_and_other_languages_are_understood() {
+        for query in [
+            "fil in this form",
+            "dpeloy the servics",
+            "Bitte fülle das Formular aus",
+            "Rellena este formulario, por favor",
+            "Remplis ce formulaire pour moi",
+            "Preencha este formulário para mim",
+            "帮我填写这个表单",
+            "このフォームに入力してください",
+        ] {
+            assert_eq!(found(query).len(), 1, "{query}: {:?}", found(query));
+        }
+    }
+
+    #[test]
+    fn common_words_alone_find_nothing() {
+        let nothing: [String; 0] = [];
+        assert_eq!(found("how do I make it work for me"), nothing);
+        assert_eq!(found("what is the use of all that"), nothing);
     }
 
     #[test]

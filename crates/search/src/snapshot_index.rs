@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use repertoire::{Entry, Registry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
-use repertoire_model::{State, checksum};
+use repertoire_model::checksum;
 
 use crate::index::{SearchIndex, SkillKey, SkillSource, Slot, SlotSet};
 use crate::meaning::Embedder;
-use crate::rank::Query;
+use crate::rank::{Query, RankedSlot};
 use crate::reader::{NewRecord, read_records};
 
 /// The number of skills whose texts are in memory at the same time.
@@ -37,25 +37,32 @@ impl SnapshotIndex {
         Self { number: snapshot.number(), index, offered: offered.map(|(slot, _)| slot).collect() }
     }
 
-    /// Returns the best matches for `query` among `skills`, a view of the same snapshot, best first.
-    pub(crate) fn search(
-        &self,
-        skills: SkillView<'_>,
-        request: &SearchRequest,
-        query: &Query,
-    ) -> Vec<SearchHit> {
-        let snapshot = skills.snapshot;
-        let narrowed: SlotSet;
-        let slots = match skills.visibility {
-            Visibility::All if request.is_unfiltered() => &self.offered,
+    /// Returns the slots of the skills that `request` may find among `skills`, a view of the same snapshot.
+    pub(crate) fn slots(&self, skills: SkillView<'_>, request: &SearchRequest) -> SlotSet {
+        match skills.visibility {
+            Visibility::All if request.is_unfiltered() => self.offered.clone(),
             _ => {
                 let matching = skills.matching(request);
-                narrowed = matching.map(|entry| snapshot.index_of(entry) as Slot).collect();
-                &narrowed
+                matching.map(|entry| skills.snapshot.index_of(entry) as Slot).collect()
             }
-        };
-        let ranked = self.index.search_with_words(query, slots, request.limit).into_iter();
-        let hits = ranked.map(|(hit, words)| SearchHit { entry: hit.slot as usize, score: hit.score, words });
+        }
+    }
+
+    /// Returns the best matches for `query` among the skills at `slots` of `snapshot`, which it is the index of, best first.
+    pub(crate) fn search(
+        &self,
+        snapshot: &Snapshot,
+        slots: &SlotSet,
+        query: &Query,
+        limit: usize,
+    ) -> Vec<SearchHit> {
+        let ranked = self.index.search_with_words(query, slots, limit).into_iter();
+        let hits = ranked.map(|(RankedSlot { slot, score, evidence }, words)| SearchHit {
+            entry: slot as usize,
+            score,
+            confidence: evidence.confidence(),
+            words,
+        });
         let mut hits: Vec<SearchHit> = hits.collect();
         // People expect equal scores in order of name.
         let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name();
@@ -82,7 +89,7 @@ impl Reuse {
             indexed.map(|(slot, key)| (key.identity, (slot, key.version))).collect();
         let mut reuse = Self { slots: vec![None; snapshot.entries().len()], missing: Vec::new(), gone: 0 };
         for (place, entry) in snapshot.entries().iter().enumerate() {
-            if entry.state == State::Quarantined {
+            if entry.is_broken() {
                 continue;
             }
             let key = key(entry);

@@ -15,6 +15,7 @@ mod agent_view;
 mod server;
 mod stop;
 pub mod mcp;
+pub mod mcp_client;
 pub mod http;
 mod well_known;
 

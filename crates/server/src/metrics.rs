@@ -150,7 +150,7 @@ impl MetricsSink {
         text.counter("skill_reload_total", "Reloads of the library.", &[], &one(gauges.registry.reloads()));
         let snapshot = gauges.registry.snapshot();
         let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
-        for state in [State::Active, State::Shadowed, State::Quarantined] {
+        for state in [State::Active, State::Shadowed, State::Disabled, State::Quarantined] {
             let count = snapshot.entries().iter().filter(|entry| entry.state == state).count();
             states.insert(vec![state.as_str().to_owned()], count as u64);
         }

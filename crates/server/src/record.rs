@@ -15,6 +15,9 @@ const MANIFEST: &str = "SKILL.md";
 /// Maximum characters that are recorded of a name that is no skill.
 const MAX_NAME_CHARS: usize = 100;
 
+/// The word of events for a request that is refused because too many responses wait to be read.
+pub(crate) const OVERLOADED: &str = "overloaded";
+
 /// Who sent a request: the name of the token, if there are tokens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Principal(pub(crate) Option<Arc<str>>);

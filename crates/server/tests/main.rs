@@ -20,4 +20,5 @@ mod http;
 mod well_known;
 mod scope;
 mod events;
+mod mcp_client;
 mod metrics;

@@ -1,9 +1,9 @@
 //! The scope of agents, over stdio and HTTP.
 
 use repertoire::Agent;
-use repertoire_model::Pattern;
-use repertoire_server::ServerOptions;
+use repertoire_model::{Pattern, Policy};
 use repertoire_server::http::{HttpOptions, Token};
+use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -39,6 +39,47 @@ async fn an_agent_is_served_only_skills_in_its_scope() {
         client.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
     assert_eq!(loaded["result"]["isError"], json!(true));
     assert!(!loaded.to_string().contains("Do alpha."));
+}
+
+fn without_alpha(world: &World) -> Server {
+    let policy = Policy { disabled: vec![Pattern::new("alpha").unwrap()], ..Policy::default() };
+    world.server_under(ServerOptions::default(), Vec::new(), policy)
+}
+
+#[tokio::test]
+async fn a_disabled_skill_does_not_exist_for_mcp_clients() {
+    let world = World::new();
+    let mut client = Client::start(&without_alpha(&world), None);
+    let mut seen = client.initialize("2025-11-25").await.to_string();
+    for method in ["tools/list", "prompts/list", "skills/list", "resources/list"] {
+        seen.push_str(&client.request(method, json!({})).await.to_string());
+    }
+    assert!(seen.contains("beta") && !seen.contains("alpha"), "{seen}");
+    for (method, params) in [
+        ("skills/get", json!({"uri": "skill://NAME/SKILL.md"})),
+        ("resources/read", json!({"uri": "skill://NAME/SKILL.md"})),
+        ("resources/directory/read", json!({"uri": "skill://NAME"})),
+        ("prompts/get", json!({"name": "NAME"})),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": "NAME"}})),
+    ] {
+        let mut answers = Vec::new();
+        for name in ["alpha", "zlpha"] {
+            let params = serde_json::from_str(&params.to_string().replace("NAME", name)).unwrap();
+            let mut answer = client.request(method, params).await;
+            answer["id"] = Value::Null;
+            answers.push(answer.to_string().replace(name, "NAME"));
+        }
+        assert_eq!(answers[0], answers[1], "{method}");
+    }
+}
+
+#[test]
+fn a_disabled_skill_is_not_in_the_index() {
+    let world = World::new();
+    let http = Http::start(&without_alpha(&world), HttpOptions::default());
+    assert!(!http.get("/.well-known/agent-skills/index.json").1.contains("alpha"));
+    assert_eq!(http.get("/.well-known/agent-skills/alpha/SKILL.md").0, 404);
+    assert_eq!(http.get("/.well-known/agent-skills/beta/SKILL.md").0, 200);
 }
 
 #[test]

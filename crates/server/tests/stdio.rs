@@ -104,8 +104,12 @@ async fn failed_calls_are_results_and_unknown_tools_are_protocol_errors() {
     }
     let answer = client.request("tools/call", json!({"name": "nope"})).await;
     assert_eq!(answer["error"]["code"], -32602);
-    let answer = client.request("tools/call", json!({"name": "alpha"})).await;
-    assert!(answer["error"]["message"].as_str().unwrap().contains("load_skill"));
+    // The name of a skill loads it, and one near to it is answered with the call to make.
+    let answer = client.request("tools/call", json!({"name": "alpha", "arguments": {"task": "x"}})).await;
+    assert!(answer["result"]["isError"] != json!(true) && text(&answer).contains("Do alpha."), "{answer}");
+    let answer = client.request("tools/call", json!({"name": "run_alpha"})).await;
+    assert_eq!(answer["result"]["isError"], json!(true));
+    assert!(text(&answer).contains(r#"{"name": "load_skill", "arguments": {"name": "alpha"}}"#), "{answer}");
 }
 
 #[tokio::test]
@@ -288,7 +292,10 @@ async fn instructions_keep_to_their_budget() {
     );
     assert!(full.matches("skill-number-").count() >= 300 && full.contains("Does skill-number-299"));
     assert!(names.contains("skill-number-299") && names.len() < full.len());
-    let listed = few.matches("<name>skill-number-").count();
+    let line = names.split_once("Other skills: ").expect("names without a description are in one line").1;
+    assert_eq!(names.matches("<name>").count() + line.split(", ").count(), 300, "{names}");
+    let line = few.split_once("Other skills: ").map(|(_, line)| line.split(", ").count());
+    let listed = few.matches("<name>skill-number-").count() + line.unwrap_or_default();
     assert!((10..60).contains(&listed), "{few}");
     let unlisted = 300 - listed;
     assert!(few.contains(&format!("To save space, {unlisted} of 300 skills are not listed")), "{few}");
@@ -318,7 +325,10 @@ async fn claude_code_gets_instructions_short_enough_not_to_be_truncated() {
     };
     let (cut, whole) = (as_client("claude-code").await, as_client("another").await);
     assert!(cut.len() <= 4_000 && whole.len() > 5_000, "{} {}", cut.len(), whole.len());
-    assert!(cut.contains("</available_skills>") && cut.contains("call `search_skills`"), "{cut}");
+    assert!(
+        cut.contains("If no skill matches, answer directly") && cut.contains("call `search_skills`"),
+        "{cut}"
+    );
     assert!(cut.contains("skill-39") && cut.contains("of this MCP server"), "{cut}");
     let modern = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -69,6 +69,11 @@ pub trait Database: Send + Sync {
     /// Returns where it is, for people.
     fn location(&self) -> String;
 
+    /// Looks for damage to the data, where that does not take long.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Runs queries. They may be run again if a connection breaks.
     fn read<T>(&self, work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error>;
 

@@ -2,7 +2,8 @@
 
 use repertoire::Error;
 use repertoire::store::{
-    Decision, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Proposals, Submission,
+    AGENT_PREFIX, Decision, FREE_RULE, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState,
+    Proposals, Submission,
 };
 
 use crate::SqlStore;
@@ -39,6 +40,10 @@ impl<D: Database> Proposals for SqlStore<D> {
             )?;
             Ok(Submission::Accepted(last + 1))
         })
+    }
+
+    fn refusal(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Option<Submission>, Error> {
+        self.database.read(|connection| refusal(connection, proposal, limits))
     }
 
     fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error> {
@@ -103,20 +108,34 @@ fn refusal(
     }
     // Numbers begin with 1.
     let replaced = proposal.replaces.unwrap_or(0);
-    let mut count =
-        |sql: &str, value: SqlValue| connection.query_number(sql, &[value, pending.into(), replaced.into()]);
-    let for_skill = count(
+    let for_skill = connection.query_number(
         "SELECT count(*) FROM proposals WHERE skill = $1 AND state = $2 AND id <> $3",
-        SqlValue::from(&proposal.skill),
+        &[SqlValue::from(&proposal.skill), pending.into(), replaced.into()],
     )?;
     if for_skill >= limits.per_skill {
         return Ok(Some(Submission::TooManyForSkill));
     }
-    let in_session = count(
-        "SELECT count(*) FROM proposals WHERE session = $1 AND state = $2 AND id <> $3",
-        proposal.session.as_ref().into(),
+    let of_session = connection.query_number(
+        "SELECT count(*) FROM proposals WHERE session = $1 AND (state = $2 AND id <> $3 OR state = $4 AND reviewer = $5)",
+        &[
+            proposal.session.as_ref().into(),
+            pending.into(),
+            replaced.into(),
+            ProposalState::Applied.as_str().into(),
+            FREE_RULE.into(),
+        ],
     )?;
-    Ok((in_session >= limits.per_session).then_some(Submission::TooManyForSession))
+    if of_session >= limits.per_session {
+        return Ok(Some(Submission::TooManyForSession));
+    }
+    if !proposal.is_by_agent() {
+        return Ok(None);
+    }
+    let total = connection.query_number(
+        "SELECT count(*) FROM proposals WHERE state = $1 AND id <> $2 AND author LIKE $3",
+        &[pending.into(), replaced.into(), SqlValue::from(&format!("{AGENT_PREFIX}%"))],
+    )?;
+    Ok((total >= limits.total).then_some(Submission::TooMany))
 }
 
 /// Returns the values of [`CONTENT`].

@@ -1,11 +1,9 @@
 //! Channels of skills that servers serve.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use repertoire::Error;
-use repertoire::store::{Release, ReleaseChange, ReleasedSkill, Releases};
-use repertoire_model::bundle::Digest;
+use repertoire::store::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, Lock, insert};
@@ -18,15 +16,21 @@ impl<D: Database> Releases for SqlStore<D> {
         changes: &[ReleaseChange],
         author: Option<&str>,
         time: SystemTime,
-    ) -> Result<u64, Error> {
+    ) -> Result<Option<u64>, Error> {
         self.database.write(Durability::Full, |connection| {
             connection.lock(Lock::Releases)?;
+            let served = served(connection, channel)?;
+            let served = served.into_iter().map(|skill| (skill.name, skill.digest)).collect();
+            let changes = effective_changes(changes, &served);
+            if changes.is_empty() {
+                return Ok(None);
+            }
             let number = newest(connection)? + 1;
             connection.execute(
                 "INSERT INTO releases (number, channel, author, time_ms) VALUES ($1, $2, $3, $4)",
                 &[number.into(), channel.into(), author.into(), time.into()],
             )?;
-            let rows = (0_u64..).zip(changes).map(|(position, change)| {
+            let rows = (0_u64..).zip(&changes).map(|(position, change)| {
                 [
                     channel.into(),
                     SqlValue::from(&change.name),
@@ -41,19 +45,14 @@ impl<D: Database> Releases for SqlStore<D> {
                 &rows.collect::<Vec<_>>(),
                 "",
             )?;
-            serve(connection, channel, number, changes)?;
+            serve(connection, channel, number, &changes)?;
             connection.notify()?;
-            Ok(number)
+            Ok(Some(number))
         })
     }
 
     fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {
-        let sql = "SELECT name, digest, number FROM served WHERE channel = $1 ORDER BY name";
-        let rows = self.database.read(|connection| connection.query(sql, &[channel.into()]))?;
-        let skill = |mut row: Row| {
-            Ok(ReleasedSkill { name: row.text()?, digest: row.digest()?, release: row.number()? })
-        };
-        rows.into_iter().map(skill).collect()
+        self.database.read(|connection| served(connection, channel))
     }
 
     fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error> {
@@ -99,22 +98,28 @@ fn newest(connection: &mut dyn Connection) -> Result<u64, Error> {
     connection.query_number("SELECT coalesce(max(number), 0) FROM releases", &[])
 }
 
-/// Makes `changes` to the skills that `channel` has. Of several changes of one skill the last one counts.
+/// Returns the skills of `channel`, sorted by name.
+fn served(connection: &mut dyn Connection, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {
+    let sql = "SELECT name, digest, number FROM served WHERE channel = $1 ORDER BY name";
+    let skill =
+        |mut row: Row| Ok(ReleasedSkill { name: row.text()?, digest: row.digest()?, release: row.number()? });
+    connection.query(sql, &[channel.into()])?.into_iter().map(skill).collect()
+}
+
+/// Makes `changes`, at most one of each skill, to the skills that `channel` has.
 fn serve(
     connection: &mut dyn Connection,
     channel: &str,
     number: u64,
     changes: &[ReleaseChange],
 ) -> Result<(), Error> {
-    let last: BTreeMap<&str, Option<&Digest>> =
-        changes.iter().map(|change| (change.name.as_str(), change.digest.as_ref())).collect();
     let mut served = Vec::new();
-    for (name, digest) in last {
+    for ReleaseChange { name, digest } in changes {
         if let Some(digest) = digest {
             served.push([channel.into(), SqlValue::from(name), digest.into(), number.into()]);
         } else {
             let sql = "DELETE FROM served WHERE channel = $1 AND name = $2";
-            connection.execute(sql, &[channel.into(), name.into()])?;
+            connection.execute(sql, &[channel.into(), SqlValue::from(name)])?;
         }
     }
     insert(

@@ -20,4 +20,8 @@ impl<D: Database> Store for SqlStore<D> {
     fn schema_version(&self) -> Result<u32, Error> {
         self.database.read(migrations::applied)
     }
+
+    fn check(&self) -> Result<(), Error> {
+        self.database.check()
+    }
 }

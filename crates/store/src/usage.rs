@@ -10,7 +10,7 @@ use repertoire::store::Usage;
 use repertoire_model::bundle::Digest;
 
 use crate::database::{Connection, Lock, insert};
-use crate::value::{Row, SqlValue, milliseconds};
+use crate::value::{Row, SqlValue, milliseconds, time};
 
 /// The most tokens that one event counts, so that sums fit into a column.
 const MAX_TOKENS: u64 = u32::MAX as u64;
@@ -120,19 +120,17 @@ fn key(columns: &Columns) -> [u8; KEY_BYTES] {
     key
 }
 
-/// Returns the usage in the columns `key` and their `sum`, or `None` if a newer version counted a kind or outcome that this one does not know.
-pub(crate) fn read(mut key: Row, mut sum: Row) -> Result<Option<Usage>, Error> {
+/// Returns the usage in the columns `key` and their `sum`, or `None` if there are no calls any more, or if a newer version
+/// counted a kind or outcome that this one does not know.
+pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<Usage>, Error> {
     let (kind, outcome) = (EventKind::parse(&key.text()?), Outcome::parse(&key.text()?));
     let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };
-    Ok(Some(Usage {
-        kind,
-        outcome,
-        skill: key.text()?,
-        source: key.optional_text()?,
-        file: key.optional_text()?,
-        agent: key.optional_text()?,
-        calls: sum.number()?,
-        tokens: sum.number()?,
-        last: sum.time()?,
-    }))
+    let (skill, source) = (key.text()?, key.optional_text()?);
+    let (file, agent) = (key.optional_text()?, key.optional_text()?);
+    let Some(last) = key.optional_int()?.map(time) else { return Ok(None) };
+    let (calls, tokens) = match sum {
+        Some(mut sum) => (sum.number()?, sum.number()?),
+        None => (0, 0),
+    };
+    Ok(Some(Usage { kind, outcome, skill, source, file, agent, calls, tokens, last }))
 }

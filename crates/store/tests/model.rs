@@ -11,7 +11,7 @@ use repertoire::store::{
 use repertoire_model::bundle::Digest;
 use repertoire_store::SqliteStore;
 
-const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3 };
+const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3, total: 5 };
 
 /// An operation, with small numbers for names and contents so that they meet.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ fn apply(store: &dyn Store, operation: &Operation) -> String {
                 justification: String::new(),
                 evidence: None,
                 check: String::new(),
-                author: "agent".to_owned(),
+                author: if result == 0 { "user:ann" } else { "agent:a" }.to_owned(),
                 session: session.map(|session| session.to_string()),
                 time,
                 replaces,

@@ -53,7 +53,8 @@ fn a_release_of_one_server_wakes_the_others() {
     let publisher = PostgresStore::open(&url).unwrap();
     let replica = PostgresStore::open(&url).unwrap();
     let change = |content: &[u8]| ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(content)) };
-    let release = |content| publisher.release("stable", &[change(content)], None, SystemTime::now()).unwrap();
+    let release =
+        |content| publisher.release("stable", &[change(content)], None, SystemTime::now()).unwrap().unwrap();
     thread::scope(|scope| {
         // One is told by the database, the other looks.
         let waiting: Vec<_> = (0..2)

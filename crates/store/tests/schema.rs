@@ -42,7 +42,7 @@ fn fill(store: &dyn Store) {
         time: TIME,
         replaces: None,
     };
-    store.submit(&proposal, ProposalLimits { per_skill: 1, per_session: 1 }).unwrap();
+    store.submit(&proposal, ProposalLimits { per_skill: 1, per_session: 1, total: 1 }).unwrap();
     let decision = Decision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: TIME };
     assert!(store.decide(1, ProposalState::Pending, ProposalState::Rejected, Some(&decision)).unwrap());
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(digest) };
@@ -72,7 +72,8 @@ fn check(store: &dyn Store) {
     assert_eq!(proposal.decision.unwrap().reason.as_deref(), Some("no"));
     assert_eq!(store.released("stable").unwrap()[0].digest, version.digest);
     assert_eq!(store.releases("stable", "a").unwrap()[0].author.as_deref(), Some("ann"));
-    assert_eq!(store.release("next", &[], None, TIME).unwrap(), 2);
+    let change = ReleaseChange { name: "a".to_owned(), digest: Some(version.digest) };
+    assert_eq!(store.release("next", &[change], None, TIME).unwrap(), Some(2));
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", TIME)]).unwrap();
 }
 

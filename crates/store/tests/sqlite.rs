@@ -94,7 +94,7 @@ fn a_release_through_one_handle_wakes_those_who_wait_on_another() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| replica.wait_for_release(0, Duration::from_secs(60)).unwrap());
         let change = ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(b"1")) };
-        let number = publisher.release("stable", &[change], None, SystemTime::now()).unwrap();
+        let number = publisher.release("stable", &[change], None, SystemTime::now()).unwrap().unwrap();
         assert_eq!(waiting.join().unwrap(), number);
     });
     assert_eq!(replica.released("stable").unwrap().len(), 1);
@@ -147,6 +147,7 @@ fn damaged_pages_are_errors_that_name_the_file() {
     let path = directory.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
     store.append(&vec![event(); 500]).unwrap();
+    store.check().unwrap();
     drop(store);
     let mut bytes = std::fs::read(&path).unwrap();
     // The first page has the tables; everything behind it is lost.
@@ -156,7 +157,11 @@ fn damaged_pages_are_errors_that_name_the_file() {
         assert!(refusal(&path).contains("move it away"));
         return;
     };
-    for error in [store.events(&EventQuery::default()).unwrap_err(), store.append(&[event()]).unwrap_err()] {
+    for error in [
+        store.check().unwrap_err(),
+        store.events(&EventQuery::default()).unwrap_err(),
+        store.append(&[event()]).unwrap_err(),
+    ] {
         assert!(
             error.chain().contains("move it away") && error.chain().contains("store.db"),
             "{}",

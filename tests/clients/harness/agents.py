@@ -56,7 +56,7 @@ def finds_the_rest(world, name, agent):
     with world.many_skills(MANY):
         request = conversation(world, name, agent)[0]
     text = json.dumps([request.frame, request.messages, request.tools])
-    for wanted in ("of this MCP server", "are not listed", "`search_skills` to find", "</available_skills>"):
+    for wanted in ("of this MCP server", "are not listed", "`search_skills` to find", "If no skill matches"):
         if wanted not in text and json.dumps(wanted)[1:-1] not in text:
             raise Failed(f"{wanted!r} is not in the first request")
     return "the first request has the end of the catalog, and how to find the rest"

@@ -80,7 +80,7 @@ struct Pool {
 impl Pool {
     fn read(&self) -> Result<(Vec<Skill>, Vec<Labelled>)> {
         let queries = pool::queries(&self.queries)?.into_iter().step_by(self.every.max(1)).collect();
-        Ok(pool::repeated(pool::skills(&self.pool)?, queries, self.times))
+        Ok(pool::repeated(pool::skills(&[&self.pool])?, queries, self.times))
     }
 }
 

@@ -3,10 +3,12 @@
 use std::io::Read as _;
 
 use clap::Args;
+use repertoire::{Lookup, Reply, Session};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 use serde_json::{Value, json};
 
+use super::history::record_current;
 use super::run::answered;
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -65,6 +67,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     }
     let session = context.session_with(options, args.agent.as_deref(), &args.skills, None)?;
     let reply = pollster::block_on(session.call(&args.tool, &arguments));
+    record_loaded(context, &session, &reply);
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
     let snapshot = session.registry().snapshot();
@@ -80,6 +83,25 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
         writeln!(ui.out())?;
     }
     Ok(if reply.is_error() { Exit::No } else { Exit::Success })
+}
+
+/// Records the skills that were loaded as versions, by which `rep stats` knows which library they are of.
+fn record_loaded(context: &Context, session: &Session, reply: &Reply) {
+    let loaded = reply.injections();
+    if loaded.is_empty() || !context.records_versions() {
+        return;
+    }
+    let Ok(store) = context.lazy_store().get() else { return };
+    let snapshot = session.registry().snapshot();
+    for injection in loaded {
+        if let Lookup::Found(entry) = snapshot.find(injection.name.as_str())
+            && entry.identity.is_some()
+            && !entry.is_last_good()
+        {
+            // Best effort, as in sessions: the skill was given all the same.
+            let _ = record_current(session.registry(), entry, &*store);
+        }
+    }
 }
 
 fn read_input() -> Result<String, CliError> {

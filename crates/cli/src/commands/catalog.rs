@@ -39,7 +39,8 @@ pub(crate) struct CatalogArgs {
     budget: Option<usize>,
     /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard input
     ///
-    /// If not even the names fit, skills that the task does not need are left out, and the catalog says how many.
+    /// The others are named in one line. If the names take more than half of the room, skills that the task does not need are left
+    /// out, and the catalog says how many.
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
     /// Choose which of the other skills get their turn: any number, the next one for the next skills
@@ -127,6 +128,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     options.ranking = needed.as_ref().map(TaskRanking::to_catalog);
     let scope = narrowed(&library.snapshot, &args.skills)?;
     let seen = SeenSkills { agent: agent.as_ref(), scope: scope.as_ref() };
+    if let Some(agent) = &agent {
+        context.expect_enabled(&library.snapshot, agent)?;
+    }
     let catalog = render_seen(&library, seen, &options)?;
     let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
     let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&args.paths));

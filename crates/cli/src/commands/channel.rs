@@ -85,6 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
     | Action::Promote { at, .. }
     | Action::Rollback { at, .. }) = &args.action;
     let store = &*context.store_at(at.store.as_deref())?;
+    let option = Context::store_option(at.store.as_deref(), store);
     match &args.action {
         Action::List { .. } => list(ui, store)?,
         Action::Show { channel, .. } => {
@@ -97,7 +98,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
             // A skill that was removed from the channel is removed from the other one, too; one that it never had stays.
             let change = |name: &String| match source.get(name) {
                 Some(digest) => Ok(Some(*digest)),
-                None if store.releases(from, name)?.is_empty() => Err(unknown(name, from)),
+                None if store.releases(from, name)?.is_empty() => Err(unknown(name, from, &option)),
                 None => Ok(None),
             };
             let mut names = names.clone();
@@ -115,7 +116,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ChannelArgs) -> Result<
             expect_channel(store, channel)?;
             let newest = if names.is_empty() { store.newest_names(channel)? } else { names.clone() };
             let change = |name: &String| match store.releases(channel, name)?.as_slice() {
-                [] => Err(unknown(name, channel)),
+                [] => Err(unknown(name, channel, &option)),
                 [_, before, ..] => Ok(before.change.digest),
                 [_] => Ok(None),
             };
@@ -139,9 +140,9 @@ fn expect_channel(store: &dyn Store, channel: &str) -> Result<(), CliError> {
     })
 }
 
-fn unknown(name: &str, channel: &str) -> CliError {
+fn unknown(name: &str, channel: &str, option: &str) -> CliError {
     CliError::no(format!("there is no skill `{name}` in the channel {channel}"))
-        .hint(format!("run `rep channel show {channel}` to see the skills"))
+        .hint(format!("run `rep channel show {channel}{option}` to see the skills"))
 }
 
 /// Returns the skills of `channel`, by name.
@@ -171,7 +172,7 @@ fn release(
     let release = if changes.is_empty() {
         None
     } else {
-        Some(store.release(channel, &changes, Some(&context.person()), SystemTime::now())?)
+        store.release(channel, &changes, Some(&context.person()), SystemTime::now())?
     };
     Outcome { channel, changes: &changes, before: &before, release }.write(ui, store, false)
 }

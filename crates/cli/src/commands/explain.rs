@@ -93,7 +93,7 @@ fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
         return alike;
     }
     match library.snapshot.find(name) {
-        Lookup::Found(entry) | Lookup::Quarantined(entry) => vec![entry],
+        Lookup::Found(entry) | Lookup::Disabled(entry) | Lookup::Quarantined(entry) => vec![entry],
         Lookup::Unknown(_) => Vec::new(),
     }
 }

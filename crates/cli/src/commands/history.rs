@@ -5,10 +5,10 @@ use std::time::SystemTime;
 
 use clap::Args;
 use pollster::block_on;
-use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::{capture, identity, record};
 use repertoire::store::{Origin, Store, Version};
+use repertoire::{Entry, Registry};
 use serde_json::{Value, json};
 
 use super::proposals::recovered_library;
@@ -22,7 +22,7 @@ use crate::wire::{Context, Library};
 
 /// Lists the versions of a skill, the newest first
 ///
-/// Sessions and servers record every change of a skill that they see; this command records the skill as it is now. `rep diff` compares
+/// Sessions and servers record every change of a skill that they see, and `rep call` what it loads; this command records the skill as it is now. `rep diff` compares
 /// two versions, and `rep rollback` restores one.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
@@ -48,7 +48,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
     let library = recovered_library(ui, context, &*store)?;
     let (name, skill) = match library.find_any(&args.name) {
         Ok(entry) => {
-            if let Err(error) = record_current(&library, entry, &*store) {
+            if let Err(error) = record_current(&library.registry, entry, &*store) {
                 ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
             }
             (entry.name().as_str(), identity(entry))
@@ -104,14 +104,14 @@ pub(super) fn deleted_skill(
 
 /// Records a valid skill as it is now, if it changed since its newest version.
 pub(super) fn record_current(
-    library: &Library,
+    registry: &Registry,
     entry: &Entry,
     store: &dyn Store,
 ) -> Result<(), repertoire::Error> {
-    if entry.state == repertoire::State::Quarantined {
+    if entry.is_broken() {
         return Ok(());
     }
-    let (files, _) = block_on(capture(&library.registry, entry))?;
+    let (files, _) = block_on(capture(registry, entry))?;
     let skill = identity(entry);
     record(store, (&skill, entry.name().as_str()), &files, Origin::Edit, None, SystemTime::now())?;
     Ok(())

@@ -14,7 +14,7 @@ use std::path::Path;
 
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
-use repertoire::Entry;
+use repertoire::{Entry, State};
 use report::{Notes, Warning};
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
@@ -154,7 +154,11 @@ fn skills<'l>(
     let agent = args.agent.as_ref().map(|name| context.agent(name)).transpose()?;
     let is_seen = |entry: &&Entry| agent.as_ref().is_none_or(|agent| agent.sees(entry));
     if !args.skill.is_empty() {
-        let found: Result<Vec<&Entry>, CliError> = args.skill.iter().map(|name| library.find(name)).collect();
+        let enabled = |name: &String| match library.find(name)? {
+            entry if entry.state == State::Disabled => Err(context.disabled_error(entry)),
+            entry => Ok(entry),
+        };
+        let found: Result<Vec<&Entry>, CliError> = args.skill.iter().map(enabled).collect();
         return Ok((found?.into_iter().filter(is_seen).collect(), 0));
     }
     let seen: Vec<&Entry> = library.snapshot.active().filter(is_seen).collect();

@@ -31,7 +31,7 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// only the instructions and the files of a skill show; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Show shadowed and quarantined skills too
+    /// Show shadowed, disabled and quarantined skills too
     #[arg(long)]
     all: bool,
     /// Show the digest of each skill's files
@@ -66,7 +66,16 @@ struct SkillJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<TokensJson>,
     state: &'static str,
+    /// The files that disable it, if it is disabled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    disabled_by: Vec<DisabledJson>,
     diagnostics: Vec<DiagnosticJson>,
+}
+
+#[derive(Serialize)]
+struct DisabledJson {
+    pattern: String,
+    file: String,
 }
 
 #[derive(Serialize, Clone, Copy)]
@@ -107,13 +116,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
-            skills: rows.iter().map(skill_json).collect(),
+            skills: rows.iter().map(|row| skill_json(context, row)).collect(),
             problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
         };
         ui.write_json(&document)?;
     } else {
         if !rows.is_empty() {
-            table(&rows, args).write(ui)?;
+            table(context, &rows, args).write(ui)?;
         }
         summary(ui, context, &library, &findings, args)?;
     }
@@ -123,9 +132,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
+fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
     let Row { entry, diagnostics, digest, tokens } = row;
     let document = &entry.document;
+    let disabled_by = context
+        .disabled_by(entry)
+        .map(|it| DisabledJson { pattern: it.pattern.to_string(), file: it.file.display().to_string() });
     SkillJson {
         name: entry.name().as_str(),
         description: &document.description,
@@ -137,6 +149,7 @@ fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
         digest: digest.as_ref().map(Option::as_deref),
         tokens: *tokens,
         state: entry.state.as_str(),
+        disabled_by: disabled_by.collect(),
         diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
 }
@@ -184,7 +197,8 @@ impl<'a> Counter<'a> {
     }
 }
 
-fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
+fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
+    let has_disabled = rows.iter().any(|row| row.entry.state == State::Disabled);
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
     if args.all {
@@ -198,6 +212,9 @@ fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
         columns.push(column("DIGEST", Align::Left, Some(Style::Faint)));
     }
     columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
+    if has_disabled {
+        columns.push(column("DISABLED BY", Align::Left, Some(Style::Faint)));
+    }
     // The last column, because it is not padded.
     columns.push(column("DESCRIPTION", Align::Elastic, None));
     let mut table = Table::new(columns);
@@ -216,6 +233,9 @@ fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
         table.cell(&*entry.source);
+        if has_disabled {
+            table.cell(context.disabled_where(entry));
+        }
         table.cell(&*entry.document.description);
     }
     table
@@ -230,13 +250,13 @@ fn summary(
 ) -> Result<(), CliError> {
     let entries = library.snapshot.entries();
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
-    let (shadowed, quarantined) = (count(State::Shadowed), count(State::Quarantined));
     let with = |worst| findings.iter().filter(|found| diagnostic::worst(found.iter()) == Some(worst)).count();
     let (faulty, flawed) = (with(Severity::Error), with(Severity::Warning));
     let mut parts = vec![format!("{} active", count(State::Active))];
     let others = [
-        (shadowed, "shadowed"),
-        (quarantined, "quarantined"),
+        (count(State::Shadowed), State::Shadowed.as_str()),
+        (count(State::Disabled), State::Disabled.as_str()),
+        (count(State::Quarantined), State::Quarantined.as_str()),
         (faulty, "with errors"),
         (flawed, "with warnings"),
     ];

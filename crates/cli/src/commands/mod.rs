@@ -1,5 +1,6 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and its implementation.
 
+pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod call;
@@ -8,8 +9,11 @@ pub(crate) mod channel;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod connect;
+pub(crate) mod cost;
 pub(crate) mod diff;
+pub(crate) mod disable;
 pub(crate) mod doctor;
+pub(crate) mod enable;
 pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod explain;

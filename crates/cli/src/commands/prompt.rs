@@ -8,8 +8,8 @@ use repertoire::event::{Event, EventKind, Surface};
 use repertoire::migrate::read_roles;
 use repertoire::prompt::BoundSkill;
 use repertoire::{
-    Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
-    SessionOptions, Snapshot,
+    Agent, AgentPrompt, BindingOptions, Error, Lookup, Registry, RoleOptions, RoleOrigin, RolePrompt,
+    RoleResolver, SessionOptions, Snapshot,
 };
 use repertoire_model::prompt::{self, compose, ordered};
 use repertoire_model::text::nearest;
@@ -102,6 +102,7 @@ fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -
     agent.variables.extend(args.variables.iter().cloned());
     let library = context.open()?;
     report(ui, &library.snapshot, &library.problems)?;
+    context.expect_enabled(&library.snapshot, &agent)?;
     let session = context.session_options(None).with_tools(&agent.tools);
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
@@ -160,6 +161,10 @@ impl Role {
             return Ok(());
         }
         ui.warn(&format!("nothing is known of the role `{}` but its name", self.name))?;
+        if let Lookup::Disabled(entry) = snapshot.find(&self.name) {
+            ui.hint(&format!("its skill is disabled by {}", context.disabled_where(entry)))?;
+            return Ok(());
+        }
         if let Some(near) = self.nearest(context, snapshot) {
             ui.hint(&format!("did you mean `{near}`?"))?;
         }

@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json;
-use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
+use crate::ui::{Align, Column, Consent, Style, Table, Ui, count, escape};
 use crate::wire::{Context, Library};
 
 /// Lists and decides about proposed changes of skills
 ///
-/// Without a command it lists the proposals that wait for a decision.
+/// Without a command it lists the proposals about skills of this library that wait for a decision.
 #[derive(Debug, Args)]
 pub(crate) struct ProposalsArgs {
     #[command(subcommand)]
     action: Option<Action>,
-    /// List decided ones, too
+    /// List decided ones and those of other libraries, too
     #[arg(long)]
     all: bool,
 }
@@ -82,7 +82,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
     match &args.action {
         None => {
             reviewer.find_stale().map_err(review_error)?;
-            list(ui, &*store, args.all)
+            list(ui, &library, &reviewer, args.all)
         }
         Some(Action::Show(OneArgs { id })) => {
             let proposal = find(&*store, *id)?;
@@ -93,10 +93,19 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
             if why.trim().is_empty() {
                 return Err(CliError::usage("--why is empty: say why the proposal is rejected"));
             }
+            let proposal = find(&*store, *id)?;
+            // A proposal for a library that does not exist anymore can be rejected from everywhere.
+            let library_of = proposal.content.directory().and_then(Path::parent);
+            if library_of.is_some_and(Path::is_dir) {
+                expect_here(&library, &reviewer, &proposal)?;
+            }
             let proposal = reviewer.reject(*id, why).map_err(review_error)?;
             decided(ui, &proposal, &format!("proposal {id} is rejected"))
         }
-        Some(Action::Rebase(OneArgs { id })) => rebase(ui, context, &reviewer, *id),
+        Some(Action::Rebase(OneArgs { id })) => {
+            expect_here(&library, &reviewer, &find(&*store, *id)?)?;
+            rebase(ui, context, &reviewer, *id)
+        }
     }
 }
 
@@ -134,20 +143,51 @@ fn find(store: &dyn Store, id: u64) -> Result<Proposal, CliError> {
     store.proposal(id)?.ok_or_else(|| review_error(ReviewFault::NotFound(id)))
 }
 
-fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
+/// Returns `true` if the proposal is about a skill of this library, or about a new skill for it.
+fn is_here(library: &Library, reviewer: &Reviewer<'_>, proposal: &Proposal) -> bool {
+    let mut entries = library.snapshot.entries().iter();
+    reviewer.is_new_here(proposal)
+        || entries.any(|entry| repertoire::history::identity(entry) == proposal.content.skill)
+        || proposal.content.directory().is_some_and(|directory| is_read(library, directory))
+}
+
+/// Returns an error if the proposal is about a skill of another library.
+fn expect_here(library: &Library, reviewer: &Reviewer<'_>, proposal: &Proposal) -> Result<(), CliError> {
+    let Some(directory) = proposal.content.directory() else { return Ok(()) };
+    if is_here(library, reviewer, proposal) {
+        return Ok(());
+    }
+    let parent = directory.parent().unwrap_or(directory);
+    let hint = if parent.is_dir() {
+        format!("run the command in the project of that skill, or with `--root {}`", parent.display())
+    } else {
+        format!("that library is gone; reject it with `rep proposals reject {} --why TEXT`", proposal.id)
+    };
+    Err(CliError::no(format!(
+        "proposal {} is about {}, which is not in this library",
+        proposal.id,
+        directory.display()
+    ))
+    .hint(hint))
+}
+
+fn list(ui: &mut Ui, library: &Library, reviewer: &Reviewer<'_>, all: bool) -> Result<Exit, CliError> {
     let open = [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved];
-    let proposals = store.proposals(if all { &[] } else { &open })?;
+    let mut proposals = reviewer.store.proposals(if all { &[] } else { &open })?;
+    let number = proposals.len();
+    proposals.retain(|proposal| all || is_here(library, reviewer, proposal));
+    let elsewhere = number - proposals.len();
     if ui.is_json() {
         let proposals: Vec<Value> = proposals.iter().map(json::proposal).collect();
-        ui.write_json(&json!({"proposals": proposals}))?;
+        ui.write_json(&json!({"proposals": proposals, "elsewhere": elsewhere}))?;
         return Ok(Exit::Success);
     }
     if proposals.is_empty() {
         writeln!(ui.err(), "no proposals wait for a decision")?;
-        return Ok(Exit::Success);
+        return hint_elsewhere(ui, elsewhere);
     }
     let column = |heading, align| Column { heading, align, style: None };
-    let mut table = Table::new(vec![
+    let mut columns = vec![
         column("ID", Align::Right),
         column("SKILL", Align::Left),
         column("KIND", Align::Left),
@@ -155,7 +195,11 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
         column("AUTHOR", Align::Left),
         column("TIME", Align::Left),
         column("JUSTIFICATION", Align::Elastic),
-    ]);
+    ];
+    if all {
+        columns.insert(6, column("DIRECTORY", Align::Left));
+    }
+    let mut table = Table::new(columns);
     for proposal in &proposals {
         table.cell(proposal.id.to_string());
         table.cell(proposal.content.name.as_str());
@@ -163,9 +207,22 @@ fn list(ui: &mut Ui, store: &dyn Store, all: bool) -> Result<Exit, CliError> {
         table.cell(proposal.state.as_str());
         table.cell(proposal.content.author.as_str());
         table.cell(rfc3339(proposal.content.time));
+        if all {
+            let directory = proposal.content.directory().map(|directory| directory.display().to_string());
+            table.cell(directory.unwrap_or_default());
+        }
         table.cell(proposal.content.justification.as_str());
     }
     table.write(ui)?;
+    hint_elsewhere(ui, elsewhere)
+}
+
+/// Mentions the proposals of other libraries that are not listed.
+fn hint_elsewhere(ui: &mut Ui, number: usize) -> Result<Exit, CliError> {
+    if number > 0 {
+        let number = count(number, "proposal");
+        ui.hint(&format!("{number} about skills of other libraries: `rep proposals --all`"))?;
+    }
     Ok(Exit::Success)
 }
 
@@ -185,11 +242,12 @@ fn show(
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
     let triggers = triggers::effect(context, library, proposal, &after)?;
-    let directory = context.proposal_rules()?.new_skills.and_then(|new| new_directory(&new, proposal));
+    let new_skills = context.proposal_rules()?.new_skills;
+    let directory = directory_of(new_skills.as_deref(), proposal);
+    let is_new = is_new(proposal);
     if ui.is_json() {
         let mut value = json::proposal_with_diff(proposal);
         value["triggers"] = triggers.map(|effect| effect.json()).into();
-        value["directory"] = directory.map(|directory| directory.display().to_string()).into();
         value["tokens"] = json!({"before": was, "after": is});
         value["changed_since"] = is_stale.into();
         ui.write_json(&value)?;
@@ -201,7 +259,8 @@ fn show(
     let line = format!("by {} at {}", content.author, rfc3339(content.time));
     writeln!(ui.out(), "{}", escape(&line))?;
     if let Some(directory) = &directory {
-        let line = format!("it will be written to {}", context.shown(&directory.display().to_string()));
+        let shown = context.shown(&directory.display().to_string());
+        let line = if is_new { format!("it will be written to {shown}") } else { format!("in {shown}") };
         writeln!(ui.out(), "{}", escape(&line))?;
     }
     writeln!(ui.out())?;
@@ -226,8 +285,8 @@ fn show(
     if let Some(effect) = triggers {
         effect.write(ui)?;
     }
-    if let Some(directory) = &directory {
-        warn_if_not_read(ui, library, directory)?;
+    if let Some(directory) = directory.filter(|_| is_new) {
+        warn_if_not_read(ui, library, &directory)?;
     }
     if is_stale && proposal.state == ProposalState::Pending {
         ui.warn("the skill changed since; rebase the proposal before it can be approved")?;
@@ -241,17 +300,28 @@ fn show(
     Ok(Exit::Success)
 }
 
-/// Returns the directory that a proposed new skill will be written to.
-fn new_directory(new_skills: &Path, proposal: &Proposal) -> Option<PathBuf> {
-    let is_new = proposal.content.kind == ProposalKind::Create && proposal.state == ProposalState::Pending;
-    is_new.then(|| new_skills.join(&proposal.content.name))
+/// Returns `true` for a new skill that is not written yet.
+fn is_new(proposal: &Proposal) -> bool {
+    proposal.content.kind == ProposalKind::Create && proposal.state == ProposalState::Pending
+}
+
+/// Returns the directory of the skill, for a new skill the one that it is written to.
+fn directory_of(new_skills: Option<&Path>, proposal: &Proposal) -> Option<PathBuf> {
+    let content = &proposal.content;
+    content.directory().map(Path::to_owned).or_else(|| new_skills.map(|new| new.join(&content.name)))
+}
+
+/// Returns `true` if the library reads skills from the place of `directory`.
+fn is_read(library: &Library, directory: &Path) -> bool {
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let parent = resolved(directory.parent().unwrap_or(directory));
+    library.places.iter().any(|place| parent.starts_with(resolved(&place.root.path)))
 }
 
 /// Warns if the library does not read skills from the place of `directory`.
 fn warn_if_not_read(ui: &mut Ui, library: &Library, directory: &Path) -> Result<(), CliError> {
-    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let parent = resolved(directory.parent().unwrap_or(directory));
-    if !library.places.iter().any(|place| parent.starts_with(resolved(&place.root.path))) {
+    if !is_read(library, directory) {
+        let parent = directory.parent().unwrap_or(directory);
         ui.warn(&format!(
             "skills are not read from {} here; add it to `roots` in repertoire.toml, or set `proposals.directory`",
             parent.display()
@@ -274,7 +344,8 @@ fn approve(
     args: &ApproveArgs,
 ) -> Result<Exit, CliError> {
     let proposal = find(reviewer.store, args.id)?;
-    let directory = reviewer.new_skills.and_then(|new| new_directory(new, &proposal));
+    expect_here(library, reviewer, &proposal)?;
+    let directory = directory_of(reviewer.new_skills, &proposal).filter(|_| is_new(&proposal));
     let shown = directory.as_ref().map(|directory| context.shown(&directory.display().to_string()));
     let shown = shown.map(|directory| escape(&directory).into_owned());
     if !ui.is_json() && !args.yes {
@@ -298,7 +369,6 @@ fn approve(
     if ui.is_json() {
         let mut value = json::proposal(&proposal);
         value["version"] = json::version(&version);
-        value["directory"] = directory.as_ref().map(|directory| directory.display().to_string()).into();
         ui.write_json(&value)?;
     } else {
         let place = shown.map(|directory| format!(", in {directory}")).unwrap_or_default();
@@ -352,6 +422,9 @@ pub(super) fn review_error(fault: ReviewFault) -> CliError {
         ReviewFault::NotFound(_) => Some("`rep proposals --all` lists all of them".to_owned()),
         ReviewFault::Stale(_) => {
             Some("`rep proposals rebase ID` repeats the change on the skill as it is now".to_owned())
+        }
+        ReviewFault::State(id, ProposalState::Stale) => {
+            Some(format!("`rep proposals rebase {id}` repeats the change on the skill as it is now"))
         }
         ReviewFault::NoVersion(name, _) => Some(format!("`rep history {name}` lists its versions")),
         ReviewFault::UnrecordedEdits(name) => {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
@@ -27,7 +27,7 @@ pub(crate) struct ProposeArgs {
     /// The skill, as NAME or as SOURCE:NAME; with --new, the name of the new skill
     #[arg(add = skill_names())]
     name: String,
-    /// The file with the diff; standard input without it
+    /// The file with the diff; standard input without it, or with -
     #[arg(long, value_name = "FILE", conflicts_with = "new")]
     diff: Option<PathBuf>,
     /// Propose a new skill: the directory that holds it
@@ -62,7 +62,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<
         }
         None => {
             let entry = library.find(&args.name)?;
-            let diff = match &args.diff {
+            let diff = match args.diff.as_deref().filter(|path| *path != Path::new("-")) {
                 Some(path) => fs::File::open(context.env.working_directory().join(path))
                     .and_then(read_diff)
                     .map_err(|error| CliError::no(format!("{}: {error}", path.display())))?,
@@ -99,6 +99,7 @@ fn refusal_error(refusal: Refusal) -> CliError {
     let hint = match &refusal {
         Refusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
         Refusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
+        Refusal::TooMany(_) => Some("`rep proposals --all` lists those that wait for a decision"),
         _ => None,
     };
     let error = match refusal {
@@ -109,7 +110,7 @@ fn refusal_error(refusal: Refusal) -> CliError {
 }
 
 /// Returns the files of the skill in `directory`, as a provider lists them.
-fn files_of(context: &Context, directory: &std::path::Path) -> Result<SkillFiles, CliError> {
+fn files_of(context: &Context, directory: &Path) -> Result<SkillFiles, CliError> {
     let directory = context.env.working_directory().join(directory);
     let registry = context.inspect_deeply(&directory, context.settings.policy.clone());
     let snapshot = registry.snapshot();

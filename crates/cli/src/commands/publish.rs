@@ -9,8 +9,8 @@ use pollster::block_on;
 use repertoire::history::{capture, record};
 use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
 use repertoire::{Entry, Severity, State};
-use repertoire_model::Digest;
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::{Digest, Policy};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -63,7 +63,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     let mut removed: BTreeSet<&String> = args.remove.iter().collect();
     if let Some(name) = removed.iter().find(|name| !released.contains_key(**name)) {
         return Err(CliError::no(format!("there is no skill `{name}` in the channel {}", args.channel))
-            .hint(format!("run `rep channel show {}` to see the skills", args.channel)));
+            .hint(format!(
+                "run `rep channel show {}{}` to see the skills",
+                args.channel,
+                Context::store_option(args.to.as_deref(), &*store)
+            )));
     }
     if let Some(name) = removed.iter().find(|name| skills.contains_key(**name)) {
         return Err(CliError::usage(format!("`{name}` is both to be published and to be removed")));
@@ -89,7 +93,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
             let names = (identity.as_str(), change.name.as_str());
             record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
         }
-        Some(store.release(&args.channel, &changes, Some(&author), time)?)
+        store.release(&args.channel, &changes, Some(&author), time)?
     };
     if !args.dry_run {
         // Content that is damaged in the store is stored again.
@@ -152,7 +156,9 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
         return Err(CliError::usage(format!("there is no directory {shown}")));
     }
     let places = context.given_places("path", skill_directory(given));
-    let library = context.inspect_places(places, Vec::new(), context.settings.policy.clone());
+    // What is disabled here is not disabled for those that the library is published for.
+    let policy = Policy { disabled: Vec::new(), ..context.settings.policy.clone() };
+    let library = context.inspect_places(places, Vec::new(), policy);
     if let Some(problem) = library.problems.first() {
         return Err(CliError::no(format!("{}: {}", problem.path, problem.diagnostic.message)));
     }
@@ -187,12 +193,14 @@ impl Outcome<'_> {
     /// Writes the outcome.
     pub(super) fn write(&self, ui: &mut Ui, store: &dyn Store, is_dry: bool) -> Result<(), CliError> {
         let (channel, location) = (self.channel, store.location());
+        // Another process may have made the same changes in the meantime.
+        let changes = if self.release.is_some() || is_dry { self.changes } else { &[] };
         if ui.is_json() {
             let change = |change: &ReleaseChange| {
                 let digest = change.digest.map(|digest| digest.to_string());
                 json!({"name": change.name, "change": self.kind(change).0, "digest": digest})
             };
-            let changes: Vec<Value> = self.changes.iter().map(change).collect();
+            let changes: Vec<Value> = changes.iter().map(change).collect();
             return Ok(ui.write_json(&json!({
                 "store": location,
                 "channel": channel,
@@ -200,18 +208,19 @@ impl Outcome<'_> {
                 "changes": changes,
             }))?);
         }
-        for change in self.changes {
+        for change in changes {
             let (_, sign, style) = self.kind(change);
             let line = ui.paint(style, &format!("{sign} {}", escape(&change.name)));
             writeln!(ui.out(), "{line}")?;
         }
-        let number = count(self.changes.len(), "change");
+        let number = count(changes.len(), "change");
         let location = escape(&location).into_owned();
         match self.release {
-            _ if self.changes.is_empty() => writeln!(ui.out(), "{channel} in {location} is up to date")?,
             Some(release) => writeln!(ui.out(), "release {release}: {number} of {channel} in {location}")?,
-            None if is_dry => writeln!(ui.out(), "{number} of {channel} in {location}, not made")?,
-            None => {}
+            None if !changes.is_empty() => {
+                writeln!(ui.out(), "{number} of {channel} in {location}, not made")?
+            }
+            None => writeln!(ui.out(), "{channel} in {location} is up to date")?,
         }
         Ok(())
     }

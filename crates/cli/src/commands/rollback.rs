@@ -5,10 +5,10 @@ use std::time::SystemTime;
 
 use clap::Args;
 use pollster::block_on;
+use repertoire::Entry;
 use repertoire::history::{capture, identity, lock_skill, record, write_skill};
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Origin, Store, skill_files};
-use repertoire::{Entry, State};
 use repertoire_model::patch::{self, SkillFiles};
 use serde_json::json;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
         reviewer.rollback(entry, args.number, args.force).map_err(|fault| rollback_error(fault, entry))?
     } else {
         let directory = Path::new(&skill);
-        let _lock = lock_skill(directory);
+        let _lock = lock_skill(directory)?;
         write_skill(directory, &before, &after).map_err(|error| {
             CliError::from(error).hint(format!("move what is left in {skill} away, and try again"))
         })?;
@@ -108,7 +108,7 @@ fn files_left(store: &dyn Store, skill: &str) -> Result<SkillFiles, CliError> {
 
 /// Returns the error of a rollback; `rep history` does not record a broken skill, so that is no hint for one.
 fn rollback_error(fault: ReviewFault, entry: &Entry) -> CliError {
-    if entry.state == State::Quarantined && matches!(fault, ReviewFault::UnrecordedEdits(_)) {
+    if entry.is_broken() && matches!(fault, ReviewFault::UnrecordedEdits(_)) {
         return CliError::no(fault.to_string())
             .hint("it is broken on disk; --force records it as it is, and restores the version");
     }

@@ -1,14 +1,13 @@
 //! `rep run`.
 
 use std::io::{self, Read as _};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use repertoire::tool::OfferedTools;
-use repertoire::{BoxFuture, Reply, Runner as _, Session};
-use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
+use repertoire::{Lookup, Reply, Runner as _, Session};
+use repertoire_exec::approval::Approver;
 use repertoire_exec::{Executor, ScriptGrants};
 use repertoire_model::answer::{Answer, FaultKind, Render, RunRefusal};
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
@@ -20,7 +19,8 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
-use crate::ui::{Style, Ui, confirm, escape};
+use crate::terminal_approver::{self, TerminalApprover};
+use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, ExecRequest};
 use repertoire::config::SandboxChoice;
 
@@ -72,43 +72,11 @@ pub(crate) struct RunArgs {
     script_args: Vec<String>,
 }
 
-/// `true` while a question is on the terminal; nothing runs then, and Ctrl-C ends the program.
-static IS_ASKING: AtomicBool = AtomicBool::new(false);
-
-/// Asks on the terminal about a call that needs the consent of a person.
-#[derive(Debug)]
-struct TerminalApprover;
-
-impl Approver for TerminalApprover {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
-        Box::pin(async move {
-            let Some((tool, given)) = &request.call else { return Verdict::Unasked };
-            let (tool, given) = (escape(tool), escape(given));
-            let skill = escape(&request.approval.name);
-            let question = if request.is_on_host {
-                format!(
-                    "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
-                )
-            } else {
-                format!("{tool} of {skill} asks before every call. Run it with {given}?")
-            };
-            IS_ASKING.store(true, Ordering::Relaxed);
-            let answer = confirm(io::stderr(), &question);
-            IS_ASKING.store(false, Ordering::Relaxed);
-            match answer {
-                Ok(true) => Verdict::Once,
-                Ok(false) => Verdict::Refused,
-                Err(_) => Verdict::Unasked,
-            }
-        })
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
-    let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover) as Arc<dyn Approver>);
+    let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_calls()) as Arc<dyn Approver>);
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let mut options = context.session_options(Some(Render::Markdown.as_str()));
@@ -146,7 +114,7 @@ fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrup
     let mut since = None;
     on_interrupt(move |interrupt| {
         let first = *since.get_or_insert_with(Instant::now);
-        if IS_ASKING.load(Ordering::Relaxed) || interrupt.is_typed() && first.elapsed() > ONE_KEY {
+        if terminal_approver::is_asking() || interrupt.is_typed() && first.elapsed() > ONE_KEY {
             interrupt.end_now();
         }
         let _ = noted.set(interrupt);
@@ -239,6 +207,12 @@ fn person_error(context: &Context, args: &RunArgs, kind: &FaultKind, text: &str)
             match hint.or_else(|| python_hint(context, args)) {
                 Some(hint) => usual.hint(hint),
                 None => usual,
+            }
+        }
+        FaultKind::UnknownSkill { .. } => {
+            match context.inspect(context.settings.policy.clone()).snapshot.find(skill) {
+                Lookup::Disabled(entry) => context.disabled_error(entry),
+                _ => usual,
             }
         }
         _ => usual,

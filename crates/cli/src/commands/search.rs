@@ -124,7 +124,7 @@ fn search<'l>(
     }
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
-    let hits = pollster::block_on(handle.search(snapshot, request, visibility));
+    let hits = pollster::block_on(handle.search_reranked(snapshot, request, visibility));
     let price = |text: &str| match context.settings.session.catalog.tokenizer {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.
@@ -154,6 +154,7 @@ fn result_json(entry: &Entry, result: &SearchResult) -> Value {
         "path": result.path,
         "description": result.description,
         "score": result.score.value(),
+        "confidence": result.confidence.value(),
         "why": why.collect::<Value>(),
         "section": section,
         // No command has a session that anything could be loaded in.
@@ -167,10 +168,11 @@ fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), Cl
     // Every line is cut to the screen, so that the results fit on one.
     let score = result.score.to_string();
     let name = escape(result.name.as_str()).into_owned();
-    let room = ui.width().saturating_sub(score.len() + name.len() + 2 * GAP);
+    let weak = if result.is_weak() { "(weak) " } else { "" };
+    let room = ui.width().saturating_sub(score.len() + name.len() + weak.len() + 2 * GAP);
     let summary = escape(&result.summary()).into_owned();
     let name = ui.paint(Style::Name, &name);
-    writeln!(ui.out(), "{score}  {name}  {}", cut(&summary, room))?;
+    writeln!(ui.out(), "{score}  {name}  {weak}{}", cut(&summary, room))?;
     let mut lines = vec![("path", context.shown(&result.path)), ("why", result.reasons())];
     if let Some(section) = &result.section {
         let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);

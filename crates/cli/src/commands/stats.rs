@@ -3,7 +3,10 @@
 mod clients;
 mod text;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -12,11 +15,11 @@ use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::store::{EventQuery, MemoryStore, Store, Usage};
 use repertoire::usage::{
-    CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibrarySkill, SkillUsage, UsageData, UsageReport,
+    CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibrarySkill, Presence, SkillUsage, UsageData, UsageReport,
     loads_per_day, report,
 };
-use repertoire::{Entry, EventKind, Outcome};
-use repertoire_model::FileKind;
+use repertoire::{Entry, EventKind, Outcome, State};
+use repertoire_model::{Digest, FileKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,9 +30,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-
-/// The line of the frontmatter that takes a skill out of the catalog.
-const SWITCH_OFF: &str = "disable-model-invocation: true";
 
 /// The seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -46,7 +46,7 @@ const MAX_HOT_FILES: usize = 10;
 /// Shows which skills and files are used, which are not, and what they cost
 ///
 /// Counts what sessions and servers recorded, by whole days of UTC. A skill that was neither loaded, read nor run for 30 days is listed as not used,
-/// with the command that takes it out of the catalog. Sessions without a single call are not known, and catalogs in them not counted.
+/// with the command that disables it. A session counts for this library if a skill of it was used or asked for in it.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Count what happened within this time, such as 30d, 12h or 90m
@@ -103,10 +103,13 @@ fn stats(
 ) -> Result<Stats, CliError> {
     let since = now.checked_sub(args.since).and_then(start_of_day);
     let usage = store.usage(since)?;
-    let sessions = sessions(store, since, MAX_SESSION_EVENTS)?;
+    let ours = OwnSkills::new(library);
+    let sessions = sessions(store, since, MAX_SESSION_EVENTS, |event| ours.is_meant(event))?;
     let skills = library_skills(context, library, &usage);
+    let others = others(library, store, &usage)?;
     let data = UsageData {
         library: &skills,
+        others: &others,
         usage: &usage,
         sessions: sessions.number,
         now,
@@ -182,24 +185,114 @@ struct SessionCount {
     is_least: bool,
 }
 
-/// Returns the number of sessions with events; only the newest `limit` events are looked at.
-fn sessions(store: &dyn Store, since: Option<SystemTime>, limit: usize) -> Result<SessionCount, CliError> {
-    #[derive(Deserialize)]
-    struct SessionOfEvent {
-        session: String,
+/// The part of an event that tells which library its session is of.
+#[derive(Deserialize)]
+struct SessionEvent {
+    session: String,
+    skill: Option<String>,
+    source: Option<String>,
+    digest: Option<String>,
+}
+
+/// The skills of the library, to recognise events about them among those of other libraries with the same store.
+struct OwnSkills<'a> {
+    library: &'a Library,
+    entries: BTreeMap<&'a str, &'a Entry>,
+    /// The digests of the instructions that were needed so far.
+    digests: RefCell<BTreeMap<&'a str, Option<String>>>,
+}
+
+impl<'a> OwnSkills<'a> {
+    fn new(library: &'a Library) -> Self {
+        // An active skill takes the place of a disabled one of its name.
+        let entries = disabled(library).chain(library.snapshot.active());
+        let entries = entries.map(|entry| (entry.name().as_str(), entry)).collect();
+        Self { library, entries, digests: RefCell::default() }
     }
+
+    /// Returns `true` if the event is about a skill of the library: it has its name, and its source or its instructions.
+    fn is_meant(&self, event: &SessionEvent) -> bool {
+        let Some(asked) = &event.skill else { return false };
+        let Some((name, entry)) = self.entries.get_key_value(asked.as_str()) else { return false };
+        if event.source.as_deref() == Some(&*entry.source) {
+            return true;
+        }
+        let mut digests = self.digests.borrow_mut();
+        let own = digests.entry(name).or_insert_with(|| {
+            let skill = block_on(self.library.registry.get(entry)).ok()?;
+            Some(Digest::of(skill.body().as_bytes()).to_string())
+        });
+        own.is_some() && *own == event.digest
+    }
+}
+
+/// Returns the disabled skills.
+fn disabled(library: &Library) -> impl Iterator<Item = &Entry> {
+    library.snapshot.entries().iter().filter(|entry| entry.state == State::Disabled)
+}
+
+/// Returns the presence of disabled skills, and of those among the used ones that only other libraries have.
+///
+/// A skill that versions were recorded of is known by its directory. Others are known by their source, which two libraries may call alike.
+fn others(
+    library: &Library,
+    store: &dyn Store,
+    usage: &[Usage],
+) -> Result<BTreeMap<String, Presence>, CliError> {
+    let mut others: BTreeMap<String, Presence> =
+        disabled(library).map(|entry| (entry.name().to_string(), Presence::Disabled)).collect();
+    let own: BTreeSet<&str> = library.snapshot.entries().iter().map(|entry| entry.name().as_str()).collect();
+    let mut is_from_here: BTreeMap<&str, bool> = BTreeMap::new();
+    for usage in usage.iter().filter(|usage| !own.contains(usage.skill.as_str())) {
+        let is_own_source =
+            library.places.iter().any(|place| Some(place.root.label.as_str()) == usage.source.as_deref());
+        *is_from_here.entry(&usage.skill).or_default() |= is_own_source;
+    }
+    if is_from_here.is_empty() {
+        return Ok(others);
+    }
+    let roots: Vec<PathBuf> = library.places.iter().map(|place| resolved(&place.root.path)).collect();
+    let mut recorded: BTreeMap<String, bool> = BTreeMap::new();
+    for (directory, _) in store.latest_digests()? {
+        let directory = Path::new(&directory);
+        if let Some(name) = directory.file_name().and_then(OsStr::to_str)
+            && is_from_here.contains_key(name)
+        {
+            let is_here = roots.iter().any(|root| directory.starts_with(root));
+            *recorded.entry(name.to_owned()).or_default() |= is_here;
+        }
+    }
+    let is_elsewhere = |(name, by_source): &(&str, bool)| !recorded.get(*name).unwrap_or(by_source);
+    let elsewhere = is_from_here.into_iter().filter(is_elsewhere);
+    others.extend(elsewhere.map(|(name, _)| (name.to_owned(), Presence::Elsewhere)));
+    Ok(others)
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns the number of sessions with events that `is_counted`; only the newest `limit` events are looked at.
+fn sessions(
+    store: &dyn Store,
+    since: Option<SystemTime>,
+    limit: usize,
+    is_counted: impl Fn(&SessionEvent) -> bool,
+) -> Result<SessionCount, CliError> {
     let events = store.events(&EventQuery { since, limit, ..EventQuery::default() })?;
     let is_least = events.len() == limit;
-    let sessions = events.iter().filter_map(|line| serde_json::from_str::<SessionOfEvent>(&line.json).ok());
-    let sessions: BTreeSet<String> =
-        sessions.map(|event| event.session).filter(|session| !session.is_empty()).collect();
+    let events = events.iter().filter_map(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
+    let sessions: BTreeSet<String> = events
+        .filter(|event| !event.session.is_empty() && is_counted(event))
+        .map(|event| event.session)
+        .collect();
     Ok(SessionCount { number: sessions.len() as u64, is_least })
 }
 
 impl Stats {
     /// Returns the files that were read most, with their skills.
     fn hot_files(&self) -> Vec<(&str, &FileUsage)> {
-        let files = self.report.skills.iter().flat_map(|skill| {
+        let files = self.of_library().flat_map(|skill| {
             skill.files.iter().filter(|file| file.reads > 0).map(|file| (skill.name.as_str(), file))
         });
         let mut files: Vec<(&str, &FileUsage)> = files.collect();
@@ -216,8 +309,13 @@ impl Stats {
         skills.flat_map(|skill| skill.unread.iter().map(|path| (skill.name.as_str(), path.as_str())))
     }
 
+    /// Returns the skills without those of other libraries.
+    fn of_library(&self) -> impl Iterator<Item = &SkillUsage> {
+        self.report.skills.iter().filter(|skill| skill.presence != Presence::Elsewhere)
+    }
+
     fn total(&self, of: impl Fn(&SkillUsage) -> u64) -> u64 {
-        self.report.skills.iter().map(of).sum()
+        self.of_library().map(of).sum()
     }
 
     fn json(&self) -> Value {
@@ -274,9 +372,15 @@ impl Stats {
             "last_use": skill.last_use.map(rfc3339),
             "catalog_tokens": skill.catalog_tokens,
             "path": self.paths.get(&skill.name),
-            "switch_off": SWITCH_OFF,
+            "switch_off": switch_off([skill]),
         })
     }
+}
+
+/// Returns the command that disables `skills`. No name of a skill has a meaning for a shell.
+fn switch_off<'s>(skills: impl IntoIterator<Item = &'s DeadSkill>) -> String {
+    let names: Vec<&str> = skills.into_iter().map(|skill| skill.name.as_str()).collect();
+    format!("rep disable {}", names.join(" "))
 }
 
 /// Returns a duration in days, as a whole number where it is one.
@@ -311,7 +415,8 @@ mod tests {
         };
         store.append(&[event(1), event(1), event(2)]).unwrap();
         let count = |number, is_least| SessionCount { number, is_least };
-        assert_eq!(sessions(&store, None, 4).unwrap(), count(2, false));
-        assert_eq!(sessions(&store, None, 3).unwrap(), count(2, true));
+        assert_eq!(sessions(&store, None, 4, |_| true).unwrap(), count(2, false));
+        assert_eq!(sessions(&store, None, 3, |_| true).unwrap(), count(2, true));
+        assert_eq!(sessions(&store, None, 4, |_| false).unwrap(), count(0, false));
     }
 }

@@ -14,8 +14,20 @@ use crate::globals::{ColorChoice, Globals};
 const UNBOUNDED: usize = usize::MAX;
 
 /// The commands that hints name and that read the skills of the directories of `--root`.
-const READING_COMMANDS: [&str; 8] =
-    ["approve", "check", "explain", "files", "list", "run ", "search", "show"];
+const READING_COMMANDS: [&str; 12] = [
+    "approve",
+    "check",
+    "disable",
+    "enable",
+    "explain",
+    "files",
+    "history",
+    "list",
+    "proposals",
+    "run ",
+    "search",
+    "show",
+];
 
 /// The size of the output buffer: as much as a pipe takes at once.
 const OUT_BYTES: usize = 64 * 1024;
@@ -34,6 +46,8 @@ pub(crate) struct Ui {
     width: usize,
     /// The options `--root` of the command line, each with a blank behind it.
     root_options: String,
+    /// The option `--config` of the command line, with a blank behind it.
+    config_option: String,
 }
 
 impl Ui {
@@ -63,7 +77,8 @@ impl Ui {
             json: globals.json,
             document: None,
             width,
-            root_options: root_options(&globals.root),
+            root_options: options("--root", &globals.root),
+            config_option: options("--config", globals.config.as_slice()),
         }
     }
 
@@ -133,16 +148,13 @@ impl Ui {
 
     /// Writes a hint, which is not part of the result.
     pub(crate) fn hint(&mut self, text: &str) -> io::Result<()> {
-        let text = self.with_roots(text);
+        let text = self.with_options(text);
         self.message(Style::Hint, "hint:", &text)
     }
 
-    /// Returns `hint` with the options `--root` of the command line in the commands that read skills.
-    pub(crate) fn with_roots(&self, hint: &str) -> String {
-        let options = &self.root_options;
-        READING_COMMANDS.iter().fold(hint.to_owned(), |hint, command| {
-            hint.replace(&format!("`rep {command}"), &format!("`rep {options}{command}"))
-        })
+    /// Returns `hint` with the options `--config` and `--root` of the command line in the commands that read skills.
+    pub(crate) fn with_options(&self, hint: &str) -> String {
+        with_options(hint, &self.config_option, &self.root_options)
     }
 
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
@@ -187,12 +199,20 @@ fn with_error(document: Value, error: Map<String, Value>) -> Value {
     Value::Object(keys)
 }
 
-/// Returns the options that name `roots`. A path that a shell would split is left out, and so are all others then.
-fn root_options(roots: &[PathBuf]) -> String {
+/// Returns `hint` with options in the commands that read skills; one that names a configuration file keeps that.
+fn with_options(hint: &str, config: &str, roots: &str) -> String {
+    let config = if hint.contains("--config ") { "" } else { config };
+    READING_COMMANDS.iter().fold(hint.to_owned(), |hint, command| {
+        hint.replace(&format!("`rep {command}"), &format!("`rep {config}{roots}{command}"))
+    })
+}
+
+/// Returns the options `name` with `paths`. A path that a shell would split is left out, and so are all others then.
+fn options(name: &str, paths: &[PathBuf]) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
-    let plain = |root: &PathBuf| root.to_str().filter(|root| root.chars().all(is_plain)).map(str::to_owned);
-    let roots: Vec<String> = roots.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
-    roots.iter().map(|root| format!("--root {root} ")).collect()
+    let plain = |path: &PathBuf| path.to_str().filter(|path| path.chars().all(is_plain)).map(str::to_owned);
+    let paths: Vec<String> = paths.iter().map(plain).collect::<Option<_>>().unwrap_or_default();
+    paths.iter().map(|path| format!("{name} {path} ")).collect()
 }
 
 #[cfg(test)]
@@ -200,6 +220,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn commands_in_hints_have_the_options_of_the_command_line() {
+        let check = |hint: &str, expect: &str| {
+            let config = options("--config", &["n.toml".into()]);
+            let roots = options("--root", &["a".into(), "b".into()]);
+            assert_eq!(with_options(hint, &config, &roots), expect);
+        };
+        check("run `rep list --all`", "run `rep --config n.toml --root a --root b list --all`");
+        check("run `rep enable --config m.toml x`", "run `rep --root a --root b enable --config m.toml x`");
+        check("run `rep init`", "run `rep init`");
+        assert_eq!(options("--config", &["a b".into()]), "");
+    }
 
     #[test]
     fn an_error_has_its_keys_whatever_was_written_before() {

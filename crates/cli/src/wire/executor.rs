@@ -92,6 +92,11 @@ impl Context {
         Ok(Approvals::new(self.state()?))
     }
 
+    /// Returns the directory in which conversations of `rep agent` are saved.
+    pub(crate) fn conversations(&self) -> Result<PathBuf, CliError> {
+        Ok(self.state()?.join("conversations"))
+    }
+
     fn state(&self) -> Result<PathBuf, CliError> {
         let directory = self.env.state_directory();
         let directory = directory

@@ -51,7 +51,8 @@ impl Context {
         let providers = self.present_providers(&places, &policy, self.past_versions());
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
-        let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;
+        let builder = self.with_reranker(builder.searcher(searcher.clone()));
+        let handle = pollster::block_on(builder.open())?;
         let library = Library::new(handle.registry().clone(), places, problems);
         Ok(SearchableLibrary { library, handle, searcher })
     }
@@ -144,12 +145,14 @@ impl Context {
         }
     }
 
-    /// Returns hints about skills that `library` leaves out, because they lie inside other skills or too deep; none for a large
+    /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories; none for a large
     /// library, where the search would take long.
     pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
         let listed: HashSet<&Path> =
             library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
-        if listed.is_empty() || listed.len() > MOST_LISTED_FOR_HINTS {
+        // Without any, `hint_without_skills` has looked below the directories that were given.
+        let is_told = listed.is_empty() && !self.globals.root.is_empty();
+        if is_told || listed.len() > MOST_LISTED_FOR_HINTS {
             return Vec::new();
         }
         let policy = self.settings.policy.clone();
@@ -160,6 +163,8 @@ impl Context {
             options.limits.max_depth = MAX_DEPTH;
             options.limits.max_directories = options.limits.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
             options.limits.nested = true;
+            // Clones keep skills in groups such as `skills/.curated`.
+            options.limits.hidden = true;
             Arc::new(FsProvider::new(options))
         });
         let all = pollster::block_on(Registry::open_for_inspection(providers.collect(), policy)).snapshot();
@@ -177,7 +182,7 @@ impl Context {
         if !deep.is_empty() {
             let skills = count(deep.len(), "more skill");
             hints.push(format!(
-                "{skills} too deep below a root: raise `scan.max_depth`, or add the directory to `roots`"
+                "{skills} too deep or in hidden directories below a root: add the directory around them to `roots`"
             ));
         }
         hints
@@ -301,7 +306,9 @@ impl Library {
     /// Returns the skill called `name`, or an error that names similar ones.
     pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
-            Lookup::Quarantined(entry) => Err(quarantined(name, entry)),
+            Lookup::Quarantined(entry) | Lookup::Disabled(entry) if entry.is_broken() => {
+                Err(quarantined(name, entry))
+            }
             _ => self.find_any(name),
         }
     }
@@ -309,7 +316,7 @@ impl Library {
     /// Returns the skill called `name`, valid or not.
     pub(crate) fn find_any(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
-            Lookup::Found(entry) | Lookup::Quarantined(entry) => Ok(entry),
+            Lookup::Found(entry) | Lookup::Disabled(entry) | Lookup::Quarantined(entry) => Ok(entry),
             Lookup::Unknown(nearest) => Err(self.unknown(name, &nearest)),
         }
     }

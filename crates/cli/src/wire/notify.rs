@@ -10,6 +10,7 @@ use repertoire_exec::notify::run_with_input;
 use repertoire_model::Digest;
 
 use super::context::Context;
+use super::http::http_agent;
 use crate::env::Env;
 use crate::json;
 use crate::ui::say;
@@ -131,15 +132,7 @@ fn run(program: &str, arguments: &[String], body: &str) -> Result<(), String> {
 }
 
 fn post(url: &str, secret: Option<&str>, body: &str) -> Result<(), String> {
-    let agent = ureq::Agent::config_builder()
-        .timeout_global(Some(LIMIT))
-        // A redirect would lead to a server that the user did not choose.
-        .max_redirects(0)
-        .max_redirects_will_error(true)
-        .user_agent("repertoire")
-        .build()
-        .new_agent();
-    let mut request = agent.post(url).header("Content-Type", "application/json");
+    let mut request = http_agent(LIMIT).post(url).header("Content-Type", "application/json");
     if let Some(secret) = secret {
         let signature = Digest::from_bytes(hmac_sha256(secret.as_bytes(), body.as_bytes())).to_hex();
         request = request.header("X-Repertoire-Signature", format!("sha256={signature}"));

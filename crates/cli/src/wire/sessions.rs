@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pollster::block_on;
 use repertoire::event::{Sinks, Surface};
 use repertoire::proposal::ProposalMode;
-use repertoire::{Library, Runner, Session, SessionOptions, Snapshot};
+use repertoire::{Library, LibraryBuilder, Runner, Session, SessionOptions, Snapshot};
 use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
@@ -55,6 +55,35 @@ impl Context {
         needed: &[&str],
         runner: Option<Arc<dyn Runner>>,
     ) -> Result<Library, CliError> {
+        let builder = self.library_builder(options, needed, runner)?;
+        let library = self.open_library(builder)?;
+        for name in needed {
+            self.expect_enabled(&library.snapshot(), &self.agent(name)?)?;
+        }
+        Ok(library)
+    }
+
+    /// Opens a library whose sessions record nothing.
+    pub(crate) fn unrecorded_library(&self, options: SessionOptions) -> Result<Library, CliError> {
+        self.open_library(self.library_builder(options, &[], None)?.sinks(Sinks::new()))
+    }
+
+    /// Opens the library of `builder`.
+    pub(crate) fn open_library(&self, builder: LibraryBuilder) -> Result<Library, CliError> {
+        let progress = Progress::start(&self.env, "reading skills");
+        let library = block_on(builder.open())?;
+        drop(progress);
+        self.warn_of_missing_channels(&library);
+        Ok(library)
+    }
+
+    /// Returns the builder of such a library.
+    pub(crate) fn library_builder(
+        &self,
+        options: SessionOptions,
+        needed: &[&str],
+        runner: Option<Arc<dyn Runner>>,
+    ) -> Result<LibraryBuilder, CliError> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
@@ -74,8 +103,10 @@ impl Context {
             .session_options(options)
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
+        builder = self.with_reranker(builder);
         let is_off = self.settings.proposals.mode == ProposalMode::Off;
-        if self.store_location().is_some() && !is_off {
+        // The files of skills in a store can be changed only by publishing them anew.
+        if self.store_location().is_some() && !is_off && is_on_disk {
             builder = builder.proposer(self.proposer()?);
         }
         builder = match (runner, self.approvals()) {
@@ -91,8 +122,7 @@ impl Context {
                 Err(_) => {}
             }
         }
-        let _progress = Progress::start(&self.env, "reading skills");
-        Ok(block_on(builder.open())?)
+        Ok(builder)
     }
 
     /// Returns the event sinks of a session.

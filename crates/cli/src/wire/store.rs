@@ -12,9 +12,9 @@ use repertoire::proposal::{self, ProposalRules, Proposer};
 use repertoire::provider::fs::{PastManifest, PastVersions};
 use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
-use repertoire::store::{self, LazyStore, Proposal, ProposalLimits, Retention, Store};
+use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, Retention, Store};
 use repertoire::usage::most_loaded_first;
-use repertoire::{Error, ErrorKind, Provider, Registry};
+use repertoire::{Error, ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
 
 use super::context::Context;
@@ -90,6 +90,15 @@ impl Context {
         }
     }
 
+    /// Returns the option that names the store `given` on a command line, with a blank before it, without its password.
+    pub(crate) fn store_option(given: Option<&str>, store: &dyn Store) -> String {
+        match given {
+            Some(address) if address.contains("://") => format!(" --store {}", store.location()),
+            Some(path) => format!(" --store {path}"),
+            None => String::new(),
+        }
+    }
+
     /// Returns an error if the skills of a store shall be served that does not exist.
     pub(super) fn expect_served_store(&self) -> Result<(), CliError> {
         match self.store_location() {
@@ -111,6 +120,21 @@ impl Context {
     pub(super) fn channel_providers(&self) -> impl Iterator<Item = Arc<dyn Provider>> {
         let provider = |channel: &String| Arc::new(StoreProvider::new(self.lazy_store(), channel)) as Arc<_>;
         self.served.iter().map(provider)
+    }
+
+    /// Warns of channels that are served and that nothing was published to yet.
+    pub(super) fn warn_of_missing_channels(&self, library: &Library) {
+        // A store that is away is reported in another way.
+        if self.served.is_empty() || !library.snapshot().problems().is_empty() {
+            return;
+        }
+        let Ok(store) = self.lazy_store().get() else { return };
+        let is_missing = |channel: &&String| store.newest_names(channel).is_ok_and(|names| names.is_empty());
+        for channel in self.served.iter().filter(is_missing) {
+            let channels = store.channels().unwrap_or_default().join(", ");
+            let others = if channels.is_empty() { "nothing is published" } else { "there are: " };
+            say(&format!("there is no channel {channel} in {} yet; {others}{channels}", store.location()));
+        }
     }
 
     /// Follows the releases of the store, if its skills are served.
@@ -162,17 +186,21 @@ impl Context {
         asked.unwrap_or(false)
     }
 
+    /// Returns `true` if changes of skills are recorded as versions.
+    pub(crate) fn records_versions(&self) -> bool {
+        self.settings.versions_record && self.store_location().is_some()
+    }
+
     /// Starts to record changes of skills as versions, unless that is turned off.
     pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
-        let is_on = self.settings.versions_record && self.store_location().is_some();
         let report = |error: &Error| {
             let why = error.chain();
             say(&format!(
                 "changes of skills are not recorded as versions, skills are served all the same: {why}"
             ));
         };
-        is_on.then(|| Recorder::start(registry, store, report))
+        self.records_versions().then(|| Recorder::start(registry, store, report))
     }
 
     /// Returns the recorded versions, which stay in force for skills that are broken on disk.
@@ -195,14 +223,22 @@ impl Context {
                 CliError::usage(format!("proposals.locked: `{text}` is no name of a skill: {fault}"))
             })
         });
-        let limits =
-            ProposalLimits { per_skill: settings.per_skill as u64, per_session: settings.per_session as u64 };
+        let limits = ProposalLimits {
+            per_skill: settings.per_skill as u64,
+            per_session: settings.per_session as u64,
+            total: MAX_PENDING,
+        };
         let (mode, locked) = (settings.mode, locked.collect::<Result<_, _>>()?);
         Ok(ProposalRules { mode, limits, locked, new_skills: self.new_skills() })
     }
 
-    /// Returns the directory that approved new skills are written to.
+    /// Returns the directory that approved new skills are written to, resolved if it exists.
     fn new_skills(&self) -> Option<PathBuf> {
+        let directory = self.chosen_directory()?;
+        Some(directory.canonicalize().unwrap_or(directory))
+    }
+
+    fn chosen_directory(&self) -> Option<PathBuf> {
         if let Some(root) = self.globals.root.first() {
             return Some(self.env.working_directory().join(root));
         }

@@ -23,9 +23,8 @@ impl Context {
 /// Returns the options that `env` asks for; `None` if it names no collector, or one that is spoken to in another way.
 fn options(env: &Env) -> Option<OtelOptions> {
     let text = |name: &str| env.get(name)?.to_str().map(str::to_owned);
-    let endpoint = text(env::OTLP_TRACES_ENDPOINT).or_else(|| {
-        text(env::OTLP_ENDPOINT).map(|endpoint| format!("{}/{PATH}", endpoint.trim_end_matches('/')))
-    })?;
+    let endpoint = text(env::OTLP_TRACES_ENDPOINT)
+        .or_else(|| text(env::OTLP_ENDPOINT).map(|endpoint| below(&endpoint)))?;
     let is_off = text(env::OTEL_SDK_DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true"))
         || text(env::OTEL_TRACES_EXPORTER).is_some_and(|exporter| exporter != "otlp");
     if is_off {
@@ -59,6 +58,12 @@ fn headers(pairs: &str) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value))).collect()
 }
 
+/// Returns the address for spans below the address of a collector, whose query stays where it is.
+fn below(endpoint: &str) -> String {
+    let (address, query) = endpoint.find('?').map_or((endpoint, ""), |mark| endpoint.split_at(mark));
+    format!("{}/{PATH}{query}", address.trim_end_matches('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +77,7 @@ mod tests {
         let base = (env::OTLP_ENDPOINT, "http://localhost:4318/");
         check(&[], None);
         check(&[base], Some("http://localhost:4318/v1/traces"));
+        check(&[(env::OTLP_ENDPOINT, "http://h/?key=x")], Some("http://h/v1/traces?key=x"));
         check(&[base, (env::OTLP_TRACES_ENDPOINT, "http://other/x")], Some("http://other/x"));
         check(&[base, (env::OTEL_SDK_DISABLED, "true")], None);
         check(&[base, (env::OTEL_TRACES_EXPORTER, "none")], None);

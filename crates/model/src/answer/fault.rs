@@ -79,6 +79,8 @@ pub enum FaultKind {
     UnknownTool {
         /// The tools there are.
         tools: Vec<String>,
+        /// The skill with the nearest name, where one is near.
+        near: Option<String>,
     },
     /// A skill was called as if it were a tool.
     SkillAsTool,
@@ -179,6 +181,11 @@ pub enum FaultKind {
     NoHandler {
         /// The tool or script.
         tool: String,
+    },
+    /// A proposal, or a decision about one, is refused.
+    Refused {
+        /// The reason.
+        reason: String,
     },
     /// The operating system failed.
     Failed {

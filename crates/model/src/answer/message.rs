@@ -2,6 +2,7 @@
 
 use super::render::sentence::line;
 use super::{ErrorStyle, Fault, FaultKind, RunRefusal, Wording};
+use crate::escape::tool_call;
 
 /// The most names that are listed as near.
 const MAX_NEAR: usize = 10;
@@ -38,6 +39,7 @@ impl FaultKind {
             Self::BadArguments { .. } => "bad_arguments",
             Self::NotApproved { .. } => "not_approved",
             Self::NoHandler { .. } => "no_handler",
+            Self::Refused { .. } => "refused",
             Self::Failed { .. } => "failed",
         }
     }
@@ -49,7 +51,8 @@ impl Fault {
     /// ```
     /// use repertoire_model::answer::{Fault, FaultKind, Wording};
     /// let fault = Fault::new("pdf", None, FaultKind::SkillAsTool);
-    /// let expect = "`pdf` is a skill, not a tool. To use it, call `load_skill` with {\"name\":\"pdf\"}.";
+    /// let expect = "There is no function pdf; it is the name of a skill. Answer now with this call: \
+    ///     {\"name\": \"load_skill\", \"arguments\": {\"name\": \"pdf\"}}";
     /// assert_eq!(fault.message(&Wording::default()), expect);
     /// ```
     pub fn message(&self, wording: &Wording) -> String {
@@ -65,16 +68,25 @@ impl Fault {
             FaultKind::Broken { reason } => {
                 format!("Skill `{skill}` is broken and cannot be used: {}. Go on without it.", clause(reason))
             }
-            FaultKind::UnknownTool { tools } => {
+            FaultKind::UnknownTool { tools, near } => {
                 let tools = names(tools, MAX_NAMED);
                 let known = if tools.is_empty() { String::new() } else { format!(" Tools: {tools}.") };
-                format!("There is no tool `{tool}`. If it belongs to a skill, load the skill first.{known}")
+                match near.as_deref().map(line) {
+                    Some(skill) => format!(
+                        "There is no tool `{tool}`.{known} If you mean the skill {skill}, answer now with this call: {}",
+                        tool_call(&wording.load, &wording.name, &skill)
+                    ),
+                    None => format!(
+                        "There is no tool `{tool}`. If it belongs to a skill, load the skill first.{known}"
+                    ),
+                }
             }
             FaultKind::SkillAsTool => {
                 let skill = if skill.is_empty() { &tool } else { &skill };
-                let Wording { load, name, .. } = wording;
-                let arguments = serde_json::json!({ name: skill });
-                format!("`{skill}` is a skill, not a tool. To use it, call `{load}` with {arguments}.")
+                let call = tool_call(&wording.load, &wording.name, skill);
+                format!(
+                    "There is no function {tool}; it is the name of a skill. Answer now with this call: {call}"
+                )
             }
             FaultKind::MissingArgument { name } => {
                 format!("`{tool}` needs the argument `{}`.", line(name))
@@ -90,6 +102,7 @@ impl Fault {
             | FaultKind::BadArguments { .. }
             | FaultKind::NotApproved { .. }
             | FaultKind::NoHandler { .. } => self.about_skill_tool(&skill, wording),
+            FaultKind::Refused { reason } => format!("The call was refused: {}.", clause(reason)),
             _ => self.about_path(&skill, wording),
         }
     }

@@ -20,6 +20,8 @@ pub struct SearchResults {
     pub query: String,
     /// The tag that the skills had to have.
     pub tag: Option<String>,
+    /// The tag that was asked for and ignored, because no skill has it.
+    pub ignored_tag: Option<String>,
     /// The skills, best first.
     pub results: Vec<SearchResult>,
     /// True if the model may know their paths; programs always do.
@@ -39,6 +41,8 @@ pub struct SearchResult {
     pub manifest_file: String,
     /// Its score.
     pub score: Score,
+    /// The estimated probability that it fits.
+    pub confidence: Score,
     /// The words that it was found by, the most significant first; empty if only the meaning is similar.
     pub why: Vec<MatchedWord>,
     /// The section of its instructions that the query is most about.
@@ -49,7 +53,15 @@ pub struct SearchResult {
     pub source: Option<String>,
 }
 
+/// The confidence below which a result is called weak.
+const WEAK: f64 = 0.5;
+
 impl SearchResult {
+    /// Returns whether it is more likely not to fit.
+    pub fn is_weak(&self) -> bool {
+        self.confidence.value() < WEAK
+    }
+
     /// Returns the description as one bounded line.
     pub fn summary(&self) -> String {
         text::shorten(&text::visible_line(&self.description), MAX_SUMMARY_CHARS)

@@ -97,7 +97,7 @@ fn messages_are_bounded() {
         FaultKind::NotPermitted,
         FaultKind::Gone,
         FaultKind::Broken { reason: text.clone() },
-        FaultKind::UnknownTool { tools: many.clone() },
+        FaultKind::UnknownTool { tools: many.clone(), near: Some(text.clone()) },
         FaultKind::SkillAsTool,
         FaultKind::MissingArgument { name: text.clone() },
         FaultKind::BadArgument { name: text.clone(), expected: text.clone() },
@@ -115,6 +115,7 @@ fn messages_are_bounded() {
         FaultKind::BadArguments { tool: text.clone(), problems },
         FaultKind::NotApproved { tool: text.clone(), why: RunRefusal::Asks },
         FaultKind::NoHandler { tool: text.clone() },
+        FaultKind::Refused { reason: text.clone() },
         FaultKind::Failed { reason: text.clone() },
     ];
     let mut known: Vec<&str> = faults().iter().map(|fault| fault.kind.as_str()).collect();
@@ -175,16 +176,40 @@ fn search_results_are_bounded() {
         path: text.clone(),
         manifest_file: text.clone(),
         score: Score::new(f32::NAN),
+        confidence: Score::new(0.9),
         why: vec![MatchedWord { word: text.clone(), fields: vec![Field::Name], is_common: false }; 12],
         section: Some(Section { title: text.clone(), level: 1, first_line: 1, last_line: 2, tokens: 3 }),
         loaded: false,
         source: Some(text.clone()),
     };
     let results = vec![result; 20];
-    let answer = SearchResults { query: text.clone(), tag: Some(text), results, shows_paths: true };
+    let answer = SearchResults {
+        query: text.clone(),
+        tag: Some(text.clone()),
+        ignored_tag: Some(text),
+        results,
+        shows_paths: true,
+    };
     for render in Render::ALL {
         let text = Answer::Results(answer.clone()).render(render, &Wording::default());
         assert!(text.chars().count() < 30_000, "{}: {}", render.as_str(), text.len());
+    }
+}
+
+/// A model is not told to load what probably does not fit.
+#[test]
+fn weak_results_are_called_weak() {
+    let found = answers().into_iter().find_map(|(_, answer)| match answer {
+        Answer::Results(results) if !results.results.is_empty() => Some(results),
+        _ => None,
+    });
+    let mut found = found.unwrap();
+    for result in &mut found.results {
+        (result.confidence, result.loaded) = (Score::new(0.2), false);
+    }
+    for render in Render::ALL {
+        let text = Answer::Results(found.clone()).render(render, &Wording::default());
+        assert!(text.contains("weak") && !text.contains("load_skill"), "{text}");
     }
 }
 

@@ -61,20 +61,22 @@ struct Purse<'a> {
 }
 
 impl<'a> Purse<'a> {
-    /// Returns a purse that has paid for the frame and, unless there is a ranking and they do not fit, for every name.
+    /// Returns a purse that has paid for the frame and for every name, unless there is a ranking and the names take more than half of
+    /// what the frame leaves: then the descriptions of the skills that the task needs come first.
     fn new(page: &'a Page<'a>, budget: usize) -> Self {
         let CatalogOptions { tokenizer, ranking, .. } = page.options;
         // No name is shorter than a token, so they need not be counted where there are more of them than tokens.
         if ranking.is_some() && page.items.len() > budget {
             return Self::of_some(page, budget);
         }
-        let paid: Vec<usize> = (0..page.items.len()).map(|index| cost(page, index, Tier::NameOnly)).collect();
-        let names = tokenizer.count(&page.frame()) + paid.iter().sum::<usize>();
-        if ranking.is_some() && names > budget {
+        let tiers: Vec<Tier> = (0..page.items.len()).map(|index| named(page, index)).collect();
+        let paid: Vec<usize> = (0..).zip(&tiers).map(|(index, tier)| cost(page, index, *tier)).collect();
+        let names = paid.iter().sum::<usize>();
+        let left = budget.saturating_sub(tokenizer.count(&page.frame()) + names);
+        if ranking.is_some() && names > left {
             return Self::of_some(page, budget);
         }
-        let tiers = (0..page.items.len()).map(|index| named(page, index)).collect();
-        Self { page, left: budget.saturating_sub(names), tiers, paid, purchases: Vec::new(), best: None }
+        Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
     }
 
     /// Returns a purse that has paid for the frame, and for the name of the highlighted skill.
@@ -84,7 +86,7 @@ impl<'a> Purse<'a> {
         let (mut tiers, mut paid) = (vec![Tier::Omitted; total], vec![0; total]);
         if page.items.first().is_some_and(|item| item.primary) {
             tiers[0] = named(page, 0);
-            paid[0] = cost(page, 0, Tier::NameOnly);
+            paid[0] = cost(page, 0, tiers[0]);
         }
         let left = budget.saturating_sub(frame + paid.iter().sum::<usize>());
         Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
@@ -212,8 +214,8 @@ impl<'a> Purse<'a> {
         skills.all(|(index, reason)| {
             let is_listed = self.tiers[index] != Tier::Omitted;
             is_listed || {
-                let price = self.price(index, Tier::NameOnly);
-                self.buy(index, named(self.page, index), price, reason)
+                let tier = named(self.page, index);
+                self.buy(index, tier, self.price(index, tier), reason)
             }
         })
     }

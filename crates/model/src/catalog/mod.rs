@@ -45,7 +45,11 @@
 //! - Skills that the task needs take the most that still fits, best first. Skills of this turn that half did not suffice
 //!   for come after them.
 //!
-//! If not even the names fit, these two come first. The rest of the budget buys names of skills that the task may need
+//! Names without a description stand together in one line behind the footer, in which they cost a fraction of a line each;
+//! only the highlighted skill keeps its own.
+//!
+//! If the names take more than half of what the frame leaves, the skills of this turn and of the task come before them, and
+//! some names are left out. The rest of the budget buys names of skills that the task may need
 //! or of this turn, then descriptions of the skills of the next turns, then their names: skills without a description
 //! are hardly ever chosen. The footer has the number of skills that are not listed. If nothing fits at all, the skill
 //! that the task needs most is still named. Without a task, an empty ranking gives the same behaviour. The text stays
@@ -58,7 +62,7 @@
 //!     CatalogEntry { name: "git", description: "Version control.", location: None },
 //!     CatalogEntry { name: "docx", description: "Word\nfiles.", location: None },
 //! ];
-//! let options = CatalogOptions { format: Format::Menu, ..CatalogOptions::default() };
+//! let options = CatalogOptions { format: Format::Menu, usage: false, ..CatalogOptions::default() };
 //! assert_eq!(
 //!     render(&entries, &options).unwrap().text,
 //!     "Available skills (use load_skill to activate):\n\n- docx: Word files.\n- git: Version control."

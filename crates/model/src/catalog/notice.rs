@@ -39,6 +39,11 @@ pub(super) fn shortened(options: &CatalogOptions, shortened: ShortenedCounts) ->
     Some(format!("To save space, {what}{pointer}."))
 }
 
+/// Returns `note` with the line of `names`, which are separated by commas.
+pub(super) fn with_names(note: &str, names: &str) -> String {
+    format!("{note}\nOther skills: {names}")
+}
+
 /// Returns the text that stands in place of all entries.
 pub(super) fn search_only(options: &CatalogOptions, total: usize) -> String {
     let load = &options.tool_name;

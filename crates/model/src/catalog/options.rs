@@ -23,16 +23,15 @@ pub enum Format {
     /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
     #[default]
     Xml,
-    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must explain the
-    /// rest.
+    /// `Skills:` and `- name: description` lines.
     List,
     /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
     Menu,
-    /// `[Available Skills]`, lines with a bullet and the name in backticks, a closing line on how to load one.
+    /// `[Available Skills]`, lines with a bullet and the name in backticks, closing lines on how to load one.
     Bracket,
     /// `## Available Skills` and a list with bold names.
     Markdown,
-    /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary` and `note` where they apply.
+    /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and `note` where they apply.
     Json,
     /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
     Compat,
@@ -112,6 +111,8 @@ pub struct CatalogOptions {
     pub ranking: Option<Ranking>,
     /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
     pub loaded: Vec<String>,
+    /// Shows the call that loads a skill, and says what to do if none matches; [`Format::Compat`] never does.
+    pub usage: bool,
     /// Skills whose instructions are in the prompt already, and so never the example of one to load.
     pub bound: Vec<String>,
     /// The tokenizer of all counts.
@@ -138,6 +139,7 @@ impl Default for CatalogOptions {
             priority: Vec::new(),
             ranking: None,
             loaded: Vec::new(),
+            usage: true,
             bound: Vec::new(),
             tokenizer: Tokenizer::default(),
             tool_name: LOAD_TOOL.to_owned(),

@@ -100,7 +100,8 @@ fn unescape(text: &str) -> Result<String, String> {
 /// Returns the skills that an XML catalog lists, without the guidance around it.
 fn listed_in_xml(text: &str) -> Result<Vec<(String, String)>, String> {
     let start = text.find("<available_skills>").ok_or("no block")?;
-    let end = text.find("\n\nTo save space, ").unwrap_or(text.len());
+    let last = "</available_skills>";
+    let end = text.find(last).ok_or("the block has no end")? + last.len();
     let mut skills = Vec::new();
     for (tag, content) in parse_xml(&text[start..end])? {
         match (tag, skills.last_mut()) {
@@ -118,6 +119,12 @@ fn listed_in_json(text: &str) -> Vec<(String, String)> {
     let field = |skill: &serde_json::Value, key| skill[key].as_str().unwrap_or_default().to_owned();
     let skills = value["skills"].as_array().unwrap();
     skills.iter().map(|skill| (field(skill, "name"), field(skill, "description"))).collect()
+}
+
+/// Returns the names that stand together in the last line of a catalog.
+fn listed_in_line(text: &str) -> Vec<String> {
+    let line = text.split_once("Other skills: ").map_or("", |(_, line)| line.trim_end_matches("\"}"));
+    line.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 proptest! {
@@ -278,12 +285,20 @@ proptest! {
         prop_assert!(!report.over_budget || report.count(Tier::Omitted) == skills.len() - named);
         let listed: Vec<&str> =
             report.tiers.iter().filter(|skill| skill.tier != Tier::Omitted).map(|skill| skill.name.as_str()).collect();
-        let read_back = match format {
+        let mut read_back = listed_in_line(&text);
+        let is_only_name = |skill: &&SkillTier| skill.tier == Tier::NameOnly;
+        prop_assert!(report.tiers.iter().filter(is_only_name).map(|skill| &skill.name).eq(read_back.iter()));
+        let entries = match format {
             Format::Json => listed_in_json(&text),
             Format::Xml | Format::Compat if !listed.is_empty() => listed_in_xml(&text).unwrap(),
-            _ => listed.iter().map(|name| ((*name).to_owned(), String::new())).collect(),
+            _ => {
+                let is_entry = |skill: &&SkillTier| skill.tier > Tier::NameOnly;
+                report.tiers.iter().filter(is_entry).map(|skill| (skill.name.clone(), String::new())).collect()
+            }
         };
-        prop_assert!(read_back.iter().map(|(name, _)| name).eq(listed.iter()));
+        read_back.extend(entries.into_iter().map(|(name, _)| name));
+        read_back.sort();
+        prop_assert_eq!(&read_back, &listed);
         for skill in &report.tiers {
             let rank = names.iter().position(|name| *name == skill.name);
             match skill.reason {

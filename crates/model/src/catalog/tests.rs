@@ -1,5 +1,7 @@
 //! Golden texts of every format, and what must hold of them.
 
+use super::entry::prepare;
+use super::render::Page;
 use super::*;
 
 const HOSTILE: &[(&str, &str)] = &[
@@ -151,6 +153,7 @@ const REMINDER: &str = "Always check available skills before starting a complex 
 #[test]
 fn the_older_formats_are_literal_and_y89_the_bracket_has_its_reminder() {
     let skills = [("web", "HTTP requests, web search, URL fetching"), ("git", "Version control")];
+    let options = |format| CatalogOptions { usage: false, ..options(format) };
     let check = |format, expected: &str| assert_eq!(text(&skills, &options(format)), expected);
     check(Format::List, "Skills:\n- git: Version control\n- web: HTTP requests, web search, URL fetching");
     check(
@@ -209,7 +212,8 @@ fn bound_skills_are_not_the_example_of_a_skill_to_load() {
         let highlight = highlight.map(str::to_owned);
         let options = CatalogOptions { highlight, bound, ..CatalogOptions::default() };
         let text = render(&entries, &options).unwrap().text;
-        let example = text.split_once("to use `").map(|(_, rest)| &rest[..1]);
+        let example = text.split_once("{\"name\": \"load_skill\", \"arguments\": {\"name\": \"");
+        let example = example.map(|(_, rest)| &rest[..1]);
         assert_eq!(example, expect, "{text}");
     };
     check(None, &[], Some("a"));
@@ -245,13 +249,30 @@ fn only_the_menu_marks_loaded_skills() {
 #[test]
 fn the_guidance_names_the_tools_and_a_real_skill() {
     let tool_name = "activate".to_owned();
+    let options = |format| CatalogOptions { usage: false, ..options(format) };
     let xml = text(SEVEN, &CatalogOptions { tool_name, file_tool: None, ..options(Format::Xml) });
-    assert!(xml.contains("call `activate` with the name `api-design`"));
+    assert!(xml.contains("call `activate` with the name `pdf`"));
     assert!(!xml.contains("read_skill_file") && !xml.contains("load_skill"));
     let highlight = Some("pdf".to_owned());
     let xml = text(SEVEN, &CatalogOptions { highlight, ..options(Format::Xml) });
     assert!(xml.contains("call `load_skill` with the name `pdf`"));
     assert!(xml.contains("NOT a tool") && xml.contains("`read_skill_file`"));
+}
+
+#[test]
+fn every_format_shows_the_call_once_and_says_what_to_do_if_no_skill_matches() {
+    for format in Format::ALL {
+        let (tool_name, name_argument) = ("activate".to_owned(), "skill".to_owned());
+        let text = text(SEVEN, &CatalogOptions { tool_name, name_argument, ..options(format) });
+        let count = |part: &str| text.replace("\\\"", "\"").matches(part).count();
+        let expect = usize::from(format != Format::Compat);
+        assert_eq!(count(r#"{"name": "activate", "arguments": {"skill": "pdf"}}"#), expect, "{text}");
+        assert_eq!(count("If no skill matches, answer directly without this call."), expect, "{text}");
+        assert!(!text.contains("load_skill"), "{text}");
+        let nothing =
+            CatalogOptions { budget_tokens: Some(1), over_budget: OverBudget::SearchOnly, ..options(format) };
+        assert!(!self::text(SEVEN, &nothing).contains("If no skill matches"), "nothing is listed");
+    }
 }
 
 #[test]
@@ -336,6 +357,77 @@ fn skills_for_the_task_are_shown_if_not_even_the_names_fit() {
         }
         assert_eq!(text, large_catalog(&task, 0, options(format)).text);
         assert_ne!(text, large_catalog(&task, 1, options(format)).text);
+    }
+}
+
+/// Returns a hundred and fifty skills whose names fit into 2,000 tokens only if they stand in one line.
+fn medium() -> Vec<(String, String)> {
+    let skill = |number: usize| {
+        let text =
+            format!("Sorts the papers of room {number} by date. Use when they are in disorder or ").repeat(3);
+        (format!("paper-sorting-{number:03}"), text)
+    };
+    (0..150).map(skill).collect()
+}
+
+#[test]
+fn names_that_the_task_does_not_need_stand_in_one_line() {
+    let skills = medium();
+    let skills: Vec<(&str, &str)> = skills.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let names = vec!["paper-sorting-077".to_owned(), "paper-sorting-003".to_owned()];
+    for format in Format::ALL {
+        let ranking = Some(Ranking { names: names.clone(), epoch: 0 });
+        let options = CatalogOptions { budget_tokens: Some(2_000), ranking, ..options(format) };
+        let Catalog { text, report } = render(&entries(&skills), &options).unwrap();
+        assert!(!report.over_budget && report.count(Tier::Omitted) == 0, "{format:?}: {text}");
+        assert!(skills.iter().all(|(name, _)| text.contains(name)), "{format:?}: {text}");
+        let best = report.tiers.iter().find(|skill| skill.name == names[0]).unwrap();
+        assert_eq!((best.tier, best.reason), (Tier::Full, Reason::Task { rank: 1 }));
+        assert!(report.count(Tier::Full) > 8, "{format:?}: {text}");
+        let (_, line) = text.rsplit_once("Other skills: ").unwrap();
+        assert_eq!(line.split(", ").count(), report.count(Tier::NameOnly), "{format:?}: {text}");
+        assert!(
+            !line.contains('\n') && text.contains("; call `search_skills` to find skills by what they do.")
+        );
+    }
+}
+
+/// Returns the text for a task with each of `skills` shown by its tier.
+fn tiered(skills: &[(&str, &str)], tiers: &[Tier], options: CatalogOptions) -> String {
+    let options = CatalogOptions { ranking: Some(Ranking::default()), usage: false, ..options };
+    let items = prepare(&entries(skills), &options).unwrap();
+    Page::new(&items, &options).tiered(tiers)
+}
+
+#[test]
+fn the_line_of_names_is_behind_the_footer() {
+    let skills = [("alpha", "Sorts."), ("beta", "Lists."), ("gamma", "Prints.")];
+    let tiers = [Tier::NameOnly, Tier::Full, Tier::NameOnly];
+    let menu = CatalogOptions { loaded: vec!["alpha".to_owned()], ..options(Format::Menu) };
+    let footer =
+        "descriptions are left out for 2 of 3 skills; call `search_skills` to find skills by what they do.";
+    assert_eq!(
+        tiered(&skills, &tiers, menu.clone()),
+        format!(
+            "Available skills (use load_skill to activate):\n\n- beta: Lists.\n\nTo save space, {footer}\n\
+             Other skills: alpha [loaded], gamma"
+        )
+    );
+    // The highlighted skill keeps its line, and its mark.
+    let text = tiered(&skills, &tiers, CatalogOptions { highlight: Some("alpha".to_owned()), ..menu });
+    assert!(text.contains("\n- alpha (primary) [loaded]\n") && text.ends_with("skills: gamma"), "{text}");
+}
+
+#[test]
+fn names_in_one_line_are_escaped() {
+    let skills = [("a", "Sorts."), ("b<skill>&\"", "Lists.")];
+    for (format, shown) in [
+        (Format::Xml, "b&lt;skill&gt;&amp;\""),
+        (Format::Compat, "b&lt;skill&gt;&amp;&quot;"),
+        (Format::Json, "b\\u003cskill>&\\\"\"}"),
+    ] {
+        let text = tiered(&skills, &[Tier::Full, Tier::NameOnly], options(format));
+        assert!(text.ends_with(&format!("Other skills: {shown}")), "{text}");
     }
 }
 
@@ -428,7 +520,7 @@ fn without_room_for_a_single_name_a_ranking_sends_to_search() {
     assert_eq!(check(&["skill-0001"], enough, 0), (false, sent));
     // If not even that fits, the skill that the task needs most is named, as without a task.
     let (is_over, named) = check(&["unknown", "skill-0001"], 10, 1);
-    assert!(is_over && named.contains("<name>skill-0001</name>"), "{named}");
+    assert!(is_over && named.ends_with("Other skills: skill-0001"), "{named}");
 }
 
 #[test]

@@ -85,3 +85,16 @@ pub fn is_tool_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain)
 }
+
+/// Returns the name of a tool nearest to `text`: see [`is_tool_name`].
+///
+/// ```
+/// use repertoire_model::toolbox::nearest_tool_name;
+/// assert_eq!(nearest_tool_name("files.read"), "files_read");
+/// assert_eq!(nearest_tool_name(""), "unknown");
+/// ```
+pub fn nearest_tool_name(text: &str) -> String {
+    let letters = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
+    let name: String = letters.take(MAX_NAME_BYTES).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
+}

@@ -18,6 +18,7 @@ mod properties;
 pub use capabilities::Capabilities;
 pub use declared::{
     DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name,
+    nearest_tool_name,
 };
 pub use handler::Handler;
 pub use interpreter::Interpreter;

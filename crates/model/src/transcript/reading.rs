@@ -119,11 +119,10 @@ impl Reading {
         // A call replaces an earlier one with its identifier, even of another tool: the next result is its
         // own.
         self.calls.remove(id);
-        if let Some(effect) = self.tools.effect(tool)
-            && id.len() <= MAX_ID_BYTES
-            && let Some(names) = self.tools.skill(arguments)
+        if id.len() <= MAX_ID_BYTES
+            && let Some(names) = self.tools.skill(tool, arguments)
         {
-            let call = Call { effect, names, turn: self.turns };
+            let call = Call { effect: self.tools.effect(tool), names, turn: self.turns };
             self.calls.insert(id.to_owned(), call);
         }
     }
@@ -132,7 +131,11 @@ impl Reading {
         let examined = examined(texts);
         match (call.effect, examined) {
             (_, Examination::Whole(RecognisedAnswer::Failed)) => (),
-            (CallEffect::Load, Examination::Whole(recognised)) => {
+            // Any tool may be called like a skill; only the answer tells a load from the work of a tool of the host.
+            (CallEffect::LoadByName, Examination::Whole(recognised))
+                if !recognised.bodies().iter().any(|body| call.names.contains(&body.name)) => {}
+            (CallEffect::LoadByName, Examination::Foreign) => (),
+            (CallEffect::Load | CallEffect::LoadByName, Examination::Whole(recognised)) => {
                 let is_stamped = matches!(recognised, RecognisedAnswer::Bodies(_));
                 let stamp = if is_stamped { Stamp::Stamped } else { Stamp::Missing };
                 for Injection { name, digest } in recognised.bodies() {
@@ -141,7 +144,7 @@ impl Reading {
             }
             // Instructions that were cut are not there. An earlier version, if there is one, is not the last
             // that the model was given, so it is not certain.
-            (CallEffect::Load, Examination::Broken) => {
+            (CallEffect::Load | CallEffect::LoadByName, Examination::Broken) => {
                 if let Some(sighting) = self.first_seen(&call.names) {
                     (sighting.digest, sighting.is_certain) = (None, false);
                 }

@@ -178,6 +178,18 @@ fn the_text_of_a_result_decides_the_loaded_skill() {
     }
 }
 
+/// A skill whose name was called as if it were a tool is loaded where the answer has its instructions.
+#[test]
+fn a_call_of_the_name_of_a_skill_is_a_load() {
+    let called = |tool: &str| json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": tool, "input": {"task": "x"}}]});
+    for tool in ["git", "mcp__repertoire__git", "Git"] {
+        check(&[called(tool), result("1", &answer("git", "Commit."))], &[seen("git", "Commit.", 1)]);
+    }
+    check(&[called("git"), result("1", "On branch main")], &[]);
+    check(&[called("read_file"), result("1", &answer("git", "Commit."))], &[]);
+    check(&[called("git"), result("1", &acknowledged("git"))], &[]);
+}
+
 #[test]
 fn an_unload_counts_until_the_next_load() {
     let text = answer("git", "A.");

@@ -30,6 +30,8 @@ pub struct ToolNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallEffect {
     Load,
+    /// The name of a skill was called as if it were a tool, which loads the skill if the answer says so.
+    LoadByName,
     Unload,
 }
 
@@ -46,21 +48,25 @@ impl Default for ToolNames {
 
 impl ToolNames {
     /// Returns the effect of a call of `tool`, with or without the prefix of a server (`mcp__repertoire__load_skill`).
-    pub(super) fn effect(&self, tool: &str) -> Option<CallEffect> {
-        let bare = tool.rsplit_once(SERVER_SEPARATOR).map_or(tool, |(_, bare)| bare);
+    pub(super) fn effect(&self, tool: &str) -> CallEffect {
+        let bare = bare(tool);
         let is_any = |names: &[String]| names.iter().any(|name| name == tool || name == bare);
         if is_any(&self.load) {
-            Some(CallEffect::Load)
+            CallEffect::Load
         } else if is_any(&self.unload) {
-            Some(CallEffect::Unload)
+            CallEffect::Unload
         } else {
-            None
+            CallEffect::LoadByName
         }
     }
 
-    /// Returns the names of the skill that a call with these arguments requests, the likeliest first; empty if it has no name,
-    /// and `None` if the call requests a file. The arguments are an object, or JSON in a string.
-    pub(super) fn skill(&self, arguments: &Value) -> Option<Vec<SkillName>> {
+    /// Returns the names of the skill that a call of `tool` with these arguments requests, the likeliest first; empty if it has
+    /// no name, and `None` if the call requests a file or none of a skill. The arguments are an object, or JSON in a string.
+    pub(super) fn skill(&self, tool: &str, arguments: &Value) -> Option<Vec<SkillName>> {
+        if self.effect(tool) == CallEffect::LoadByName {
+            let is_long = tool.len() > MAX_NAME_BYTES;
+            return Some(spellings(bare(tool))).filter(|names| !is_long && !names.is_empty());
+        }
         let parsed: Value;
         let object = match arguments {
             Value::String(text) if text.len() <= MAX_ARGUMENT_BYTES => {
@@ -81,6 +87,11 @@ impl ToolNames {
         let mut named = named.filter(|name| name.len() <= MAX_NAME_BYTES).map(spellings);
         Some(named.find(|names| !names.is_empty()).unwrap_or_default())
     }
+}
+
+/// Returns the name of a tool without the prefix of a server.
+fn bare(tool: &str) -> &str {
+    tool.rsplit_once(SERVER_SEPARATOR).map_or(tool, |(_, bare)| bare)
 }
 
 /// Returns the names that `written` may mean: itself, the part after the source in `source:name`, and

@@ -203,7 +203,11 @@ fn tells_workflow(folded: &str) -> bool {
     let narrated =
         has("then") && (has("finally") || folded.contains("first, ") || folded.starts_with("first "));
     let arrows = |sentence: &str| sentence.matches("->").count() + sentence.matches('→').count();
-    folded.contains("step 1") || narrated || folded.split(". ").any(|sentence| arrows(sentence) >= 3)
+    // Few descriptions have an arrow at all.
+    let has_arrows = folded.contains(['>', '→']);
+    folded.contains("step 1")
+        || narrated
+        || has_arrows && folded.split(". ").any(|sentence| arrows(sentence) >= 3)
 }
 
 fn holds_tag(description: &str) -> bool {

@@ -191,6 +191,9 @@ impl AgentParser<'_> {
     }
 
     fn entry(&mut self, key: &str, key_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
+        if let Some((message, help)) = self.trust.objection_to_key(&format!("{}.{key}", self.prefix)) {
+            self.fault(value.span(), message, Some(help));
+        }
         let is_known = match (key, value.get_ref()) {
             ("skills", DeValue::Table(table)) => return self.table("skills.", table),
             ("tools", DeValue::Table(table)) => return self.table("tools.", table),
@@ -217,7 +220,7 @@ impl AgentParser<'_> {
                 Some(())
             }
             ("token_file", DeValue::String(given)) if !given.is_empty() => {
-                self.token_file(key, given, value.span());
+                self.token_file(given);
                 Some(())
             }
             ("variables", DeValue::Table(table)) => self.variables(table),
@@ -292,10 +295,7 @@ impl AgentParser<'_> {
         self.configured.prompt = Some(file);
     }
 
-    fn token_file(&mut self, key: &str, given: &str, range: Range<usize>) {
-        if let Some((message, help)) = self.trust.objection_to_key(&format!("{}.{key}", self.prefix)) {
-            self.fault(range, message, Some(help));
-        }
+    fn token_file(&mut self, given: &str) {
         let path = self.directory.join(given);
         self.configured.token_file = Some(ConfiguredPath { given: given.into(), path });
     }
@@ -310,9 +310,6 @@ impl AgentParser<'_> {
             "tools.args" => own.arguments = argument_names(value.get_ref())?,
             "tools.descriptions" => own.descriptions = tool_descriptions(value.get_ref())?,
             _ => return None,
-        }
-        if let Some((message, help)) = self.trust.objection_to_key(&format!("{}.{key}", self.prefix)) {
-            self.fault(value.span(), message, Some(help));
         }
         Some(())
     }

@@ -106,8 +106,7 @@ impl ConfigInput {
             return ConfigFiles { found, absent: Vec::new() };
         }
         let mut files = ConfigFiles::default();
-        if let Some(home) = &self.config_home {
-            let path = home.join("repertoire").join("config.toml");
+        if let Some(path) = self.file_of(ConfigFileOwner::User) {
             if is_there(&path) {
                 files.found.push((ConfigFileOwner::User, path));
             } else {
@@ -123,6 +122,19 @@ impl ConfigInput {
             files.absent.push(path);
         }
         files
+    }
+
+    /// Returns the configuration file of `owner`: the one that is read, or else the one to create.
+    pub fn file_of(&self, owner: ConfigFileOwner) -> Option<PathBuf> {
+        match owner {
+            ConfigFileOwner::Named => self.file.as_ref().map(|file| self.working_directory.join(file)),
+            ConfigFileOwner::User => Some(self.config_home.as_ref()?.join("repertoire").join("config.toml")),
+            ConfigFileOwner::Project => {
+                let mut files =
+                    self.project_directories().into_iter().map(|directory| directory.join(FILE_NAME));
+                files.clone().find(|path| is_there(path)).or_else(|| files.next_back())
+            }
+        }
     }
 
     /// Returns the working directory and those above it up to the root of its repository; outside one, it alone.

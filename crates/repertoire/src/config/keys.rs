@@ -9,14 +9,17 @@ use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
 use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
+use repertoire_model::scope::Pattern;
 use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
-use super::settings::{CatalogPreference, Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
+use super::settings::{
+    CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, McpResult, SandboxChoice, Settings,
+};
 use super::tools::tool_words;
 use crate::proposal::ProposalMode;
-use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
+use crate::session::{DenyStyle, Refresh, Requires, SkillAsTool, ToolCeiling, ToolExposure, Unload};
 use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools};
 use crate::{Inherit, ReloadMode, RoleBinding, Trust};
 
@@ -210,6 +213,18 @@ pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
     key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
     key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
+    Key {
+        name: "disabled",
+        kind: Kind::Patterns,
+        summary: "Skills that are switched off for all agents, as `rep disable` writes them; the lists of the user and of the project add up.",
+        flag: None,
+        get: |settings| strings(&settings.policy.disabled.iter().map(Pattern::to_string).collect::<Vec<_>>()),
+        set: |settings, value| {
+            if let ConfigValue::Words(patterns) = value {
+                settings.policy.disabled.extend(patterns.iter().filter_map(|it| Pattern::new(it).ok()));
+            }
+        },
+    },
     key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
@@ -239,6 +254,7 @@ pub const KEYS: &[Key] = &[
     },
     key!("catalog.over_budget" words of OverBudget by as_str, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.prefer" words of CatalogPreference by as_str, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
+    key!("catalog.usage" Kind::Switch, Switch session.catalog.usage, switch, None, "Whether the catalog shows the call that loads a skill and says what to do if none matches; the format `compat` never does."),
     key!("catalog.show_loaded" Kind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
@@ -301,6 +317,7 @@ pub const KEYS: &[Key] = &[
     key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
     key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
     key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.skill_as_tool" words of SkillAsTool by as_str, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
     key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
     key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
@@ -315,6 +332,12 @@ pub const KEYS: &[Key] = &[
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
+    key!("model.provider" word MODEL_PROVIDERS model.provider, Some("agent --provider"), "The API that `rep agent` speaks: Anthropic's messages, OpenAI's chat completions or responses, or the one whose key is in the environment."),
+    key!("model.name" Kind::Text, Word model.name, quoted, Some("agent --model"), "The model that `rep agent` talks to."),
+    key!("model.url" Kind::Text, Word model.url, quoted, Some("agent --base-url"), "The address of the service that the model runs behind, such as `http://127.0.0.1:8080/v1`; empty for that of the provider itself."),
+    key!("model.key_env" Kind::Text, Word model.key_env, quoted, None, "The environment variable with the key of the service; empty for `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`. Local servers need none."),
+    key!("model.max_output_tokens" Kind::Number(0, LARGE), Number model.max_output_tokens, number, Some("agent --max-output-tokens"), "The most tokens of one answer of the model; 0 for 8192 with Anthropic's API, and for what the service allows with others."),
+    key!("model.context_tokens" Kind::Number(1000, LARGE), Number model.context_tokens, number, None, "The tokens that the context of the model holds; `rep agent` replaces the conversation by a summary before it is full."),
     key!("store.url" Kind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory."),
     key!("events.journal" Kind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
     key!("events.keep_days" Kind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
@@ -353,6 +376,7 @@ pub const KEYS: &[Key] = &[
     key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
     key!("search.model" Kind::Text, Word search.model, quoted, None, "The model of that server."),
     key!("search.key_env" Kind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
+    key!("search.rerank" Kind::Text, Word search.rerank, quoted, None, "Puts the ten best results of a search in order: the URL of a rerank API, as in `http://localhost:8080/v1/rerank`, or a command with its arguments, split at blanks. It is sent the query and texts of these skills; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md."),
     Key {
         name: AGENTS_KEY,
         kind: Kind::Agent,

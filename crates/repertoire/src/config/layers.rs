@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire_model::Profile;
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
+use repertoire_model::scope::Pattern;
 
 use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
@@ -14,7 +15,7 @@ use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath,
 use super::keys::{ConfigValue, KEYS, Kind};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
-use super::settings::{McpResult, Settings};
+use super::settings::{DisabledPattern, McpResult, Settings};
 use super::trust::FileTrust;
 use crate::{SessionOptions, regular_file};
 
@@ -24,9 +25,14 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 impl Settings {
     /// Loads the settings: the project's file, the user's file, and overrides on top of the chosen profile.
     pub fn load(input: &ConfigInput) -> Result<Self, ConfigError> {
-        let (mut project, mut user) = (Vec::new(), Vec::new());
+        let (mut project, mut user, mut disabled) = (Vec::new(), Vec::new(), Vec::new());
         for (owner, path) in &input.files().found {
             let assignments = read(input, *owner, path)?;
+            disabled.extend(disabled_patterns(&assignments).map(|pattern| DisabledPattern {
+                pattern,
+                owner: *owner,
+                file: path.clone(),
+            }));
             match owner {
                 ConfigFileOwner::Project => project.extend(assignments),
                 ConfigFileOwner::User | ConfigFileOwner::Named => user.extend(assignments),
@@ -44,13 +50,22 @@ impl Settings {
         for overridden in &input.overrides {
             assignments.extend(assignment(input, overridden)?);
         }
-        let mut settings = settle(&assignments, of_project);
+        let mut settings = Settings { disabled, ..settle(&assignments, of_project) };
         // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
         if settings.policy.can_refuse() && !settle(&assignments[of_project..], 0).policy.can_refuse() {
             settings.policy.tolerated_sources = users_sources;
         }
         clash(&settings).or_else(|| clash_of_agents(&settings)).map_or(Ok(settings), Err)
     }
+}
+
+/// Returns the patterns of skills that `assignments` disable.
+fn disabled_patterns(assignments: &[Assignment]) -> impl Iterator<Item = Pattern> {
+    let lists = assignments.iter().filter(|assignment| assignment.key.name == "disabled");
+    lists.flat_map(|assignment| match &assignment.value {
+        ConfigValue::Words(patterns) => patterns.iter().filter_map(|it| Pattern::new(it).ok()).collect(),
+        _ => Vec::new(),
+    })
 }
 
 /// Returns the labels of the roots that `assignment` configures.
@@ -157,6 +172,26 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_disabled_skills_add_up_and_keep_their_files() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project");
+        let user = home.path().join(".config/repertoire/config.toml");
+        std::fs::create_dir_all(user.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::write(&user, "disabled = [\"pdf\", \"git-*\"]\n").unwrap();
+        std::fs::write(project.join("repertoire.toml"), "disabled = [\"user:*:pdf\"]\n").unwrap();
+        let settings = Settings::load(&ConfigInput::new(&project).home(home.path())).unwrap();
+        let files = |source: &str, name: &str| -> Vec<PathBuf> {
+            settings.disabled_by(source, name).map(|it| it.file.clone()).collect()
+        };
+        assert_eq!(settings.policy.disabled.len(), 3);
+        assert_eq!(files("project:skills", "pdf"), std::slice::from_ref(&user));
+        assert_eq!(files("user:skills", "pdf"), [user.clone(), project.join("repertoire.toml")]);
+        assert_eq!(files("user:skills", "git-x"), [user]);
+        assert!(!settings.policy.disables("user:skills", "gi"));
+    }
 
     #[test]
     fn an_explicit_depth_counts_for_given_directories_too() {

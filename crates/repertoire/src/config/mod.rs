@@ -25,8 +25,8 @@ pub use input::{
 };
 pub use keys::{ConfigValue, KEYS, Key, Kind};
 pub use settings::{
-    CatalogPreference, Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings,
-    Settings,
+    CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, McpResult, ModelSettings,
+    SandboxChoice, SearchSettings, Settings,
 };
 pub use template::template;
 pub use trust::FileTrust;

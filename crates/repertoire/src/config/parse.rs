@@ -6,6 +6,7 @@ use std::path::Path;
 use repertoire_model::RuleId;
 use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
+use repertoire_model::toolbox::is_tool_name;
 use repertoire_model::validate::RULES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +15,7 @@ use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
 use super::keys::{AGENTS_KEY, ConfigValue, KEYS, Key, Kind, RULES_KEY, SEVERITIES};
-use super::tools::{hidden_arguments, hidden_arguments_word, is_line, is_name, offered, offered_word};
+use super::tools::{hidden_arguments, hidden_arguments_word, is_line, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
 /// The value of one key in a layer.
@@ -235,7 +236,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigVal
         (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
             Ok(ConfigValue::Word(word.to_string()))
         }
-        (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(ConfigValue::Word(name.to_string())),
+        (Kind::Name, DeValue::String(name)) if is_tool_name(name) => Ok(ConfigValue::Word(name.to_string())),
         (Kind::Text, DeValue::String(text)) if is_line(text) => Ok(ConfigValue::Word(text.to_string())),
         (Kind::Switch, DeValue::Boolean(switch)) => Ok(ConfigValue::Switch(*switch)),
         (Kind::Number(..), DeValue::Integer(integer)) => {

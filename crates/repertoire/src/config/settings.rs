@@ -1,19 +1,21 @@
 //! The settings in force: the choices of a profile, changed by the layers.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
+use repertoire_model::scope::Pattern;
 use repertoire_model::{CatalogOptions, Policy, Profile};
 
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
-use super::input::ConfiguredPath;
+use super::input::{ConfigFileOwner, ConfiguredPath};
 use crate::proposal::{ProposalMode, ProposalRules};
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
-use crate::session::ToolExposure;
+use crate::session::{SkillAsTool, ToolExposure};
 use crate::tool::OfferedTools;
 use crate::words::words;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
@@ -119,6 +121,8 @@ pub struct SearchSettings {
     pub model: String,
     /// The environment variable that holds its key; empty for no key.
     pub key_env: String,
+    /// The URL or the command of the reranker; empty for none.
+    pub rerank: String,
 }
 
 /// The settings of proposals.
@@ -164,11 +168,57 @@ const EVENTS_DAYS: usize = 400;
 /// The most events that are kept by default.
 const EVENTS_MAX: usize = 2_000_000;
 
+/// The model of `rep agent`, and the service that it runs behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelSettings {
+    /// The API of the service; `auto` for the one whose key is there.
+    pub provider: &'static str,
+    /// The name of the model.
+    pub name: String,
+    /// The address of the service; empty for that of the provider itself.
+    pub url: String,
+    /// The environment variable with the key; empty for the usual one.
+    pub key_env: String,
+    /// The tokens that the model's context holds.
+    pub context_tokens: usize,
+    /// The most tokens of one answer; 0 for what is usual with the API.
+    pub max_output_tokens: usize,
+}
+
+/// The words for the API of a service.
+pub(super) const MODEL_PROVIDERS: &[(&str, &str)] = &[
+    ("auto", "auto"),
+    ("anthropic", "anthropic"),
+    ("openai", "openai"),
+    ("openai-responses", "openai-responses"),
+];
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        let (name, url, key_env) = (String::new(), String::new(), String::new());
+        Self { provider: "auto", name, url, key_env, context_tokens: 200_000, max_output_tokens: 0 }
+    }
+}
+
+/// A pattern of skills that a configuration file disables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisabledPattern {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// The owner of the file.
+    pub owner: ConfigFileOwner,
+    /// The file.
+    pub file: PathBuf,
+}
+
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The policy that skills are judged by.
     pub policy: Policy,
+    /// The patterns of skills that the policy disables, with the files that have them.
+    pub disabled: Vec<DisabledPattern>,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
     /// The options of sessions and of catalogs.
@@ -187,6 +237,8 @@ pub struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredPath>,
+    /// The model of `rep agent`.
+    pub model: ModelSettings,
     /// The location of the store; empty for the default.
     pub store_url: String,
     /// True if events are recorded in the store.
@@ -230,10 +282,16 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the patterns that disable the skill `name` of `source`.
+    pub fn disabled_by(&self, source: &str, name: &str) -> impl Iterator<Item = &DisabledPattern> {
+        self.disabled.iter().filter(move |it| it.pattern.matches(source, name))
+    }
+
     /// Returns the settings of `profile` before any layer changes them.
     pub fn of(profile: Profile) -> Self {
         let standard = Self {
             policy: Policy::of(profile),
+            disabled: Vec::new(),
             roots: Vec::new(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
@@ -243,6 +301,7 @@ impl Settings {
             discover_user: true,
             packs: Vec::new(),
             catalog_prefer: CatalogPreference::default(),
+            model: ModelSettings::default(),
             store_url: String::new(),
             events_journal: true,
             events_days: EVENTS_DAYS,
@@ -270,7 +329,8 @@ impl Settings {
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
             Profile::Bernstein => {
-                let catalog = CatalogOptions { format: Format::List, ..CatalogOptions::default() };
+                let catalog =
+                    CatalogOptions { format: Format::List, usage: false, ..CatalogOptions::default() };
                 let session = SessionOptions { render: Render::Json, catalog, ..session };
                 let session = with_surface(session, &[], &["asset", "force"]);
                 Self { session, mcp_result: McpResult::Json, ..standard }
@@ -282,6 +342,7 @@ impl Settings {
                 session.arguments.name = "skill_id".to_owned();
                 session.arguments.skill = "skill_id".to_owned();
                 session.catalog.format = Format::Bracket;
+                session.catalog.usage = false;
                 let hidden = ["reference", "script", "asset", "force", "start_line", "end_line"];
                 let session = with_surface(
                     session,
@@ -294,6 +355,8 @@ impl Settings {
                 let mut session = session;
                 session.arguments.start_line = "startLine".to_owned();
                 session.arguments.end_line = "endLine".to_owned();
+                session.catalog.format = Format::Xml;
+                session.catalog.usage = false;
                 let session = with_surface(session, &["read_skill_file"], &LOAD_ARGUMENTS);
                 Self { session, mcp_result: McpResult::Xml, ..standard }
             }
@@ -304,8 +367,13 @@ impl Settings {
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
                     exposure: ToolExposure::Dynamic,
-                    catalog: CatalogOptions { format: Format::Menu, ..CatalogOptions::default() },
+                    catalog: CatalogOptions {
+                        format: Format::Menu,
+                        usage: false,
+                        ..CatalogOptions::default()
+                    },
                     show_loaded: true,
+                    skill_as_tool: SkillAsTool::Explain,
                     include_frontmatter: true,
                     ..session
                 };

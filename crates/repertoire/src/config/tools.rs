@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use repertoire_model::text::is_control_or_invisible;
+use repertoire_model::toolbox::is_tool_name;
 use toml::de::DeValue;
 
 use crate::tool::{BUILTINS, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
@@ -14,17 +15,8 @@ const TOOL_KEYS: [&str; 8] =
 /// The last parts of the keys `tools.args.…`, which are the usual names of the arguments.
 const ARGUMENT_KEYS: [&str; 5] = ["name", "skill", "path", "start_line", "end_line"];
 
-/// The longest name of a tool that model vendors accept, in bytes.
-const MAX_NAME_BYTES: usize = 64;
-
 /// The longest text of one line, in bytes.
 const MAX_LINE_BYTES: usize = 1024;
-
-/// Returns whether model vendors accept `name` as that of a tool or an argument.
-pub(super) fn is_name(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
-}
 
 /// Returns whether `text` is one line of reasonable length.
 pub(super) fn is_line(text: &str) -> bool {
@@ -73,7 +65,7 @@ pub(super) fn tool_words() -> Vec<&'static str> {
 
 /// Returns the names of tools in a table with the keys of `tools.names`, by usual name.
 pub(super) fn tool_names(table: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
-    by_usual_name(table, &TOOL_KEYS, &ToolNames::default().all(), is_name)
+    by_usual_name(table, &TOOL_KEYS, &ToolNames::default().all(), is_tool_name)
 }
 
 /// Returns the descriptions in a table with the keys of `tools.descriptions`, by the usual names of tools.
@@ -83,7 +75,7 @@ pub(super) fn tool_descriptions(table: &DeValue<'_>) -> Option<BTreeMap<String, 
 
 /// Returns the names of arguments in a table with the keys of `tools.args`, by usual name.
 pub(super) fn argument_names(table: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
-    by_usual_name(table, &ARGUMENT_KEYS, &ARGUMENT_KEYS, is_name)
+    by_usual_name(table, &ARGUMENT_KEYS, &ARGUMENT_KEYS, is_tool_name)
 }
 
 /// Returns the strings of the list `value`, if all of them are among `known`.

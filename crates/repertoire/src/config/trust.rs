@@ -21,9 +21,11 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// The prefixes of keys that only the user may set: the record of events, versions and proposals, the limits of agents, the names and
-/// descriptions of tools, the access to the HTTP server, and the execution of tools and scripts.
-const USERS_TABLES: [&str; 10] = [
+/// The prefixes of keys that only the user may set: the service that gets the conversations and the key of the user, the record of
+/// events, versions and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server, and the
+/// execution of tools and scripts.
+const USERS_TABLES: [&str; 11] = [
+    "model.",
     "store.",
     "versions.",
     "proposals.",
@@ -41,9 +43,9 @@ const USERS_AGENT_KEYS: [&str; 5] =
     [".token_file", ".reviews", ".tools.names", ".tools.args", ".tools.descriptions"];
 
 /// The single keys that only the user may set: the acknowledgement of instructions that may be lost, the form
-/// of answers, some of which have no wrapper around untrusted text, and the server that gets the texts of the
-/// user's skills and the user's key.
-const USERS_KEYS: [&str; 7] = [
+/// of answers, some of which have no wrapper around untrusted text, and the servers and the command that get
+/// the texts of the user's skills and the user's key.
+const USERS_KEYS: [&str; 8] = [
     "load.reload",
     "render.load",
     "mcp.result",
@@ -51,6 +53,7 @@ const USERS_KEYS: [&str; 7] = [
     "search.url",
     "search.model",
     "search.key_env",
+    "search.rerank",
 ];
 
 /// Returns `true` if only the user's configuration may have the key `name`.
@@ -154,6 +157,7 @@ mod tests {
         let project = FileTrust::Within(PathBuf::from("/project"));
         for (name, expect) in [
             ("events.journal", true),
+            ("model.url", true),
             ("store.url", true),
             ("proposals.mode", true),
             ("scope.enforce", true),
@@ -167,6 +171,7 @@ mod tests {
             ("search.url", true),
             ("search.model", true),
             ("search.key_env", true),
+            ("search.rerank", true),
             ("http.allow_origins", true),
             ("agents.a.token_file", true),
             ("agents.a.tools.names", true),

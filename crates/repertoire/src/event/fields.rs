@@ -175,6 +175,8 @@ words! {
         Cli "cli",
         /// A session over standard input and output.
         Session "session",
+        /// The agent loop of `rep agent`.
+        Agent "agent",
         /// MCP, over standard input and output or HTTP.
         Mcp "mcp",
         /// HTTP, without MCP.

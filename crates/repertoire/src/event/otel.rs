@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use repertoire_model::text::public_address;
 use serde_json::{Value, json};
 
 use super::jsonl::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, bounded};
@@ -141,7 +142,8 @@ impl BatchWriter for Exporter {
             request = request.header(name, value);
         }
         let sent = request.send(self.body(events).to_string());
-        sent.map(|_| ()).map_err(|error| Error::new(ErrorKind::Io).about(&self.endpoint).because(error))
+        sent.map(|_| ())
+            .map_err(|error| Error::new(ErrorKind::Io).about(public_address(&self.endpoint)).because(error))
     }
 
     fn is_transient(&self, error: &Error) -> bool {

@@ -9,9 +9,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
-use repertoire_model::{Digest, RuleId, State};
+use repertoire_model::{Digest, RuleId};
 
 use super::capture::{capture, identity, record};
+#[cfg(feature = "fs")]
+use super::write_skill::try_lock_skill;
 use crate::provider::store::LABEL;
 use crate::registry::{Entry, Registry, Snapshot, Subscription};
 use crate::store::{LazyStore, Origin, Store};
@@ -23,7 +25,13 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// The pause after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
-/// A thread that records every change of a skill that a registry publishes.
+/// The pause between two looks at all files. Only changes of a `SKILL.md` make a registry publish a snapshot.
+const PASS_PAUSE: Duration = Duration::from_secs(60);
+
+/// The number of times that a pause between two looks at all files is as long as the look at least, so that large libraries cost little.
+const PAUSE_FACTOR: u32 = 50;
+
+/// A thread that records every change of a skill that a registry publishes, and changes of other files once a minute.
 ///
 /// It is best effort: a version that cannot be recorded is tried again with the next change and every few seconds, and skills are served
 /// all the same. Dropping it stops the thread after the skill at hand.
@@ -34,6 +42,13 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The skills of a snapshot that are recorded.
+enum RecordingOutcome {
+    All,
+    /// Another process keeps directories of skills locked; they are tried again later.
+    AllButLocked,
+}
+
 /// The state of the thread.
 struct Recording {
     registry: Registry,
@@ -42,6 +57,8 @@ struct Recording {
     is_idle: Arc<AtomicBool>,
     /// The newest recorded digest of each skill, once they were read.
     recorded: Option<HashMap<String, Digest>>,
+    /// The least pause between two looks at all files.
+    pass_pause: Duration,
 }
 
 impl Recorder {
@@ -53,6 +70,15 @@ impl Recorder {
         store: LazyStore,
         on_failure: impl FnOnce(&Error) + Send + 'static,
     ) -> Self {
+        Self::start_with(registry, store, PASS_PAUSE, on_failure)
+    }
+
+    fn start_with(
+        registry: &Registry,
+        store: LazyStore,
+        pass_pause: Duration,
+        on_failure: impl FnOnce(&Error) + Send + 'static,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (mut changes, registry) = (registry.subscribe(), registry.clone());
         let is_idle = Arc::new(AtomicBool::new(false));
@@ -62,6 +88,7 @@ impl Recorder {
             stop: Arc::clone(&stop),
             is_idle: Arc::clone(&is_idle),
             recorded: None,
+            pass_pause,
         };
         let thread = thread::Builder::new()
             .name("versions".to_owned())
@@ -87,14 +114,23 @@ impl Recording {
     fn run(&mut self, changes: &mut Subscription, on_failure: impl FnOnce(&Error)) {
         let mut on_failure = Some(on_failure);
         let mut snapshot = Some(self.registry.snapshot());
-        let mut failed: Option<Instant> = None;
+        let (mut ended, mut pause) = (Instant::now(), RETRY_PAUSE);
         while !self.is_stopped() {
-            if failed.is_some_and(|failed| failed.elapsed() >= RETRY_PAUSE) {
+            if ended.elapsed() >= pause {
                 snapshot = Some(self.registry.snapshot());
+                // Another store may be in the place of the one that was read.
+                self.recorded = None;
             }
             if let Some(snapshot) = snapshot.take() {
+                let started = Instant::now();
                 let outcome = self.record_all(&snapshot);
-                failed = outcome.is_err().then(Instant::now);
+                ended = Instant::now();
+                pause = match outcome {
+                    Ok(RecordingOutcome::All) => {
+                        self.pass_pause.max((ended - started).saturating_mul(PAUSE_FACTOR))
+                    }
+                    _ => RETRY_PAUSE,
+                };
                 if let Err(error) = outcome
                     && let Some(tell) = on_failure.take()
                 {
@@ -115,21 +151,26 @@ impl Recording {
     }
 
     /// Records the skills of `snapshot` that changed. Returns the first error of the store; skills that cannot be read are left out.
-    fn record_all(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn record_all(&mut self, snapshot: &Snapshot) -> Result<RecordingOutcome, Error> {
         let store = self.store.get()?;
         let mut recorded = match self.recorded.take() {
             Some(recorded) => recorded,
             None => store.latest_digests()?.into_iter().collect(),
         };
-        let mut outcome = Ok(());
+        let mut outcome = Ok(RecordingOutcome::All);
         for entry in snapshot.entries().iter().filter(|entry| is_recordable(entry)) {
             if self.is_stopped() {
                 break;
             }
-            if let Err(error) = self.record(&*store, &mut recorded, entry)
-                && matches!(error.kind(), ErrorKind::Store | ErrorKind::Corrupt)
-            {
-                outcome = outcome.and(Err(error));
+            match self.record(&*store, &mut recorded, entry) {
+                Ok(RecordingOutcome::All) => {}
+                Ok(RecordingOutcome::AllButLocked) => {
+                    outcome = outcome.and(Ok(RecordingOutcome::AllButLocked))
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Store | ErrorKind::Corrupt) => {
+                    outcome = outcome.and(Err(error));
+                }
+                Err(_) => {}
             }
         }
         self.recorded = Some(recorded);
@@ -141,20 +182,23 @@ impl Recording {
         store: &dyn Store,
         recorded: &mut HashMap<String, Digest>,
         entry: &Entry,
-    ) -> Result<(), Error> {
+    ) -> Result<RecordingOutcome, Error> {
         let skill = identity(entry);
         let digest = block_on(self.registry.digest(entry))?;
         if recorded.get(&skill) == Some(&digest) {
-            return Ok(());
+            return Ok(RecordingOutcome::All);
         }
         // While an approval or a rollback writes the skill, it records the version itself, with its origin.
         #[cfg(feature = "fs")]
-        let _lock = entry.identity.as_deref().and_then(|directory| super::lock_skill(Path::new(directory)));
+        let _lock = match entry.identity.as_deref().map(|directory| try_lock_skill(Path::new(directory))) {
+            Some(None) => return Ok(RecordingOutcome::AllButLocked),
+            lock => lock.flatten(),
+        };
         let (files, digest) = block_on(capture(&self.registry, entry))?;
         let names = (skill.as_str(), entry.name().as_str());
         record(store, names, &files, Origin::Edit, None, clock::now())?;
         recorded.insert(skill, digest);
-        Ok(())
+        Ok(RecordingOutcome::All)
     }
 }
 
@@ -163,7 +207,7 @@ fn is_recordable(entry: &Entry) -> bool {
     let is_replaced = entry.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood);
     // What is served from a store was recorded when it was published.
     let is_published = entry.source.starts_with(LABEL);
-    entry.state != State::Quarantined && !is_replaced && !is_published
+    !entry.is_broken() && !is_replaced && !is_published
 }
 
 #[cfg(all(test, feature = "fs"))]
@@ -214,6 +258,52 @@ mod tests {
         let texts: Vec<String> =
             files.values().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect();
         assert!(texts[0].ends_with("# Number two\n") && texts[1] == "Be warm.\n", "{texts:?}");
+    }
+
+    #[test]
+    fn a_directory_that_another_process_keeps_locked_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        crate::testing::write_library(root.path()).unwrap();
+        let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
+        let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut recording = Recording {
+            registry: library.registry().clone(),
+            store: LazyStore::from(Arc::clone(&store) as Arc<dyn Store>),
+            stop,
+            is_idle: Arc::default(),
+            recorded: None,
+            pass_pause: PASS_PAUSE,
+        };
+        let lock = super::super::lock_skill(&root.path().join("alpha")).unwrap();
+        let outcome = recording.record_all(&library.snapshot()).unwrap();
+        assert!(
+            matches!(outcome, RecordingOutcome::AllButLocked) && store.latest_digests().unwrap().is_empty()
+        );
+        drop(lock);
+        assert!(matches!(recording.record_all(&library.snapshot()), Ok(RecordingOutcome::All)));
+        assert!(!store.latest_digests().unwrap().is_empty());
+    }
+
+    #[test]
+    fn changes_of_other_files_become_versions_without_a_new_snapshot() {
+        let root = tempfile::tempdir().unwrap();
+        crate::testing::write_library(root.path()).unwrap();
+        let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
+        let identity = identity(library.snapshot().active().next().unwrap());
+        let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
+        let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+        let recorder = Recorder::start_with(library.registry(), lazy, Duration::ZERO, |_| {});
+        let number = library.registry().reloads();
+        for text in ["one", "two"] {
+            let before = store.versions(&identity).unwrap().len();
+            fs::write(Path::new(&identity).join("added.md"), text).unwrap();
+            while store.versions(&identity).unwrap().len() == before {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(library.registry().reloads(), number);
+        drop(recorder);
     }
 
     #[test]

@@ -5,11 +5,12 @@
 //! leaves behind is removed by the next write.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Digest, SkillPath};
@@ -18,6 +19,12 @@ use super::capture::MAX_RECORDED_BYTES;
 use crate::provider::fs::STAGING;
 use crate::regular_file;
 use crate::{Error, ErrorKind};
+
+/// The longest wait for another process that writes a skill in the same directory.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time between two attempts to lock a directory.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The age at which such a directory of another process is no longer in use.
 const STALE: Duration = Duration::from_secs(10 * 60);
@@ -79,13 +86,44 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     Ok(WrittenSkill { changed })
 }
 
-/// Waits until no other process writes a skill beside `directory`, and keeps them waiting until the result is dropped or the process ends.
+/// A lock that keeps other processes from writing skills in a directory, until it is dropped or the process ends.
 ///
-/// Returns `None` where directories cannot be locked; a write still replaces only what it expects.
-pub fn lock_skill(directory: &Path) -> Option<File> {
-    let parent = File::open(directory.parent()?).ok()?;
-    parent.lock().ok()?;
-    Some(parent)
+/// It holds nothing where directories cannot be locked; a write still replaces only what it expects.
+#[derive(Debug)]
+pub struct SkillLock {
+    _directory: Option<File>,
+}
+
+/// Waits until no other process writes a skill beside `directory`, and keeps them waiting.
+///
+/// Fails if another process does not give up its lock within ten seconds.
+pub fn lock_skill(directory: &Path) -> Result<SkillLock, Error> {
+    lock_skill_within(directory, LOCK_TIMEOUT)
+}
+
+fn lock_skill_within(directory: &Path, timeout: Duration) -> Result<SkillLock, Error> {
+    let end = Instant::now() + timeout;
+    loop {
+        match try_lock_skill(directory) {
+            Some(lock) => return Ok(lock),
+            None if Instant::now() >= end => {
+                return Err(Error::new(ErrorKind::Io)
+                    .at(directory.parent().unwrap_or(directory))
+                    .because("another program keeps the directory locked; try again"));
+            }
+            None => thread::sleep(LOCK_PAUSE),
+        }
+    }
+}
+
+/// Returns the lock of [`lock_skill`], or `None` if another process has it.
+pub(super) fn try_lock_skill(directory: &Path) -> Option<SkillLock> {
+    let parent = directory.parent().and_then(|parent| File::open(parent).ok());
+    match parent.as_ref().map(File::try_lock) {
+        Some(Err(TryLockError::WouldBlock)) => None,
+        Some(Ok(())) => Some(SkillLock { _directory: parent }),
+        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { _directory: None }),
+    }
 }
 
 /// The reason that a skill was not written.
@@ -384,6 +422,19 @@ fn remove_leftovers(parent: &Path) {
 #[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_that_another_process_keeps_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        let skill = root.path().join("greet");
+        let lock = lock_skill(&skill).unwrap();
+        let error = lock_skill_within(&skill, Duration::ZERO).unwrap_err().chain();
+        assert!(error.contains("another program keeps the directory locked; try again"), "{error}");
+        drop(lock);
+        lock_skill_within(&skill, Duration::ZERO).unwrap();
+        // A directory that is not there yet has no lock, and a write to it fails for that reason.
+        lock_skill_within(&root.path().join("missing/greet"), Duration::ZERO).unwrap();
+    }
 
     fn files(list: &[(&str, &str, bool)]) -> SkillFiles {
         let file = |text: &str, executable| FileData { executable, bytes: text.as_bytes().to_vec() };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire_model::Policy;
+use repertoire_model::scope::Pattern;
 
 use super::handle::{Library, LibraryState};
 use super::options::SessionResources;
@@ -22,7 +23,7 @@ use crate::provider::fs::{FsOptions, FsProvider};
 use crate::registry::ReloadOptions;
 use crate::registry::{Registry, RegistryOptions};
 use crate::runner::Runner;
-use crate::searcher::Searcher;
+use crate::searcher::{Reranker, Searcher};
 use crate::session::SessionOptions;
 use crate::tool::Tool;
 
@@ -47,6 +48,7 @@ use crate::tool::Tool;
 pub struct LibraryBuilder {
     providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
+    disabled: Vec<Pattern>,
     resources: SessionResources,
     #[cfg(feature = "fs")]
     reload: Option<ReloadOptions>,
@@ -131,6 +133,26 @@ impl LibraryBuilder {
         self
     }
 
+    /// Switches off the skills that match one of `patterns`, beside those that the policy disables: for agents they do not exist.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use repertoire::model::Pattern;
+    /// use repertoire::{Library, MemoryProvider, SkillDefinition};
+    /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+    /// let builder = Library::builder().provider(MemoryProvider::new("builtin", vec![skill]));
+    /// let library = builder.disabled([Pattern::new("gr*")?]).open().await?;
+    /// assert_eq!(library.snapshot().active().count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn disabled(mut self, patterns: impl IntoIterator<Item = Pattern>) -> Self {
+        self.disabled.extend(patterns);
+        self
+    }
+
     /// Sets the options of all sessions.
     #[must_use]
     pub fn session_options(mut self, options: SessionOptions) -> Self {
@@ -156,6 +178,13 @@ impl LibraryBuilder {
     #[must_use]
     pub fn searcher(mut self, searcher: impl Searcher + 'static) -> Self {
         self.resources.searcher = Some(Arc::new(searcher));
+        self
+    }
+
+    /// Sets the reranker, which gets the ten best results of each search of a session.
+    #[must_use]
+    pub fn reranker(mut self, reranker: impl Reranker + 'static) -> Self {
+        self.resources.reranker = Some(Arc::new(reranker));
         self
     }
 
@@ -233,7 +262,8 @@ impl LibraryBuilder {
     ///
     /// [`Registry::accepted`]: crate::Registry::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { providers, policy, resources, .. } = self;
+        let Self { providers, mut policy, disabled, resources, .. } = self;
+        policy.disabled.extend(disabled);
         resources.check_names()?;
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;

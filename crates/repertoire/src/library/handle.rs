@@ -80,6 +80,11 @@ impl Library {
         self.registry.reload().await
     }
 
+    /// Returns the agents, sorted by name.
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.resources().agents.values()
+    }
+
     /// Returns the agent called `name`.
     ///
     /// Fails with [`ErrorKind::AgentNotFound`] if there is none.

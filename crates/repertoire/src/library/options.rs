@@ -8,7 +8,7 @@ use crate::handler::HostHandler;
 use crate::prompt::{Agent, Inherit};
 use crate::proposal::Proposer;
 use crate::runner::Runner;
-use crate::searcher::Searcher;
+use crate::searcher::{Reranker, Searcher};
 use crate::session::SessionOptions;
 use crate::tool::{Tool, reserved_names};
 use crate::{Error, ErrorKind};
@@ -28,6 +28,8 @@ pub(crate) struct SessionResources {
     pub(crate) sinks: Sinks,
     /// Finds the skills that a task needs; `None` where nothing is searched.
     pub(crate) searcher: Option<Arc<dyn Searcher>>,
+    /// Puts the best results of a search into a better order; `None` where they stay as they are.
+    pub(crate) reranker: Option<Arc<dyn Reranker>>,
     /// Runs tools and scripts of skills; `None` where nothing may run.
     pub(crate) runner: Option<Arc<dyn Runner>>,
     /// The runner that is only asked for the tools of each `tools.py`, where there is none that runs them.

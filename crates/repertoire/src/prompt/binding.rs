@@ -138,7 +138,7 @@ pub struct AgentPrompt {
 impl AgentPrompt {
     /// Reads everything that `agent` needs and returns its prompt.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that does not exist, is quarantined,
+    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that does not exist, is quarantined, is disabled,
     /// lies outside its scope or is found broken when it is read; the error names the skill and similar ones.
     pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
         Self::load_within(registry, agent, &[], options).await
@@ -202,7 +202,7 @@ impl AgentPrompt {
     }
 }
 
-/// Returns an error if `agent` names a skill that does not exist, is quarantined or lies outside its scope.
+/// Returns an error if `agent` names a skill that does not exist, is quarantined, is disabled or lies outside its scope.
 ///
 /// [`AgentPrompt::load`] does this, too. Call it before an agent's skills are shown without its prompt: a
 /// skill that is bound as hidden under a misspelt name would be seen.
@@ -296,6 +296,7 @@ impl<'a> Reader<'a> {
                     .at(&*entry.path)
                     .with(diagnostics))
             }
+            Lookup::Disabled(_) => Err(invalid(agent, format!("the skill `{id}` is disabled"))),
             Lookup::Unknown(names) => Err(self.missing(id, &names)),
         }
     }

@@ -14,8 +14,7 @@ use crate::Error;
 use crate::history::{capture, identity};
 use crate::registry::{Entry, Registry};
 use crate::store::{
-    LazyStore, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Store, Submission,
-    put_skill,
+    LazyStore, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
 };
 use crate::words::words;
 
@@ -46,7 +45,7 @@ pub struct ProposalRules {
 
 impl Default for ProposalRules {
     fn default() -> Self {
-        let limits = ProposalLimits { per_skill: 5, per_session: 10 };
+        let limits = ProposalLimits { per_skill: 5, per_session: 10, total: MAX_PENDING };
         Self { mode: ProposalMode::Controlled, limits, locked: Vec::new(), new_skills: None }
     }
 }
@@ -134,7 +133,7 @@ impl Proposer {
             return Err(Refusal::Exists(name.to_string()));
         }
         let draft = draft_skill(files, name, registry.policy())?;
-        let skill = format!("new:{name}");
+        let skill = NewProposal::new_skill(self.rules.new_skills.as_deref(), name.as_str());
         self.submit_on_thread(ProposalKind::Create, skill, name.clone(), draft, None, text).await
     }
 
@@ -144,35 +143,6 @@ impl Proposer {
         }
         if self.rules.locked.iter().any(|pattern| pattern.matches(source, name.as_str())) {
             return Err(Refusal::Locked(name.to_string()));
-        }
-        Ok(())
-    }
-
-    /// Fails if the same proposal is pending, or so many that no more are accepted, before anything is stored.
-    fn expect_room(
-        &self,
-        store: &dyn Store,
-        skill: &str,
-        draft: &Draft,
-        session: Option<&str>,
-    ) -> Result<(), Refusal> {
-        let pending = store.proposals(&[ProposalState::Pending])?;
-        let result = patch::bundle(&draft.files).digest();
-        let is_same = |it: &&Proposal| {
-            (&*it.content.skill, it.content.base, it.content.result) == (skill, draft.base, result)
-        };
-        if let Some(same) = pending.iter().find(is_same) {
-            return Err(Refusal::Duplicate(same.id));
-        }
-        let count = |is_counted: &dyn Fn(&NewProposal) -> bool| {
-            pending.iter().filter(|proposal| is_counted(&proposal.content)).count() as u64
-        };
-        let ProposalLimits { per_skill, per_session } = self.rules.limits;
-        if count(&|content| content.skill == skill) >= per_skill {
-            return Err(Refusal::TooMany("for this skill"));
-        }
-        if session.is_some() && count(&|content| content.session.as_deref() == session) >= per_session {
-            return Err(Refusal::TooMany("of this session"));
         }
         Ok(())
     }
@@ -210,18 +180,12 @@ impl Proposer {
             }
         }
         let store = self.store.get()?;
-        self.expect_room(&*store, &skill, &draft, text.session.as_deref())?;
-        // Both states are needed to rebase the proposal when the skill changes.
-        if let Some(base) = base {
-            put_skill(&*store, base)?;
-        }
-        let result = put_skill(&*store, &draft.files)?;
         let new = NewProposal {
             kind,
             skill,
             name: name.to_string(),
             base: draft.base,
-            result,
+            result: patch::bundle(&draft.files).digest(),
             diff: draft.diff,
             justification: text.justification,
             evidence: text.evidence,
@@ -231,17 +195,34 @@ impl Proposer {
             time: text.time,
             replaces: text.replaces,
         };
-        let id = match store.submit(&new, self.rules.limits)? {
-            Submission::Accepted(id) => id,
-            Submission::Duplicate(id) => return Err(Refusal::Duplicate(id)),
-            Submission::Rejected(id) => return Err(Refusal::Rejected(id)),
-            Submission::TooManyForSkill => return Err(Refusal::TooMany("for this skill")),
-            Submission::TooManyForSession => return Err(Refusal::TooMany("of this session")),
-        };
+        // Nothing is stored of a proposal that is refused.
+        if let Some(refusal) = store.refusal(&new, self.rules.limits)? {
+            accepted(refusal)?;
+        }
+        // Both states are needed to rebase the proposal when the skill changes.
+        if let Some(base) = base {
+            put_skill(&*store, base)?;
+        }
+        put_skill(&*store, &draft.files)?;
+        let id = accepted(store.submit(&new, self.rules.limits)?)?;
         let proposal = store.proposal(id)?.ok_or_else(|| Error::new(crate::ErrorKind::Store))?;
         for listener in &self.listeners {
             listener(&proposal);
         }
         Ok(proposal)
+    }
+}
+
+/// Returns the number of an accepted proposal.
+fn accepted(submission: Submission) -> Result<u64, Refusal> {
+    match submission {
+        Submission::Accepted(id) => Ok(id),
+        Submission::Duplicate(id) => Err(Refusal::Duplicate(id)),
+        Submission::Rejected(id) => Err(Refusal::Rejected(id)),
+        Submission::TooManyForSkill => Err(Refusal::TooMany("for this skill wait for review")),
+        Submission::TooManyForSession => Err(Refusal::TooMany("of this session")),
+        Submission::TooMany => {
+            Err(Refusal::TooMany("wait for review; `rep proposals --all` lists them for a person to decide"))
+        }
     }
 }

@@ -18,6 +18,8 @@ pub enum Refusal {
     NoFiles(String),
     /// There is a skill of that name.
     Exists(String),
+    /// The name cannot be used, for a reason that the one who proposes may not know.
+    NameUnusable(String),
     /// The diff does not apply.
     Diff(PatchFault),
     /// The diff changes nothing.
@@ -45,7 +47,7 @@ pub enum Refusal {
     Duplicate(u64),
     /// The same proposal was rejected.
     Rejected(u64),
-    /// Too many proposals are pending, for the skill or from the session.
+    /// Too many proposals are pending: for the skill, from the session, or in all.
     TooMany(&'static str),
     /// The skill cannot be read, or the store is not available.
     Failed(Error),
@@ -57,6 +59,7 @@ impl fmt::Display for Refusal {
             Self::Off => f.write_str("proposals are turned off"),
             Self::Locked(name) => write!(f, "the skill {name} is locked; its owner changes it"),
             Self::NoFiles(name) => write!(f, "the skill {name} has no directory that could be changed"),
+            Self::NameUnusable(name) => write!(f, "the name {name} cannot be used for a new skill"),
             Self::Exists(name) => write!(f, "there is a skill {name}; propose a change of it instead"),
             Self::Diff(fault) => fault.fmt(f),
             Self::Unchanged => f.write_str("the diff changes nothing"),
@@ -75,7 +78,7 @@ impl fmt::Display for Refusal {
             Self::Rejected(id) => {
                 write!(f, "the same change was rejected as proposal {id}; propose another one")
             }
-            Self::TooMany(whose) => write!(f, "too many proposals {whose} wait for review"),
+            Self::TooMany(which) => write!(f, "too many proposals {which}"),
             Self::Failed(error) => f.write_str(&error.chain()),
         }
     }

@@ -13,8 +13,8 @@ use super::refusal::Refusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
-    Decision, NewProposal, Origin, Proposal, ProposalKind, ProposalLimits, ProposalState, Store, Submission,
-    Version, put_skill, put_skill_safely, skill_files,
+    AGENT_PREFIX, Decision, NewProposal, Origin, Proposal, ProposalKind, ProposalLimits, ProposalState,
+    Store, Submission, Version, put_skill, put_skill_safely, skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -107,7 +107,7 @@ impl Reviewer<'_> {
     }
 
     fn expect_not_own(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
-        let is_own = self.name.starts_with("agent:") && proposal.content.author == self.name;
+        let is_own = self.name.starts_with(AGENT_PREFIX) && proposal.content.author == self.name;
         if is_own { Err(ReviewFault::OwnProposal(self.name.to_owned())) } else { Ok(()) }
     }
 
@@ -118,7 +118,7 @@ impl Reviewer<'_> {
         if proposal.state != ProposalState::Pending {
             return Err(ReviewFault::State(id, proposal.state));
         }
-        let _lock = lock_skill(&self.directory(&proposal)?);
+        let _lock = lock_skill(&self.directory(&proposal)?)?;
         // Another reviewer may have decided in the meantime.
         let state = self.proposal(id)?.state;
         if state != ProposalState::Pending {
@@ -188,9 +188,12 @@ impl Reviewer<'_> {
     pub fn recover(&self) -> Result<Vec<u64>, ReviewFault> {
         let mut completed = Vec::new();
         for proposal in self.store.proposals(&[ProposalState::Approved])? {
+            if proposal.content.kind == ProposalKind::Create && !self.is_new_here(&proposal) {
+                continue;
+            }
             let Ok(directory) = self.directory(&proposal) else { continue };
             // Another process that is about to complete it holds the lock until it has.
-            let _lock = lock_skill(&directory);
+            let _lock = lock_skill(&directory)?;
             if self.proposal(proposal.id)?.state != ProposalState::Approved {
                 continue;
             }
@@ -242,7 +245,8 @@ impl Reviewer<'_> {
         self.expect_not_own(&proposal)?;
         let decision = self.decision(Some(reason));
         // An approval that is being carried out holds the lock; one that cannot be completed may still be rejected.
-        let _lock = self.directory(&proposal).ok().and_then(|directory| lock_skill(&directory));
+        let directory = self.directory(&proposal).ok();
+        let _lock = directory.map(|directory| lock_skill(&directory)).transpose()?;
         for from in [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved] {
             if self.store.decide(id, from, ProposalState::Rejected, Some(&decision))? {
                 return self.proposal(id);
@@ -279,13 +283,11 @@ impl Reviewer<'_> {
             replaces: Some(id),
             ..content.clone()
         };
-        let unlimited = ProposalLimits { per_skill: u64::MAX, per_session: u64::MAX };
+        let unlimited = ProposalLimits { per_skill: u64::MAX, per_session: u64::MAX, total: u64::MAX };
         match self.store.submit(&rebased, unlimited)? {
             Submission::Accepted(id) | Submission::Duplicate(id) => Ok(id),
             Submission::Rejected(id) => Err(ReviewFault::Refused(Refusal::Rejected(id))),
-            Submission::TooManyForSkill | Submission::TooManyForSession => {
-                Err(ReviewFault::State(id, proposal.state))
-            }
+            _ => Err(ReviewFault::State(id, proposal.state)),
         }
     }
 
@@ -296,7 +298,7 @@ impl Reviewer<'_> {
         let versions = self.store.versions(&skill)?;
         let wanted = versions.iter().find(|version| version.number == number);
         let Some(wanted) = wanted else { return Err(ReviewFault::NoVersion(name, number)) };
-        let _lock = lock_skill(Path::new(directory));
+        let _lock = lock_skill(Path::new(directory))?;
         let (files, digest) = block_on(capture(self.registry, entry))?;
         let names = (skill.as_str(), name.as_str());
         if !is_forced && !versions.iter().any(|version| version.digest == digest) {
@@ -324,6 +326,13 @@ impl Reviewer<'_> {
         Ok(version)
     }
 
+    /// Returns `true` if the proposal is a new skill for the directory that this reviewer writes new skills to.
+    pub fn is_new_here(&self, proposal: &Proposal) -> bool {
+        let parent = proposal.content.directory().map(|directory| directory.parent().map(resolved));
+        let is_here = parent.is_none_or(|parent| parent == self.new_skills.map(resolved));
+        proposal.content.kind == ProposalKind::Create && is_here
+    }
+
     fn entry(&self, proposal: &Proposal) -> Result<Entry, ReviewFault> {
         let snapshot = self.registry.snapshot();
         let found = snapshot.entries().iter().find(|entry| identity(entry) == proposal.content.skill);
@@ -333,9 +342,11 @@ impl Reviewer<'_> {
     /// Returns the directory that the proposal changes.
     fn directory(&self, proposal: &Proposal) -> Result<PathBuf, ReviewFault> {
         match proposal.content.kind {
-            ProposalKind::Create => {
-                Ok(self.new_skills.ok_or(ReviewFault::NoDirectory)?.join(&proposal.content.name))
-            }
+            ProposalKind::Create => match (proposal.content.directory(), self.new_skills) {
+                (Some(directory), _) => Ok(directory.to_owned()),
+                (None, Some(directory)) => Ok(directory.join(&proposal.content.name)),
+                (None, None) => Err(ReviewFault::NoDirectory),
+            },
             ProposalKind::Update => Ok(PathBuf::from(self.entry(proposal)?.directory())),
         }
     }

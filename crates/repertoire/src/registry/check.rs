@@ -2,7 +2,7 @@
 
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, ToolFacts};
-use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, Severity, SkillPath};
+use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, Severity, SkillPath, State};
 
 use super::{Entry, Registry, Snapshot, requires};
 use crate::provider::{FileListing, OpenedSkill, Skill};
@@ -41,7 +41,9 @@ impl Registry {
         let snapshot = self.snapshot();
         snapshot.accepted()?;
         let mut refusals = Vec::new();
-        for entry in snapshot.entries().iter().filter(|it| self.policy().refuses_errors_of(&it.source)) {
+        let is_judged =
+            |entry: &&Entry| entry.state != State::Disabled && self.policy().refuses_errors_of(&entry.source);
+        for entry in snapshot.entries().iter().filter(is_judged) {
             let found = self.check(entry).await.into_iter();
             let error = found.max_by_key(|found| found.severity).filter(|it| it.severity == Severity::Error);
             refusals.extend(error.map(|error| (entry, error)));

@@ -28,14 +28,18 @@ pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<
     }
     let mut reporter = Reporter::new(policy);
     for id in requires {
-        if let Lookup::Unknown(near) = snapshot.find(id) {
-            let message = format!("the required skill `{id}` does not exist");
-            let report = reporter.report(RuleId::RequiresUnknown, message);
-            match near.first() {
-                Some(near) => report.help(format!("did you mean `{near}`?")),
-                None => report.help("add the skill, or take it out of `requires`"),
-            };
-        }
+        let (problem, help) = match snapshot.find(id) {
+            Lookup::Found(_) | Lookup::Quarantined(_) => continue,
+            Lookup::Disabled(_) => {
+                ("is disabled", "enable the skill, or take it out of `requires`".to_owned())
+            }
+            Lookup::Unknown(near) => match near.first() {
+                Some(near) => ("does not exist", format!("did you mean `{near}`?")),
+                None => ("does not exist", "add the skill, or take it out of `requires`".to_owned()),
+            },
+        };
+        let message = format!("the required skill `{id}` {problem}");
+        reporter.report(RuleId::RequiresUnknown, message).help(help);
     }
     if let Some(cycle) = cycle(entry, snapshot) {
         let names: Vec<&str> = cycle.iter().map(SkillName::as_str).collect();
@@ -106,6 +110,18 @@ mod tests {
         };
         assert_eq!(found(skills(), "a"), Vec::<String>::new());
         assert_eq!(found(skills(), "b"), ["requires-unknown: the required skill `gone` does not exist"]);
+    }
+
+    #[test]
+    fn a_required_skill_that_is_disabled_is_told_apart() {
+        let provider = MemoryProvider::new("test", vec![skill("a", &["b"]), skill("b", &[])]);
+        let disabled = repertoire_model::Pattern::new("b").unwrap();
+        let library =
+            pollster::block_on(Library::builder().provider(provider).disabled([disabled]).open()).unwrap();
+        let snapshot = library.snapshot();
+        let Lookup::Found(entry) = snapshot.find("a") else { panic!() };
+        let found = check(entry, &snapshot, library.registry().policy());
+        assert_eq!(found[0].message, "the required skill `b` is disabled");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, State, file_glob, text};
+use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -51,7 +51,7 @@ pub struct Entry {
     pub identity: Option<Arc<str>>,
     /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,
-    /// The state: active, shadowed or quarantined.
+    /// The state: active, shadowed, disabled or quarantined.
     pub state: State,
     /// The reason that it lost its name, if it did; boxed, because few do.
     pub collision: Option<Box<Diagnostic>>,
@@ -111,6 +111,11 @@ impl Entry {
         self.document.diagnostics.iter().any(|found| found.rule == RuleId::LastGood)
     }
 
+    /// Returns `true` if the skill cannot be used as it is: it is quarantined, or disabled and would be otherwise.
+    pub fn is_broken(&self) -> bool {
+        self.state == State::Quarantined || self.document.standing != Standing::Sound
+    }
+
     /// Returns `true` if agents are offered the skill: it is active, and its author does not keep it for
     /// people.
     pub fn is_offered(&self) -> bool {
@@ -136,11 +141,13 @@ pub enum Lookup<'a> {
     Found(&'a Entry),
     /// No skill has that name, but this one would if it were valid.
     Quarantined(&'a Entry),
+    /// No skill has that name for agents, because the policy disables this one.
+    Disabled(&'a Entry),
     /// No skill has that name; these are the most similar names.
     Unknown(Vec<&'a SkillName>),
 }
 
-/// An immutable, numbered view of all skills: active, shadowed and quarantined ones, and the problems of
+/// An immutable, numbered view of all skills: active, shadowed, disabled and quarantined ones, and the problems of
 /// sources.
 ///
 /// ```
@@ -294,14 +301,14 @@ impl Snapshot {
     ///
     /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        match self.find_exact(query) {
-            Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
-            Some(entry) => return Lookup::Found(entry),
-            None => {}
-        }
-        let respelled = respelled(query).and_then(|name| self.named(name.as_str()).first());
-        match respelled.filter(|entry| entry.state == State::Active) {
-            Some(entry) => Lookup::Found(entry),
+        let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
+        let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);
+        match self.find_exact(query).or_else(|| respelled().filter(is_known)) {
+            Some(entry) => match entry.state {
+                State::Active | State::Shadowed => Lookup::Found(entry),
+                State::Disabled => Lookup::Disabled(entry),
+                State::Quarantined => Lookup::Quarantined(entry),
+            },
             None => Lookup::Unknown(self.nearest(query)),
         }
     }
@@ -315,7 +322,7 @@ impl Snapshot {
     pub(crate) fn find_exact(&self, query: &str) -> Option<&Entry> {
         let exact = self.named(query).first().into_iter().chain(self.qualified(query));
         // Of one name, the active skill is first.
-        exact.min_by_key(|entry| entry.state == State::Quarantined)
+        exact.min_by_key(|entry| !entry.state.is_reachable())
     }
 
     /// Returns the skills called `name`, valid ones first, then in order of precedence.
@@ -349,7 +356,7 @@ pub(crate) fn respelled(query: &str) -> Option<SkillName> {
 
 /// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
-    group.iter().find(|entry| entry.state != State::Quarantined && is_seen(entry))
+    group.iter().find(|entry| entry.state.is_reachable() && is_seen(entry))
 }
 
 /// Returns those of `names` that are nearest to `query`, best first.

@@ -296,7 +296,7 @@ fn skills_are_found_by_every_way_of_naming_them() {
     let snapshot = open(providers).snapshot();
     let found = |query: &str| match snapshot.find(query) {
         Lookup::Found(entry) => format!("{} {}", entry.qualified_name(), entry.state.as_str()),
-        Lookup::Quarantined(entry) => format!("({})", entry.qualified_name()),
+        Lookup::Quarantined(entry) | Lookup::Disabled(entry) => format!("({})", entry.qualified_name()),
         Lookup::Unknown(near) => {
             near.into_iter().map(SkillName::as_str).map(|name| format!("{name}?")).collect::<String>()
         }

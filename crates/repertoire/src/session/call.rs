@@ -6,11 +6,12 @@ use repertoire_model::answer::{Answer, Fault, FaultKind, Injection, Render};
 use serde_json::{Map, Value};
 
 use super::open::Session;
+use super::options::SkillAsTool;
 use crate::clock::{self, Instant};
 use crate::event::{CallOrigin, Event, EventKind, Outcome};
 use crate::tool::{
-    ArgumentNames, BUILTINS, Builtin, CallFailure, CallResult, EventDetails, SKILL_ALIASES, Tool, ToolCall,
-    ToolReply, object_of, quoted,
+    ArgumentNames, BUILTINS, Builtin, CallFailure, CallResult, EventDetails, LOAD_SKILL, SKILL_ALIASES, Tool,
+    ToolCall, ToolReply, object_of, quoted,
 };
 
 /// The answer to a call.
@@ -54,6 +55,8 @@ enum CallTarget<'a> {
     Host(&'a dyn Tool),
     /// A tool of a loaded skill: what the skill is called by, and the tool.
     Skill(String, String),
+    /// `load_skill`: the name of a skill was called as if it were a tool.
+    Load(&'static Builtin),
 }
 
 impl Session {
@@ -70,7 +73,7 @@ impl Session {
         self.registry().touch().await;
         let found = self.find_tool(tool);
         let kind = match &found {
-            Some(CallTarget::Builtin(builtin)) => builtin.kind,
+            Some(CallTarget::Builtin(builtin) | CallTarget::Load(builtin)) => builtin.kind,
             Some(CallTarget::Skill(..)) => EventKind::SkillToolCalled,
             Some(CallTarget::Host(_)) | None => EventKind::ToolCalled,
         };
@@ -98,9 +101,17 @@ impl Session {
         let Some(found) = found else {
             return self.no_such_tool(tool);
         };
-        let Some(arguments) = &object_of(arguments) else { return self.bad_arguments(tool) };
+        let arguments = match found {
+            // Other arguments are made up: no schema says what they mean.
+            CallTarget::Load(_) => {
+                let name = self.options().arguments.name.clone();
+                Some(Map::from_iter([(name, Value::from(tool))]))
+            }
+            _ => object_of(arguments),
+        };
+        let Some(arguments) = &arguments else { return self.bad_arguments(tool) };
         match found {
-            CallTarget::Builtin(builtin) => {
+            CallTarget::Builtin(builtin) | CallTarget::Load(builtin) => {
                 let mut reply = self.call_builtin(builtin, arguments).await;
                 let is_about_skill =
                     !matches!(builtin.kind, EventKind::SkillsListed | EventKind::SkillsSearched);
@@ -153,10 +164,15 @@ impl Session {
             Some(tool) => Some(CallTarget::Builtin(tool)),
             None => {
                 let host = resources.tools.iter().find(|tool| tool.name() == name);
-                host.map(|tool| CallTarget::Host(tool.as_ref())).or_else(|| {
-                    let skill = self.state().exposed.owner(name)?;
-                    Some(CallTarget::Skill(skill, name.to_owned()))
-                })
+                if let Some(tool) = host {
+                    return Some(CallTarget::Host(tool.as_ref()));
+                }
+                if let Some(skill) = self.state().exposed.owner(name) {
+                    return Some(CallTarget::Skill(skill, name.to_owned()));
+                }
+                let is_loaded = self.options().skill_as_tool == SkillAsTool::Load
+                    && self.visible(&self.registry().snapshot(), name).is_some();
+                is_loaded.then_some(CallTarget::Load(&LOAD_SKILL))
             }
         }
     }
@@ -169,7 +185,7 @@ impl Session {
                 Some(why) => (FaultKind::NotApproved { tool: quoted(tool), why }, None),
                 None => {
                     let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
-                    (FaultKind::UnknownTool { tools }, None)
+                    (FaultKind::UnknownTool { tools, near: self.nearest_skill(&snapshot, tool) }, None)
                 }
             },
         };
@@ -221,6 +237,7 @@ impl Session {
             tokens,
             query,
             results,
+            error,
             is_denied,
             skill_tool,
             sandbox,
@@ -242,6 +259,8 @@ impl Session {
         event.outcome = if *is_denied { Outcome::Denied } else { outcome(answer) };
         if let Answer::Fault(fault) = answer {
             event.error = Some(fault.kind.as_str().to_owned());
+        } else {
+            event.error = error.map(str::to_owned);
         }
         self.measure(event);
     }

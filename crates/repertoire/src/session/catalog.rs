@@ -1,8 +1,9 @@
 //! Level 1 of a session: its pinned catalog, its tools, and the note about later changes.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, MutexGuard};
 
-use repertoire_model::catalog::{CatalogOptions, Format};
+use repertoire_model::catalog::{Catalog, CatalogOptions, Format, OverBudget, Tier};
 use repertoire_model::delta::{Delta, MAX_LISTED, for_files};
 use repertoire_model::{CatalogError, SkillName};
 
@@ -94,18 +95,22 @@ impl Session {
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
+        self.rendered(snapshot, options).map(|catalog| catalog.text).unwrap_or_default()
+    }
+
+    fn rendered(&self, snapshot: &Snapshot, options: CatalogOptions) -> Option<Catalog> {
         let sees = |entry: &Entry| self.sees(entry);
         match snapshot.catalog_of(&options, sees) {
-            Ok(catalog) => catalog.text,
+            Ok(catalog) => Some(catalog),
             // A highlighted skill that does not exist (any more) is ignored.
             Err(CatalogError::UnknownHighlight { .. }) => {
                 let options = CatalogOptions { highlight: None, ..options };
-                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+                snapshot.catalog_of(&options, sees).ok()
             }
             // Skills defined in code have no location, so a format that lists locations cannot list them.
             Err(_) => {
                 let options = CatalogOptions { format: Format::default(), ..options };
-                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+                snapshot.catalog_of(&options, sees).ok()
             }
         }
     }
@@ -139,12 +144,26 @@ impl Session {
         }
     }
 
+    /// Returns the names that the catalog lists, sorted.
+    fn listed(&self, snapshot: &Snapshot) -> Vec<String> {
+        let options = self.catalog_options();
+        let ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
+        // Only catalogs for a task, and those that send to search, leave names out.
+        if ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
+            return self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
+        }
+        let catalog = self.rendered(snapshot, CatalogOptions { ranking, ..options });
+        let tiers = catalog.into_iter().flat_map(|catalog| catalog.report.tiers);
+        let listed = tiers.filter(|skill| skill.tier != Tier::Omitted).map(|skill| skill.name);
+        listed.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
     /// Returns the definitions of the tools that do not depend on loaded skills, sorted by name.
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
-        let names: Vec<String> = self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
         let mut definitions: Vec<Definition> = Vec::new();
-        if !names.is_empty() {
+        if self.offered(snapshot).next().is_some() {
+            let names = self.listed(snapshot);
             let lists = names.len() <= options.enum_limit && options.offered != OfferedTools::Minimal;
             let skills = lists.then_some(names.as_slice());
             let context = DefinitionContext { options, skills };

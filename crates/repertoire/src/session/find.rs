@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
-use repertoire_model::{Diagnostic, Severity, SkillName, State};
+use repertoire_model::{Diagnostic, Severity, SkillName, State, text};
 
 use super::open::Session;
 use super::options::DenyStyle;
@@ -133,9 +133,19 @@ impl Session {
         }
         match group.iter().find(|entry| entry.state == State::Quarantined && seen(entry)) {
             Some(broken) => Resolution::Broken(broken),
-            None if group.is_empty() => Resolution::Nothing,
+            // A disabled skill does not exist for a model.
+            None if group.iter().all(|entry| entry.state == State::Disabled) => Resolution::Nothing,
             None => Resolution::Denied,
         }
+    }
+
+    /// Returns the skill that a person means by `name`, if this session's agent may see it and its author lets people call it. It
+    /// may be one that its author keeps for people.
+    pub fn invocable(&self, name: &str) -> Option<SkillName> {
+        let snapshot = self.registry().snapshot();
+        let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
+        let entry = holder(snapshot.named(name), seen)?;
+        (entry.document.manifest.user_invocable != Some(false)).then(|| entry.name().clone())
     }
 
     /// Notes that a person invoked the skill: tools reach it from now on, even if its author keeps it for people.
@@ -197,6 +207,17 @@ impl Session {
         self.library().search(snapshot, request, visibility).await
     }
 
+    /// Returns the same in the order of the library's reranker.
+    pub(crate) async fn search_reranked(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: &SearchRequest,
+    ) -> Vec<SearchHit> {
+        let sees = |entry: &Entry| self.sees(entry);
+        let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
+        self.library().search_reranked(snapshot, request, visibility).await
+    }
+
     /// Returns the fault for an unknown name; it reveals nothing that the agent may not know of.
     fn unknown(&self, snapshot: &Snapshot, asked: &str) -> FaultKind {
         let offered: Vec<&SkillName> = self.offered(snapshot).map(Entry::name).collect();
@@ -207,6 +228,17 @@ impl Session {
             total: offered.len(),
             all: all.iter().map(ToString::to_string).collect(),
         }
+    }
+
+    /// Returns the offered skill whose name is in that of the unknown tool `tool`, or is a few slips away.
+    pub(super) fn nearest_skill(&self, snapshot: &Snapshot, tool: &str) -> Option<String> {
+        let asked = quoted(tool).to_lowercase().replace('_', "-");
+        let near = nearest_among(&asked, self.offered(snapshot).map(Entry::name));
+        let is_meant = |name: &&SkillName| {
+            let name = name.as_str();
+            format!("-{asked}-").contains(&format!("-{name}-")) || text::nearest(&asked, [name]).is_some()
+        };
+        near.into_iter().find(is_meant).map(ToString::to_string)
     }
 
     /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.

@@ -26,6 +26,6 @@ pub use context::{KeptContext, SkillState};
 pub use open::{Session, SubagentOptions};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
-    SessionOptions, ToolCeiling, ToolExposure, Unload,
+    SessionOptions, SkillAsTool, ToolCeiling, ToolExposure, Unload,
 };
 pub use state::REMEMBERED_TASKS;

@@ -63,6 +63,8 @@ pub struct Session {
     ceilings: Vec<Agent>,
     /// The skills that its prompt holds, which a catalog need not take for its example.
     pub(super) bound: Vec<String>,
+    /// The host's parts of the system prompt.
+    fragments: Vec<Fragment>,
     pub(super) wording: Wording,
     state: Mutex<State>,
 }
@@ -141,7 +143,9 @@ impl Session {
         let is_kept = options.account == Account::Kept;
         let state = Mutex::new(State::new(snapshot, ledger));
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
-        let session = Self { library, id: new_id(), agent, options, ceilings, bound: names, wording, state };
+        let fragments = Vec::new();
+        let session =
+            Self { library, id: new_id(), agent, options, ceilings, bound: names, fragments, wording, state };
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
             session.prompt_shown(&bound);
@@ -187,7 +191,8 @@ impl Session {
             ceilings.push(Agent { scope: options.scope.clone(), ..Agent::new("request") });
         }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
-        Self::open(self.library.clone(), agent, ceilings, ledger).await
+        let session = Self::open(self.library.clone(), agent, ceilings, ledger).await?;
+        Ok(session.with_fragments(self.fragments.clone()))
     }
 
     /// Returns the inheritance of agents that this session's agent starts.
@@ -195,19 +200,30 @@ impl Session {
         self.agent.as_ref().map_or(self.library.resources().inherit, |parent| parent.inherit)
     }
 
-    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
+    /// Returns the session with these parts of the host in its system prompt, such as a description of the workplace.
+    #[must_use]
+    pub fn with_fragments(mut self, fragments: Vec<Fragment>) -> Self {
+        self.fragments = fragments;
+        self.state().prompt = None;
+        self
+    }
+
+    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, the parts of the host, and the pinned
+    /// catalog.
     ///
     /// It is the same bytes until the catalog is refreshed.
     pub async fn prompt(&self) -> Result<String, Error> {
-        if let Some(prompt) = &self.state().prompt {
+        // The catalog of `show_loaded` changes with every load.
+        let known = self.state().prompt.clone().filter(|_| !self.options().show_loaded);
+        if let Some(prompt) = known {
             return Ok(prompt.to_string());
         }
-        let mut fragments = Vec::new();
+        let mut fragments = self.fragments.clone();
         if let Some(agent) = &self.agent {
             let options = BindingOptions::of(self.options());
             let prompt = AgentPrompt::load_within(self.registry(), agent, &self.ceilings, &options).await?;
             self.prompt_shown(&prompt.bound);
-            fragments = prompt.fragments;
+            fragments.extend(prompt.fragments);
         }
         self.rank_catalog().await;
         fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));

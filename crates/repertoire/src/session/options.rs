@@ -97,6 +97,18 @@ words! {
 }
 
 words! {
+    /// The answer to a call of a skill's name as if it were a tool.
+    #[derive(Default)]
+    SkillAsTool {
+        /// The skill is loaded; the default.
+        #[default]
+        Load "load",
+        /// The answer is an error that shows the call to make.
+        Explain "explain",
+    }
+}
+
+words! {
     /// The effect of `allowed-tools` of active skills.
     #[derive(Default)]
     ToolCeiling {
@@ -170,6 +182,8 @@ pub struct SessionOptions {
     pub deny_style: DenyStyle,
     /// The way in which models see the tools of skills, if these can be called at all.
     pub exposure: ToolExposure,
+    /// The answer to a call of a skill's name as if it were a tool.
+    pub skill_as_tool: SkillAsTool,
     /// The effect of `allowed-tools` of active skills.
     pub tool_ceiling: ToolCeiling,
     /// The command by which a person approves a skill, before its name, where there is one.
@@ -212,6 +226,7 @@ impl Default for SessionOptions {
             enforce_scope: true,
             deny_style: DenyStyle::default(),
             exposure: ToolExposure::default(),
+            skill_as_tool: SkillAsTool::default(),
             tool_ceiling: ToolCeiling::default(),
             approve_command: None,
             host_runs_tools: false,

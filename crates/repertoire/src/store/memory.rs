@@ -9,9 +9,9 @@ use repertoire_model::bundle::Digest;
 use super::Store;
 use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
 use super::proposals::{
-    Decision, NewProposal, Proposal, ProposalLimits, ProposalState, Proposals, Submission,
+    Decision, FREE_RULE, NewProposal, Proposal, ProposalLimits, ProposalState, Proposals, Submission,
 };
-use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases};
+use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 use super::versions::{Blob, NewVersion, Version, Versions};
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::{Error, ErrorKind};
@@ -220,29 +220,8 @@ impl Versions for MemoryStore {
 impl Proposals for MemoryStore {
     fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error> {
         let mut state = self.lock();
-        let same = |other: &Proposal| {
-            let other = &other.content;
-            (&other.skill, other.base, other.result) == (&proposal.skill, proposal.base, proposal.result)
-        };
-        let pending =
-            |other: &&Proposal| other.state == ProposalState::Pending && Some(other.id) != proposal.replaces;
-        for other in state.proposals.iter().filter(|other| same(other)) {
-            match other.state {
-                ProposalState::Pending => return Ok(Submission::Duplicate(other.id)),
-                ProposalState::Rejected => return Ok(Submission::Rejected(other.id)),
-                _ => {}
-            }
-        }
-        let waiting = || state.proposals.iter().filter(pending);
-        let for_skill = waiting().filter(|other| other.content.skill == proposal.skill).count();
-        if for_skill as u64 >= limits.per_skill {
-            return Ok(Submission::TooManyForSkill);
-        }
-        let session = proposal.session.as_ref();
-        let in_session =
-            waiting().filter(|other| session.is_some() && other.content.session.as_ref() == session).count();
-        if in_session as u64 >= limits.per_session {
-            return Ok(Submission::TooManyForSession);
+        if let Some(refusal) = refusal(&state.proposals, proposal, limits) {
+            return Ok(refusal);
         }
         let replaced = |other: &&mut Proposal| {
             Some(other.id) == proposal.replaces
@@ -255,6 +234,10 @@ impl Proposals for MemoryStore {
         let content = proposal.clone();
         state.proposals.push(Proposal { id, content, state: ProposalState::Pending, decision: None });
         Ok(Submission::Accepted(id))
+    }
+
+    fn refusal(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Option<Submission>, Error> {
+        Ok(refusal(&self.lock().proposals, proposal, limits))
     }
 
     fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error> {
@@ -286,6 +269,54 @@ impl Proposals for MemoryStore {
     }
 }
 
+/// Returns the reason not to accept `proposal` beside the proposals `all`, if there is one.
+fn refusal(all: &[Proposal], proposal: &NewProposal, limits: ProposalLimits) -> Option<Submission> {
+    let same = |other: &&Proposal| {
+        let other = &other.content;
+        (&other.skill, other.base, other.result) == (&proposal.skill, proposal.base, proposal.result)
+    };
+    for other in all.iter().filter(same) {
+        match other.state {
+            ProposalState::Pending => return Some(Submission::Duplicate(other.id)),
+            ProposalState::Rejected => return Some(Submission::Rejected(other.id)),
+            _ => {}
+        }
+    }
+    let is_pending =
+        |other: &Proposal| other.state == ProposalState::Pending && Some(other.id) != proposal.replaces;
+    let is_free = |other: &Proposal| {
+        other.state == ProposalState::Applied
+            && other.decision.as_ref().is_some_and(|decision| decision.reviewer == FREE_RULE)
+    };
+    let pending = || all.iter().filter(|other| is_pending(other));
+    if pending().filter(|other| other.content.skill == proposal.skill).count() as u64 >= limits.per_skill {
+        return Some(Submission::TooManyForSkill);
+    }
+    let of_session = all.iter().filter(|other| {
+        proposal.session.is_some()
+            && other.content.session == proposal.session
+            && (is_pending(other) || is_free(other))
+    });
+    if of_session.count() as u64 >= limits.per_session {
+        return Some(Submission::TooManyForSession);
+    }
+    let of_agents = pending().filter(|other| other.content.is_by_agent());
+    let is_full = proposal.is_by_agent() && of_agents.count() as u64 >= limits.total;
+    is_full.then_some(Submission::TooMany)
+}
+
+/// Returns the skills of `channel`, sorted by name.
+fn served(state: &MemoryState, channel: &str) -> Vec<ReleasedSkill> {
+    let mut skills: BTreeMap<&str, (Option<Digest>, u64)> = BTreeMap::new();
+    for release in state.releases.iter().filter(|release| release.channel == channel) {
+        skills.insert(&release.change.name, (release.change.digest, release.number));
+    }
+    let served = skills.into_iter().filter_map(|(name, (digest, release))| {
+        Some(ReleasedSkill { name: name.to_owned(), digest: digest?, release })
+    });
+    served.collect()
+}
+
 impl Releases for MemoryStore {
     fn release(
         &self,
@@ -293,33 +324,30 @@ impl Releases for MemoryStore {
         changes: &[ReleaseChange],
         author: Option<&str>,
         time: SystemTime,
-    ) -> Result<u64, Error> {
+    ) -> Result<Option<u64>, Error> {
         let mut state = self.lock();
+        let served = served(&state, channel).into_iter().map(|skill| (skill.name, skill.digest)).collect();
+        let changes = effective_changes(changes, &served);
+        if changes.is_empty() {
+            return Ok(None);
+        }
         state.last_release += 1;
         let number = state.last_release;
         for change in changes {
             state.releases.push(Release {
                 number,
                 channel: channel.to_owned(),
-                change: change.clone(),
+                change,
                 time,
                 author: author.map(str::to_owned),
             });
         }
         self.released.notify_all();
-        Ok(number)
+        Ok(Some(number))
     }
 
     fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {
-        let state = self.lock();
-        let mut skills: BTreeMap<&str, (Option<Digest>, u64)> = BTreeMap::new();
-        for release in state.releases.iter().filter(|release| release.channel == channel) {
-            skills.insert(&release.change.name, (release.change.digest, release.number));
-        }
-        let served = skills.into_iter().filter_map(|(name, (digest, release))| {
-            Some(ReleasedSkill { name: name.to_owned(), digest: digest?, release })
-        });
-        Ok(served.collect())
+        Ok(served(&self.lock(), channel))
     }
 
     fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error> {

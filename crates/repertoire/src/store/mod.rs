@@ -19,9 +19,10 @@ pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage
 pub use lazy::LazyStore;
 pub use memory::MemoryStore;
 pub use proposals::{
-    Decision, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState, Proposals, Submission,
+    AGENT_PREFIX, Decision, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits,
+    ProposalState, Proposals, Submission,
 };
-pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases};
+pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 pub use versions::{Blob, NewVersion, Origin, Version, Versions};
 
 use crate::Error;
@@ -33,4 +34,9 @@ pub trait Store: Journal + Versions + Proposals + Releases {
 
     /// Returns the number of the newest migration that was applied to the data.
     fn schema_version(&self) -> Result<u32, Error>;
+
+    /// Looks for damage to the data, where that does not take long.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 }

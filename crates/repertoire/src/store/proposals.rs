@@ -1,11 +1,24 @@
 //! Proposals: changes of skills that wait for a person's decision.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use repertoire_model::bundle::Digest;
 
 use crate::Error;
 use crate::words::words;
+
+/// The most proposals of agents that may be pending in a store, whatever they are about.
+pub const MAX_PENDING: u64 = 100;
+
+/// The reviewer of new skills that are approved at once, where agents are free to make skills.
+pub const FREE_RULE: &str = "rule:free";
+
+/// The start of an author's name that is an agent's.
+pub const AGENT_PREFIX: &str = "agent:";
+
+/// The start of the identity of a new skill.
+const NEW: &str = "new:";
 
 words! {
     /// The kind of a proposal.
@@ -43,7 +56,7 @@ words! {
 pub struct NewProposal {
     /// The kind.
     pub kind: ProposalKind,
-    /// The identity of the skill, as in its versions; for a new skill, its name.
+    /// The identity of the skill, as in its versions; for a new skill, that of [`NewProposal::new_skill`].
     pub skill: String,
     /// The name of the skill.
     pub name: String,
@@ -67,6 +80,27 @@ pub struct NewProposal {
     pub time: SystemTime,
     /// The proposal that this one takes the place of.
     pub replaces: Option<u64>,
+}
+
+impl NewProposal {
+    /// Returns the identity of a new skill called `name`, to be written into `directory`.
+    pub fn new_skill(directory: Option<&Path>, name: &str) -> String {
+        match directory {
+            Some(directory) => format!("{NEW}{}", directory.join(name).display()),
+            None => format!("{NEW}{name}"),
+        }
+    }
+
+    /// Returns whether an agent proposes it.
+    pub fn is_by_agent(&self) -> bool {
+        self.author.starts_with(AGENT_PREFIX)
+    }
+
+    /// Returns the directory of the skill, for a new skill the one that it is to be written to; `None` if it was not recorded.
+    pub fn directory(&self) -> Option<&Path> {
+        let directory = Path::new(self.skill.strip_prefix(NEW).unwrap_or(&self.skill));
+        directory.is_absolute().then_some(directory)
+    }
 }
 
 /// A submitted proposal. Everything but the decision is immutable.
@@ -93,13 +127,15 @@ pub struct Decision {
     pub time: SystemTime,
 }
 
-/// The most proposals that may be pending.
+/// The most proposals that may be pending. New skills of a session that [`FREE_RULE`] approved count for it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProposalLimits {
     /// For one skill.
     pub per_skill: u64,
     /// From one session.
     pub per_session: u64,
+    /// Of agents, in all. People are not held up by agents.
+    pub total: u64,
 }
 
 /// The outcome of submitting a proposal.
@@ -115,12 +151,17 @@ pub enum Submission {
     TooManyForSkill,
     /// The session has too many pending proposals.
     TooManyForSession,
+    /// Too many proposals are pending in all.
+    TooMany,
 }
 
 /// Proposals and the decisions about them.
 pub trait Proposals: Send + Sync {
     /// Submits `proposal` within `limits`. The proposal that it replaces becomes [`ProposalState::Superseded`] if it was pending or stale.
     fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error>;
+
+    /// Returns the reason why [`Proposals::submit`] would not accept `proposal`, if there is one.
+    fn refusal(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Option<Submission>, Error>;
 
     /// Returns the proposal with this number.
     fn proposal(&self, id: u64) -> Result<Option<Proposal>, Error>;

@@ -3,6 +3,7 @@
 //! Every change of a channel is a [`Release`]: some skills get another version, or are removed. Releases are never changed; a rollback is a
 //! new release with earlier versions.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
@@ -46,7 +47,8 @@ pub struct Release {
 
 /// Channels of skills that servers serve.
 pub trait Releases: Send + Sync {
-    /// Makes `changes` to `channel` at once. Returns the number of the release.
+    /// Makes `changes` to `channel` at once, without those that would change nothing; of several of one skill the last one counts. Returns
+    /// the number of the release, `None` if nothing is left to change.
     ///
     /// Numbers grow over all channels, in the order in which releases become visible. The content is in the store before.
     fn release(
@@ -55,7 +57,7 @@ pub trait Releases: Send + Sync {
         changes: &[ReleaseChange],
         author: Option<&str>,
         time: SystemTime,
-    ) -> Result<u64, Error>;
+    ) -> Result<Option<u64>, Error>;
 
     /// Returns the skills of `channel`, sorted by name.
     fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error>;
@@ -74,4 +76,11 @@ pub trait Releases: Send + Sync {
 
     /// Waits for a release newer than `after`, at most for `timeout`. Returns the number of the newest.
     fn wait_for_release(&self, after: u64, timeout: Duration) -> Result<u64, Error>;
+}
+
+/// Returns the last change of each skill, sorted by name, without those that a channel with the skills `served` already has.
+pub fn effective_changes(changes: &[ReleaseChange], served: &BTreeMap<String, Digest>) -> Vec<ReleaseChange> {
+    let last: BTreeMap<&str, &ReleaseChange> =
+        changes.iter().map(|change| (change.name.as_str(), change)).collect();
+    last.into_values().filter(|change| served.get(&change.name) != change.digest.as_ref()).cloned().collect()
 }

@@ -17,8 +17,9 @@ use repertoire_model::patch::{FileData, SkillFiles};
 use crate::ErrorKind;
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::store::{
-    Blob, DailyLoads, Decision, EventQuery, NewProposal, NewVersion, Origin, ProposalKind, ProposalLimits,
-    ProposalState, ReleaseChange, Retention, Store, Submission, blob, bundle, put_skill, skill_files,
+    Blob, DailyLoads, Decision, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin, ProposalKind,
+    ProposalLimits, ProposalState, ReleaseChange, Retention, Store, Submission, blob, bundle, put_skill,
+    skill_files,
 };
 
 /// The number of writers in tests of concurrency.
@@ -37,6 +38,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     writers_get_different_numbers(&open());
     proposals_pass_through_their_states(&*open());
     proposals_are_limited(&*open());
+    new_skills_that_a_rule_approved_count_for_their_session(&*open());
     one_of_several_decisions_wins(&open());
     releases_replace_and_remove(&*open());
     a_release_wakes_those_who_wait(&open());
@@ -244,14 +246,14 @@ fn proposal(skill: &str, content: &str, session: &str) -> NewProposal {
         justification: "it is wrong".to_owned(),
         evidence: None,
         check: String::new(),
-        author: "agent".to_owned(),
+        author: "agent:a".to_owned(),
         session: Some(session.to_owned()),
         time: at(7),
         replaces: None,
     }
 }
 
-const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3 };
+const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 3, total: 8 };
 
 fn accepted(store: &dyn Store, proposal: &NewProposal) -> u64 {
     match store.submit(proposal, LIMITS).unwrap() {
@@ -304,9 +306,30 @@ fn proposals_are_limited(store: &dyn Store) {
     accepted(store, &proposal("/b", "1", "s1"));
     assert_eq!(store.submit(&proposal("/c", "1", "s1"), LIMITS).unwrap(), Submission::TooManyForSession);
     let without_session = |skill| NewProposal { session: None, ..proposal(skill, "1", "") };
-    for skill in ["/d", "/e", "/f", "/g"] {
+    for skill in ["/d", "/e", "/f", "/g", "/h"] {
         accepted(store, &without_session(skill));
     }
+    let one_more = without_session("/i");
+    let of_person = NewProposal { author: "user:ann".to_owned(), ..without_session("/j") };
+    assert_eq!(store.refusal(&of_person, LIMITS).unwrap(), None);
+    assert_eq!(store.refusal(&one_more, LIMITS).unwrap(), Some(Submission::TooMany));
+    assert_eq!(store.submit(&one_more, LIMITS).unwrap(), Submission::TooMany);
+    let replacing = NewProposal { replaces: Some(first + 1), ..without_session("/i") };
+    assert_eq!(store.refusal(&replacing, LIMITS).unwrap(), None);
+}
+
+fn new_skills_that_a_rule_approved_count_for_their_session(store: &dyn Store) {
+    let create = |name: &str| NewProposal {
+        kind: ProposalKind::Create,
+        base: None,
+        ..proposal(&NewProposal::new_skill(None, name), name, "s1")
+    };
+    for (name, reviewer) in [("a", FREE_RULE), ("b", FREE_RULE), ("c", "user:ann"), ("d", FREE_RULE)] {
+        let id = accepted(store, &create(name));
+        let decision = Decision { reviewer: reviewer.to_owned(), reason: None, time: at(1) };
+        assert!(store.decide(id, ProposalState::Pending, ProposalState::Applied, Some(&decision)).unwrap());
+    }
+    assert_eq!(store.submit(&create("e"), LIMITS).unwrap(), Submission::TooManyForSession);
 }
 
 fn one_of_several_decisions_wins(store: &Arc<dyn Store>) {
@@ -332,9 +355,13 @@ fn releases_replace_and_remove(store: &dyn Store) {
     };
     let first = store
         .release("stable", &[change("b", Some("1")), change("a", Some("1"))], Some("ann"), at(1))
+        .unwrap()
         .unwrap();
-    let second = store.release("next", &[change("a", Some("2"))], None, at(2)).unwrap();
-    let third = store.release("stable", &[change("b", None), change("c", Some("1"))], None, at(3)).unwrap();
+    let second = store.release("next", &[change("a", Some("2"))], None, at(2)).unwrap().unwrap();
+    // Changes that change nothing are left out.
+    let changes = [change("b", None), change("c", Some("1")), change("a", Some("1")), change("d", None)];
+    let third = store.release("stable", &changes, None, at(3)).unwrap().unwrap();
+    assert_eq!(store.release("stable", &changes, None, at(4)).unwrap(), None);
     assert!(first < second && second < third);
     assert_eq!(store.newest_release().unwrap(), third);
     let released = |channel: &str| -> Vec<(String, Digest, u64)> {
@@ -363,7 +390,7 @@ fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| store.wait_for_release(0, Duration::from_secs(60)).unwrap());
         let change = ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(b"1")) };
-        let number = store.release("stable", &[change], None, at(1)).unwrap();
+        let number = store.release("stable", &[change], None, at(1)).unwrap().unwrap();
         assert_eq!(waiting.join().unwrap(), number);
         assert_eq!(store.wait_for_release(0, Duration::MAX).unwrap(), number);
     });

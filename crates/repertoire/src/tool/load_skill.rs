@@ -24,7 +24,7 @@ const BUCKETS: [(FileKind, Parameter<'static>); 3] = [
     (FileKind::Asset, Parameter { name: "asset", aliases: &[] }),
 ];
 
-pub(super) const TOOL: Builtin =
+pub(crate) const TOOL: Builtin =
     Builtin { canonical: "load_skill", kind: EventKind::SkillLoaded, define, call };
 
 fn define(context: &DefinitionContext<'_>) -> (String, Value) {

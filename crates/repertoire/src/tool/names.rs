@@ -32,7 +32,7 @@ macro_rules! argument_fields {
 
 /// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`: these and the usual
 /// ones.
-pub(crate) fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
+pub fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
     let usual = ToolNames::default();
     usual.all().into_iter().chain(names.all()).map(str::to_owned).collect()
 }

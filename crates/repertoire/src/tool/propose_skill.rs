@@ -2,7 +2,7 @@
 
 use repertoire_model::answer::FaultKind;
 use repertoire_model::patch::{FileData, SkillFiles};
-use repertoire_model::{SkillName, SkillPath};
+use repertoire_model::{SkillName, SkillPath, State};
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
@@ -49,13 +49,15 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let files = files(&arguments)?;
         let proposal = proposal_text(session, &arguments)?;
         let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
-        let Some(proposer) = session.library().proposer() else { return Ok(refused(&Refusal::Off, details)) };
+        let Some(proposer) = session.library().proposer() else {
+            return Err(refused(asked, &Refusal::Off, details));
+        };
         let proposal = match proposer.propose_skill(session.registry(), &name, files, proposal).await {
             Ok(proposal) => proposal,
-            Err(refusal) => return Ok(refused(&refusal, details)),
+            Err(refusal) => return Err(refused(asked, &neutral(session, &name, refusal), details)),
         };
         if proposer.rules().mode == ProposalMode::Free {
-            return Ok(promoted(session, &proposal, details).await);
+            return promoted(session, &proposal, details).await;
         }
         Ok(submitted(&proposal, details))
     })
@@ -81,34 +83,49 @@ fn files(arguments: &Arguments<'_>) -> Result<SkillFiles, FaultKind> {
     Ok(files)
 }
 
+/// Returns `refusal`, without what it would tell of a skill that the session's agent does not see.
+fn neutral(session: &Session, name: &SkillName, refusal: Refusal) -> Refusal {
+    let is_about_name = matches!(refusal, Refusal::Exists(_) | Refusal::Locked(_));
+    let snapshot = session.registry().snapshot();
+    let is_seen = snapshot
+        .entries()
+        .iter()
+        .any(|entry| entry.name() == name && entry.state != State::Disabled && session.sees(entry));
+    if is_about_name && !is_seen { Refusal::NameUnusable(name.to_string()) } else { refusal }
+}
+
 /// Writes a new skill at once, where agents are free to make skills.
 #[cfg(feature = "fs")]
-async fn promoted(session: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> ToolReply {
+async fn promoted(session: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> CallResult {
     use crate::clock;
-    use crate::proposal::review::Reviewer;
+    use crate::proposal::review::{ReviewFault, Reviewer};
+    use crate::store::FREE_RULE;
 
-    let Some(proposer) = session.library().proposer().cloned() else { return submitted(proposal, details) };
+    let Some(proposer) = session.library().proposer().cloned() else {
+        return Ok(submitted(proposal, details));
+    };
+    let name = &proposal.content.name;
     let (registry, id) = (session.registry().clone(), proposal.id);
     let approved = blocking::unblock(move || {
-        let store = proposer.store().map_err(crate::proposal::review::ReviewFault::from)?;
+        let store = proposer.store().map_err(ReviewFault::from)?;
         let new_skills = proposer.rules().new_skills.as_deref();
         let (store, registry) = (&*store, &registry);
-        Reviewer { store, registry, new_skills, name: "rule:free", time: clock::now() }.approve(id)
+        Reviewer { store, registry, new_skills, name: FREE_RULE, time: clock::now() }.approve(id)
     });
     match approved.await {
         Ok(_) => {
             session.registry().reload().await;
-            let name = &proposal.content.name;
-            ToolReply {
-                details,
-                ..ToolReply::text(format!("The skill `{name}` is there now; load it to use it."))
-            }
+            let is_seen = session.find(name).await.is_ok();
+            let use_it = if is_seen { "load it to use it" } else { "you may not load it, others may" };
+            let text = format!("The skill `{name}` is there now; {use_it}.");
+            Ok(ToolReply { details, ..ToolReply::text(text) })
         }
-        Err(fault) => ToolReply { details, ..ToolReply::error(format!("Error: {fault}.")) },
+        Err(ReviewFault::Exists(_)) => Err(refused(name, &Refusal::NameUnusable(name.clone()), details)),
+        Err(fault) => Err(refused(name, &fault, details)),
     }
 }
 
 #[cfg(not(feature = "fs"))]
-async fn promoted(_: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> ToolReply {
-    submitted(proposal, details)
+async fn promoted(_: &Session, proposal: &crate::store::Proposal, details: EventDetails) -> CallResult {
+    Ok(submitted(proposal, details))
 }

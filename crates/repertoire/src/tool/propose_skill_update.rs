@@ -1,18 +1,19 @@
 //! `propose_skill_update`: a change of a skill, for a person to review.
 
+use repertoire_model::answer::FaultKind;
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
-use super::reply::{CallResult, EventDetails, ToolReply};
+use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::clock;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::proposal::{ProposalText, Refusal};
 use crate::session::Session;
-use crate::store::Proposal;
+use crate::store::{Proposal, ProposalKind};
 
 const SKILL: Parameter<'static> = Parameter { name: "skill_id", aliases: SKILL_ALIASES };
 const DIFF: Parameter<'static> = Parameter { name: "diff", aliases: &["patch"] };
@@ -42,20 +43,18 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let proposal = proposal_text(session, &arguments)?;
         let entry = session.find(asked).await?;
         let details = EventDetails::of(&entry);
-        let Some(proposer) = session.library().proposer() else { return Ok(refused(&Refusal::Off, details)) };
-        let registry = session.registry();
-        Ok(match proposer.propose_update(registry, &entry, diff, proposal).await {
-            Ok(proposal) => submitted(&proposal, details),
-            Err(refusal) => refused(&refusal, details),
-        })
+        let Some(proposer) = session.library().proposer() else {
+            return Err(refused(asked, &Refusal::Off, details));
+        };
+        match proposer.propose_update(session.registry(), &entry, diff, proposal).await {
+            Ok(proposal) => Ok(submitted(&proposal, details)),
+            Err(refusal) => Err(refused(asked, &refusal, details)),
+        }
     })
 }
 
 /// Returns the texts of a proposal that the session makes.
-pub(super) fn proposal_text(
-    session: &Session,
-    arguments: &Arguments<'_>,
-) -> Result<ProposalText, repertoire_model::answer::FaultKind> {
+pub(super) fn proposal_text(session: &Session, arguments: &Arguments<'_>) -> Result<ProposalText, FaultKind> {
     Ok(ProposalText {
         justification: arguments.required_input(&JUSTIFICATION)?.to_owned(),
         evidence: arguments.input(&EVIDENCE)?.map(str::to_owned),
@@ -69,14 +68,15 @@ pub(super) fn proposal_text(
 /// Returns the reply about a proposal that waits for review.
 pub(super) fn submitted(proposal: &Proposal, details: EventDetails) -> ToolReply {
     let name = &proposal.content.name;
-    let text = format!(
-        "Proposal {} for the skill `{name}` waits for review. The skill stays as it is until a person approves it.",
-        proposal.id
-    );
+    let until = match proposal.content.kind {
+        ProposalKind::Create => "There is no such skill until a person approves it.",
+        ProposalKind::Update => "The skill stays as it is until a person approves it.",
+    };
+    let text = format!("Proposal {} for the skill `{name}` waits for review. {until}", proposal.id);
     ToolReply { details, ..ToolReply::text(text) }
 }
 
-/// Returns the reply about a proposal that is refused.
-pub(super) fn refused(refusal: &Refusal, details: EventDetails) -> ToolReply {
-    ToolReply { details, ..ToolReply::error(format!("Error: {refusal}.")) }
+/// Returns the failure of a call that proposes something about the skill `asked`.
+pub(super) fn refused(asked: &str, reason: &impl ToString, details: EventDetails) -> CallFailure {
+    CallFailure::of(asked, FaultKind::Refused { reason: reason.to_string() }, details)
 }

@@ -58,6 +58,8 @@ pub struct EventDetails {
     pub sandbox: Option<&'static str>,
     /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
+    /// The word for what went wrong, where the answer has none.
+    pub error: Option<&'static str>,
     /// The skill exists but is outside the agent's scope.
     pub is_denied: bool,
     /// The way in which the skill came, if it is another than that of the call.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::arguments::{Arguments, Parameter};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
-use super::reply::{CallResult, EventDetails, ToolReply};
+use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -45,11 +45,14 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             return Err(FaultKind::MissingArgument { name: ID.name.to_owned() }.into());
         }
         let (text, skill) = reviewed(session, action, id.unwrap_or_default(), reason).await;
-        let details = EventDetails { skill, ..EventDetails::default() };
-        Ok(match text {
-            Ok(text) => ToolReply { details, ..ToolReply::text(text) },
-            Err(text) => ToolReply { details, ..ToolReply::error(format!("Error: {text}.")) },
-        })
+        let details = EventDetails { skill: skill.clone(), ..EventDetails::default() };
+        match text {
+            Ok(text) => Ok(ToolReply { details, ..ToolReply::text(text) }),
+            Err(reason) => {
+                let kind = FaultKind::Refused { reason };
+                Err(CallFailure { kind, asked: skill, details: Box::new(details) })
+            }
+        }
     })
 }
 
@@ -63,6 +66,8 @@ async fn reviewed(
 ) -> (Result<String, String>, Option<String>) {
     use std::collections::HashMap;
     use std::sync::Arc;
+
+    use repertoire_model::State;
 
     use crate::clock;
     use crate::history::identity;
@@ -81,7 +86,10 @@ async fn reviewed(
     };
     let (registry, name, scopes) = (session.registry().clone(), session.author(), session.scopes());
     // The sources of the skills, for those that the reviewer may see.
-    let source_if_seen = |entry: &Entry| session.sees(entry).then(|| Arc::clone(&entry.source));
+    let source_if_seen = |entry: &Entry| {
+        let is_seen = entry.state != State::Disabled && session.sees(entry);
+        is_seen.then(|| Arc::clone(&entry.source))
+    };
     let sources: HashMap<String, Option<Arc<str>>> =
         registry.snapshot().entries().iter().map(|it| (identity(it), source_if_seen(it))).collect();
     let asked = Arc::clone(&proposer);
@@ -93,7 +101,7 @@ async fn reviewed(
         let source = |it: &Proposal| sources.get(&it.content.skill).cloned().flatten().unwrap_or_default();
         let is_seen = |it: &Proposal| match sources.get(&it.content.skill) {
             Some(source) => source.is_some(),
-            None => scopes.iter().all(|scope| scope.allows("", &it.content.name)),
+            None => reviewer.is_new_here(it) && scopes.iter().all(|scope| scope.allows("", &it.content.name)),
         };
         let found = |id| match store.proposal(id) {
             Ok(Some(proposal)) if is_seen(&proposal) => Ok(proposal),
@@ -110,9 +118,15 @@ async fn reviewed(
                         it.id, it.content.kind, it.content.name, it.content.author
                     )
                 };
-                let text: String =
-                    pending.iter().filter(|it| is_seen(it)).take(MAX_LISTED).map(line).collect();
-                Ok((if text.is_empty() { "No proposals are pending.".to_owned() } else { text }, None))
+                let seen: Vec<&Proposal> = pending.iter().filter(|it| is_seen(it)).collect();
+                let mut text: String = seen.iter().take(MAX_LISTED).map(|it| line(it)).collect();
+                if seen.is_empty() {
+                    text.push_str("No proposals are pending.");
+                }
+                if seen.len() > MAX_LISTED {
+                    text.push_str(&format!("{} more wait behind these.\n", seen.len() - MAX_LISTED));
+                }
+                Ok((text, None))
             }
             "show" => {
                 let proposal = found(id)?;

@@ -54,9 +54,12 @@ fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
     Ok(SearchRequest { tag: tag.map(str::to_owned), ..SearchRequest::new(query, limit) })
 }
 
-async fn search(session: &Session, request: SearchRequest) -> ToolReply {
+async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let snapshot = session.registry().snapshot();
-    let hits = session.search(&snapshot, &request).await;
+    // Models make tags up; one that no skill has would hide every skill.
+    let is_known = session.offered(&snapshot).any(|entry| request.admits(entry));
+    let ignored_tag = if is_known { None } else { request.tag.take().as_deref().map(quoted) };
+    let hits = session.search_reranked(&snapshot, &request).await;
     let active = session.active();
     let price = |text: &str| session.price(text);
     let mut results = Vec::with_capacity(hits.len());
@@ -73,5 +76,6 @@ async fn search(session: &Session, request: SearchRequest) -> ToolReply {
     };
     let tag = request.tag.as_deref().map(quoted);
     let shows_paths = session.options().show_location;
-    ToolReply { answer: Answer::Results(SearchResults { query, tag, results, shows_paths }), details }
+    let results = SearchResults { query, tag, ignored_tag, results, shows_paths };
+    ToolReply { answer: Answer::Results(results), details }
 }

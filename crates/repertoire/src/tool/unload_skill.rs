@@ -5,8 +5,8 @@ use repertoire_model::answer::{Answer, Render};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
-use super::builtin::{Builtin, DefinitionContext, skill_name};
-use super::definition::object;
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
 use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
@@ -20,7 +20,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
     let name = context.options.arguments.name.as_str();
     let description =
         "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
-    (description.to_owned(), object(vec![(name, skill_name(context))], &[name]))
+    (description.to_owned(), object(vec![(name, text("Name of a loaded skill"))], &[name]))
 }
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {

@@ -198,7 +198,7 @@ impl Reader {
                 let version = described.and_then(|told| told.split('.').next()?.parse().ok());
                 version.map_or(Seen::Empty, Seen::Version)
             }
-            Lookup::Quarantined(_) | Lookup::Unknown(_) => Seen::Nothing,
+            Lookup::Quarantined(_) | Lookup::Disabled(_) | Lookup::Unknown(_) => Seen::Nothing,
         };
         if !self.histories.skills[index].explains(since, seen, true) {
             self.failed(index, since, &format!("{seen:?} in the newest snapshot"));

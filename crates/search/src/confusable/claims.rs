@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
+use repertoire_model::text::start;
+
 use crate::rank::ln_1p;
 use crate::words::{Term, TermMap, TextRole, WordCutter, clauses};
 
 /// The least number of skills that weights are computed with. In a small library a word that two skills share would otherwise
 /// weigh much less than a word of only one.
 const MIN_SKILLS: usize = 1000;
+/// The most bytes of a description that are read.
+pub(super) const MAX_DESCRIPTION_BYTES: usize = 4096;
 /// Words of descriptions that are about skills in general.
 const GENERIC: &[&str] = &[
     "agent", "ask", "asked", "best", "claude", "guide", "handle", "include", "mention", "need", "provide",
@@ -20,9 +24,9 @@ static GENERIC_TERMS: LazyLock<HashSet<Term>> =
 
 /// The words of a skill's name and description.
 #[derive(Debug, Default)]
-pub(super) struct SkillClaims {
+pub(crate) struct SkillClaims {
     /// The terms of its name and of what it is for, with their spelling and order.
-    pub(super) terms: BTreeMap<Term, Spelling>,
+    pub(crate) terms: BTreeMap<Term, Spelling>,
     /// The terms in both its name and its description.
     subjects: HashSet<Term>,
     /// The terms of what it is not for.
@@ -31,7 +35,7 @@ pub(super) struct SkillClaims {
 
 /// The first spelling of a term in a text.
 #[derive(Debug)]
-pub(super) struct Spelling {
+pub(crate) struct Spelling {
     word: String,
     /// The number of terms before this one.
     place: usize,
@@ -46,11 +50,11 @@ enum ClaimPart {
 }
 
 impl SkillClaims {
-    pub(super) fn of(name: &str, description: &str) -> Self {
+    pub(crate) fn of(name: &str, description: &str) -> Self {
         let mut cutter = WordCutter::default();
         let mut claims = Self::default();
         let mut named = HashSet::new();
-        let clauses = clauses(description).map(|(clause, is_excluded)| {
+        let clauses = clauses(start(description, MAX_DESCRIPTION_BYTES)).map(|(clause, is_excluded)| {
             (clause, if is_excluded { ClaimPart::Excluded } else { ClaimPart::Description })
         });
         for (text, part) in [(name, ClaimPart::Name)].into_iter().chain(clauses) {
@@ -76,12 +80,12 @@ impl SkillClaims {
     }
 
     /// Returns whether this skill has a subject, a term of both name and description, that `other` does not have.
-    pub(super) fn has_other_subject(&self, other: &Self) -> bool {
+    pub(crate) fn has_other_subject(&self, other: &Self) -> bool {
         self.subjects.iter().any(|term| !other.terms.contains_key(term))
     }
 
     /// Returns whether this skill excludes a term of `other` that it does not have itself.
-    pub(super) fn excludes(&self, other: &Self) -> bool {
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
         let is_others = |term: &Term| other.terms.contains_key(term) && !self.terms.contains_key(term);
         self.excluded.iter().any(is_others)
     }
@@ -89,14 +93,14 @@ impl SkillClaims {
 
 /// The inverse document frequencies of terms.
 #[derive(Debug)]
-pub(super) struct TermWeights {
+pub(crate) struct TermWeights {
     holders: TermMap<usize>,
     count: usize,
 }
 
 impl TermWeights {
     /// Returns the weights of all terms of these skills.
-    pub(super) fn of<'c>(claims: impl ExactSizeIterator<Item = &'c SkillClaims>) -> Self {
+    pub(crate) fn of<'c>(claims: impl ExactSizeIterator<Item = &'c SkillClaims>) -> Self {
         let count = claims.len().max(MIN_SKILLS);
         let mut holders = TermMap::default();
         for term in claims.flat_map(|claims| claims.terms.keys()) {
@@ -111,7 +115,7 @@ impl TermWeights {
     }
 
     /// Returns the weight of the shared terms of two skills as a share of the terms of the skill with more weight, from 0 to 1.
-    pub(super) fn likeness(&self, a: &SkillClaims, b: &SkillClaims) -> f32 {
+    pub(crate) fn likeness(&self, a: &SkillClaims, b: &SkillClaims) -> f32 {
         let sum = |terms: &mut dyn Iterator<Item = &Term>| terms.map(|term| self.get(*term)).sum::<f32>();
         let shared = sum(&mut a.terms.keys().filter(|term| b.terms.contains_key(term)));
         let most = sum(&mut a.terms.keys()).max(sum(&mut b.terms.keys()));
@@ -119,7 +123,7 @@ impl TermWeights {
     }
 
     /// Returns the `limit` words of `terms` with the highest weights, highest first.
-    pub(super) fn best<'s>(
+    pub(crate) fn best<'s>(
         &self,
         terms: impl IntoIterator<Item = (&'s Term, &'s Spelling)>,
         limit: usize,

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use repertoire::Snapshot;
 use repertoire_model::text::start;
 
-use super::claims::{SkillClaims, TermWeights};
+use super::claims::{MAX_DESCRIPTION_BYTES, SkillClaims, TermWeights};
 use crate::index::{SearchIndex, SkillKey, SkillRecord, SlotSet, Weights};
 use crate::meaning::{EmbeddingTable, Vector, embedded_table};
 use crate::parallel::map;
@@ -22,8 +22,6 @@ const MIN_COSINE: f32 = 0.95;
 const MIN_LIKENESS_IF_NEAR: f32 = 0.3;
 /// The number of skills that each one is compared with: the best matches for its own words.
 const CANDIDATES: usize = 8;
-/// The most bytes of a description that are read.
-const MAX_DESCRIPTION_BYTES: usize = 4096;
 /// The most words of a skill that are searched for.
 const MAX_QUERY_TERMS: usize = 16;
 /// The most words of [`ConfusablePair::shared`].

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use repertoire::{Lookup, Registry, SearchRequest, SkillView, Snapshot, Visibility};
 
+use super::confusion::{TriggerConfusion, confused};
 use super::eval_file::TriggerQuery;
 use super::share::Share;
 use crate::skill_search::SkillSearch;
@@ -18,6 +19,8 @@ pub const MAX_SHOWN: usize = 100;
 pub struct TriggerReport {
     /// The results of each skill with evals, by name.
     pub skills: Vec<SkillTriggers>,
+    /// The skills that lose queries to another one, those that lose the most first.
+    pub confused: Vec<TriggerConfusion>,
     /// Names in evals that no offered skill has, with the number of queries left out for each.
     pub unknown: BTreeMap<String, usize>,
 }
@@ -137,8 +140,10 @@ impl SkillSearch {
         let index = self.index(registry, snapshot);
         let skills = SkillView { registry, snapshot, visibility: Visibility::All };
         let outcome = |(entry, query): &(usize, &TriggerQuery)| {
-            let request = SearchRequest::new(&query.query, shown.clamp(1, MAX_SHOWN));
-            let hits = index.search(skills, &request, &pollster::block_on(self.query(&query.query)));
+            let shown = shown.clamp(1, MAX_SHOWN);
+            let slots = index.slots(skills, &SearchRequest::new(&query.query, shown));
+            let asked = pollster::block_on(self.query(&query.query, &index.index, &slots));
+            let hits = index.search(snapshot, &slots, &asked, shown);
             let rank = hits.iter().position(|hit| hit.entry == *entry).map(|index| index + 1);
             let first = hits.first().map(|hit| hit.entry);
             let (query, should_trigger) = (query.query.clone(), query.should_trigger);
@@ -151,6 +156,15 @@ impl SkillSearch {
         }
         report.skills =
             skills.into_iter().map(|(entry, outcomes)| SkillTriggers::of(entry, outcomes)).collect();
+        let mut lost: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
+        for skill in &report.skills {
+            for outcome in skill.outcomes.iter().filter(|outcome| outcome.should_trigger) {
+                if let Some(first) = outcome.first.filter(|first| *first != skill.entry) {
+                    lost.entry((skill.entry, first)).or_default().push(&outcome.query);
+                }
+            }
+        }
+        report.confused = confused(snapshot, &lost);
         report
     }
 }
@@ -202,6 +216,43 @@ mod tests {
         assert_eq!(forms.outcomes[1].rank, Some(2));
         let narrow = search.evaluate_triggers(library.registry(), &snapshot, &queries, 0);
         assert_eq!(narrow.total(|skill| skill.shown), Share { part: 1, whole: 2 }, "at least one is shown");
+    }
+
+    #[test]
+    fn confused_skills_are_reported_with_the_words_that_tell_them_apart() {
+        let (library, search) = library(vec![
+            SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
+            SkillDefinition::new("pdf-forms", "Fills forms in PDF files.", "# Forms\n"),
+            SkillDefinition::new("pdf-merge", "Merges PDF files into one.", "# Merge\n"),
+        ]);
+        let queries = [
+            query("pdf-forms", "merge signed PDF files", true),
+            query("pdf-forms", "merge PDF files into one signed contract", true),
+            query("pdf-forms", "fill forms in PDF files", true),
+            query("pdf-forms", "deploy services to the cluster", false),
+            query("pdf-merge", "fill the forms in PDF files", true),
+        ];
+        let report = search.evaluate_triggers(library.registry(), &library.snapshot(), &queries, 3);
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let expected = [
+            TriggerConfusion {
+                skill: 1,
+                other: 2,
+                queries: 2,
+                of_other: 1,
+                say: words(&["signed", "merge", "contract"]),
+                own: words(&["forms", "fills"]),
+            },
+            TriggerConfusion {
+                skill: 2,
+                other: 1,
+                queries: 1,
+                of_other: 2,
+                say: words(&["fill", "forms"]),
+                own: words(&["merge"]),
+            },
+        ];
+        assert_eq!(report.confused, expected);
     }
 
     #[test]

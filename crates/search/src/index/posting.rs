@@ -54,6 +54,11 @@ impl Posting {
         Self(bits.sum())
     }
 
+    /// Returns whether the word is in a field that says what the skill is for.
+    pub(crate) fn is_claimed(self) -> bool {
+        CLAIMS.iter().any(|field| self.count(*field) > 0)
+    }
+
     /// Returns the approximate count in `field`.
     pub(crate) fn count(self, field: Field) -> u16 {
         let step = self.0 >> bits_of(field).0 & limit_of(field);
@@ -114,8 +119,7 @@ impl WeightTable {
 /// Returns the weight of a posting in which only one of the two bytes is set.
 fn half_weight(weights: &Weights, bits: u16) -> f32 {
     let posting = Posting(bits);
-    let is_claimed = CLAIMS.iter().any(|field| posting.count(*field) > 0);
-    if posting.count(Field::Excluded) > 0 && !is_claimed {
+    if posting.count(Field::Excluded) > 0 && !posting.is_claimed() {
         return -weights.excluded.min(weights.saturation / 2.0);
     }
     Field::ALL.iter().map(|field| weights.of(*field) * f32::from(posting.count(*field))).sum()

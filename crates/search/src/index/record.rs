@@ -13,6 +13,8 @@ const MAX_DESCRIPTION_BYTES: usize = 4096;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 /// The most tags and keywords that are indexed; more would be keyword stuffing.
 const MAX_KEYWORDS: usize = 32;
+/// The most bytes of all of them.
+const MAX_KEYWORD_BYTES: usize = 4096;
 /// The most bytes of the files of a skill that are indexed, including their names.
 const MAX_FILE_BYTES: usize = 32 * 1024;
 /// The most term pairs that are indexed.
@@ -56,8 +58,13 @@ impl SkillRecord {
         }
         let described = builder.counts.values().filter(|counts| counts.is_in(&DESCRIPTION)).count();
         let described = u16::try_from(described).unwrap_or(u16::MAX);
+        let mut room = MAX_KEYWORD_BYTES;
         for keyword in skill.keywords.iter().take(MAX_KEYWORDS) {
-            builder.read(keyword, Field::Keywords);
+            let text = start(keyword, room);
+            room -= text.len();
+            for (clause, is_excluded) in clauses(text) {
+                builder.read(clause, if is_excluded { Field::Excluded } else { Field::Keywords });
+            }
         }
         let length = builder.read_body(start(skill.body, MAX_BODY_BYTES));
         let mut room = MAX_FILE_BYTES;

@@ -9,7 +9,7 @@ use super::search_index::{IndexedSkill, SearchIndex};
 use super::weights::Weights;
 
 /// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
-pub(crate) const EDITION: u64 = 6;
+pub(crate) const EDITION: u64 = 7;
 
 impl SearchIndex {
     /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.
@@ -80,7 +80,7 @@ mod tests {
         let bytes = checksum(&index.to_bytes(0));
         assert_eq!(
             (EDITION, bytes),
-            (6, 1_662_014_346_424_124_718),
+            (7, 1_662_014_346_424_124_718),
             "increase EDITION and note the new checksum here"
         );
     }

@@ -40,31 +40,37 @@ pub struct Weights {
     pub meaning: f32,
     /// The reduction of `meaning` as the words put one skill ahead of all others.
     pub lead: f32,
-    /// A long description, whose author says much about what the skill is for.
+    /// A long description, whose author says much about what the skill is for. It counts less in long queries, whose scores are low.
     pub described: f32,
+    /// The increase of `rarity` in long queries.
+    pub long_rarity: f32,
+    /// The exponent of the number of times that a word is in the query.
+    pub repeated: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            name: 15.0,
-            description: 1.9,
-            keywords: 1.0,
-            headings: 2.7,
-            prose: 0.89,
+            name: 7.4,
+            description: 3.95,
+            keywords: 1.6,
+            headings: 3.51,
+            prose: 1.42,
             code: 0.7,
             files: 0.5,
-            length: 0.33,
+            length: 0.528,
             saturation: 5.6,
             rarity: 0.2,
             common: 0.39,
-            importance: 0.84,
-            pair: 0.225,
-            name_share: 0.28,
-            excluded: 0.2,
-            meaning: 1.95,
-            lead: 2.5,
-            described: 0.058,
+            importance: 1.344,
+            pair: 0.36,
+            name_share: 0.255,
+            excluded: 0.22,
+            meaning: 3.12,
+            lead: 4.2,
+            described: 0.05,
+            long_rarity: 0.6,
+            repeated: 0.15,
         }
     }
 }

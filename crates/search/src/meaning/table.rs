@@ -79,12 +79,12 @@ impl<'a> EmbeddingTable<'a> {
     /// Returns the importance of `word`, in lower case, relative to an average word: `please` low, `kubernetes` high.
     ///
     /// It is the length of the word's row: the longer the row, the more it changes the direction of a sum.
-    pub fn importance(&self, word: &str) -> f32 {
-        let Some(number) = self.pieces.whole(word) else { return 1.0 };
-        let Some((row, step_value)) = self.row(number as usize, 1.0) else { return 1.0 };
+    pub fn importance(&self, word: &str) -> Option<f32> {
+        let number = self.pieces.whole(word)?;
+        let (row, step_value) = self.row(number as usize, 1.0)?;
         let steps = row.as_chunks::<GROUP_BYTES>().0.iter().flat_map(|group| steps(*group));
         let squares: f32 = steps.map(|step| step * step).sum();
-        step_value.abs() * squares.sqrt() / USUAL_LENGTH
+        Some(step_value.abs() * squares.sqrt() / USUAL_LENGTH)
     }
 
     /// Returns the embedding of `skill`: its head (name, description, keywords) and its body in equal parts.

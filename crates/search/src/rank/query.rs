@@ -1,15 +1,23 @@
 //! Queries.
 
+use hashbrown::HashSet;
 use repertoire_model::text::ends;
 
+use super::logarithm::ln;
 use crate::meaning::Vector;
 use crate::words::{Term, TermMap, TermPair, TextRole, WordCutter};
 
 /// The most bytes of a query that are read, half of them at each end.
-const MAX_QUERY_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_QUERY_BYTES: usize = 32 * 1024;
 /// The most different words of a query that are looked up, half of them at each end: the request comes before or after a
 /// pasted text.
 pub(crate) const MAX_WORDS: usize = 256;
+
+/// The numbers of different words, without stop words, of a short and of a long query.
+const SHORT_QUERY: f32 = 15.0;
+const LONG_QUERY: f32 = 84.0;
+/// The most words of a query that are corrected or translated.
+const MAX_ADDED: usize = 32;
 
 /// A query: the words of a text, and its embedding.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,6 +26,8 @@ pub struct Query {
     /// Adjacent words, with their indexes in `words`.
     pub(crate) pairs: Vec<(TermPair, usize, usize)>,
     pub(crate) vector: Option<Vector>,
+    /// The words that stand for others of the text: corrected and translated ones.
+    added: Vec<String>,
 }
 
 /// A word of a query.
@@ -30,19 +40,44 @@ pub(crate) struct QueryWord {
     pub(crate) is_common: bool,
     /// The importance relative to an average word.
     pub(crate) importance: f32,
+    /// The number of times that the word is in the query, repeated lines left out.
+    pub(crate) count: u32,
+    /// `true` for a number, a hash or other data.
+    pub(crate) is_data: bool,
 }
 
 impl Query {
     /// Returns the query `text`. Any text is valid: there is no syntax.
     pub fn new(text: &str) -> Self {
-        let mut builder = QueryBuilder::default();
+        Self::read(text, &[], &|_| None)
+    }
+
+    /// Returns the query `text` with the words `added`; `replaced` returns the words that stand for a word of it, if there are any.
+    pub(crate) fn read(text: &str, added: &[&str], replaced: &dyn Fn(&str) -> Option<Vec<String>>) -> Self {
+        let mut builder = QueryBuilder::new(replaced);
         let (head, tail) = ends(text, MAX_QUERY_BYTES);
         let mut cutter = WordCutter::default();
-        [head, tail]
-            .into_iter()
-            .for_each(|text| cutter.each(text, TextRole::Query, |word| builder.push(word)));
+        let mut seen = HashSet::new();
+        for line in head.lines().chain(tail.lines()) {
+            builder.is_new_line = seen.insert(line.trim());
+            cutter.each(line, TextRole::Query, |word| builder.push(word));
+        }
+        for word in added {
+            builder.take(word);
+            builder.added.push((*word).to_owned());
+        }
         let words = builder.kept();
-        Self { pairs: builder.pairs(&words), words, vector: None }
+        Self { pairs: builder.pairs(&words), words, vector: None, added: builder.added }
+    }
+
+    /// Returns `text`, which is that of the query, with the words that stand for some of it.
+    pub fn embedded_text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for word in &self.added {
+            text.push(' ');
+            text.push_str(word);
+        }
+        text
     }
 
     /// Returns the same query with this embedding.
@@ -51,9 +86,15 @@ impl Query {
     }
 
     /// Returns the same query with the importance of each word from `importance`, relative to an average word.
-    pub fn with_importance(mut self, importance: impl Fn(&str) -> f32) -> Self {
-        self.words.iter_mut().for_each(|asked| asked.importance = importance(&asked.word));
+    pub fn with_importance(mut self, importance: impl Fn(&str) -> Option<f32>) -> Self {
+        self.words.iter_mut().for_each(|asked| asked.importance = importance(&asked.word).unwrap_or(1.0));
         self
+    }
+
+    /// Returns how long the query is, from 0 for a sentence to 1 for a page.
+    pub(crate) fn length(&self) -> f32 {
+        let words = self.words.iter().filter(|word| !word.is_common).count() as f32;
+        (ln(words / SHORT_QUERY) / ln(LONG_QUERY / SHORT_QUERY)).clamp(0.0, 1.0)
     }
 
     /// Returns the number of dimensions of the embedding, if there is one.
@@ -68,22 +109,57 @@ impl Query {
 }
 
 /// Collects the words of a query.
-#[derive(Default)]
-struct QueryBuilder {
+struct QueryBuilder<'a> {
+    replaced: &'a dyn Fn(&str) -> Option<Vec<String>>,
+    added: Vec<String>,
     /// All words of the text in order, as indexes in `words`.
     order: Vec<usize>,
     words: Vec<QueryWord>,
     places: TermMap<usize>,
+    /// `true` if the current line is not there before.
+    is_new_line: bool,
 }
 
-impl QueryBuilder {
-    /// Adds the next word of the text.
+impl<'a> QueryBuilder<'a> {
+    fn new(replaced: &'a dyn Fn(&str) -> Option<Vec<String>>) -> Self {
+        Self {
+            replaced,
+            added: Vec::new(),
+            order: Vec::new(),
+            words: Vec::new(),
+            places: TermMap::default(),
+            is_new_line: false,
+        }
+    }
+
+    /// Adds the next word of the text, or the words that stand for it.
     fn push(&mut self, word: &str) {
+        let is_new = !self.places.contains_key(&Term::of(word).0);
+        if is_new
+            && self.added.len() < MAX_ADDED
+            && let Some(words) = (self.replaced)(word)
+        {
+            words.iter().for_each(|word| self.take(word));
+            self.added.extend(words);
+        } else {
+            self.take(word);
+        }
+    }
+
+    fn take(&mut self, word: &str) {
         let (term, is_common) = Term::of(word);
         let place = *self.places.entry(term).or_insert(self.words.len());
         if place == self.words.len() {
-            self.words.push(QueryWord { word: word.to_owned(), term, is_common, importance: 1.0 });
+            self.words.push(QueryWord {
+                word: word.to_owned(),
+                term,
+                is_common,
+                importance: 1.0,
+                count: 0,
+                is_data: is_data(word),
+            });
         }
+        self.words[place].count += u32::from(self.is_new_line);
         self.order.push(place);
     }
 
@@ -121,6 +197,13 @@ impl QueryBuilder {
         }
         pairs
     }
+}
+
+/// Returns whether `word` is a number, a hash or another identifier of data.
+fn is_data(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let is_hex = word.len() >= 6 && digits > 0 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    digits == word.len() || digits >= 3 || is_hex
 }
 
 #[cfg(test)]

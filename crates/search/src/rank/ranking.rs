@@ -13,6 +13,7 @@ use fearless_simd::{Level, Simd, dispatch};
 use repertoire_model::answer::{Field, MatchedWord};
 
 use super::candidates::{Candidate, Candidates, TermLookup, term_score};
+use super::confidence::Evidence;
 use super::logarithm::{ln, ln_1p, pow};
 use super::query::Query;
 use super::view::View;
@@ -52,6 +53,8 @@ pub struct RankedSlot {
     pub slot: Slot,
     /// The score, at least 0 and rarely above 1.
     pub score: f32,
+    /// The evidence that it fits.
+    pub evidence: Evidence,
 }
 
 /// A word of the query with its weight in the index.
@@ -94,6 +97,23 @@ impl SearchIndex {
             .collect()
     }
 
+    /// Returns what speaks for the skill at `slot`, beside its lead.
+    fn evidence(&self, query: &Query, slot: Slot) -> Evidence {
+        let (mut all, mut matched, mut claimed, mut words) = (0.0f32, 0.0f32, 0.0f32, 0);
+        for asked in query.words.iter().filter(|asked| !asked.is_common && !asked.is_data) {
+            words += 1;
+            all += asked.importance;
+            let posting = self.postings.list(asked.term).get(slot);
+            if let Some(posting) = posting.filter(|posting| self.table.weigh(*posting, 1.0) > 0.0) {
+                matched += asked.importance;
+                claimed += if posting.is_claimed() { asked.importance } else { 0.0 };
+            }
+        }
+        let all = all.max(f32::MIN_POSITIVE);
+        let cosine = query.vector.as_ref().map(|_| self.cosine(query, slot));
+        Evidence { cosine, matched: matched / all, claimed: claimed / all, lead: 0.0, words }
+    }
+
     fn ranked(
         &self,
         query: &Query,
@@ -129,13 +149,25 @@ impl SearchIndex {
             let lookups = self.lookups(terms, 0..done, view);
             lookups.for_each(|lookup| candidates.look_up(&TermLookup { weight: 0.0, ..lookup }));
         }
-        let mut hits = self.full_scores(query, terms, candidates.all());
+        let mut hits = self.full_scores(query, view, terms, candidates.all());
         let better = |a: &RankedSlot, b: &RankedSlot| self.better((a.score, a.slot), (b.score, b.slot));
-        if limit > 0 && hits.len() > limit {
-            hits.select_nth_unstable_by(limit - 1, better);
+        // One more than the first, which the first is compared with, whatever the limit is.
+        let compared = limit.max(2);
+        if hits.len() > compared {
+            hits.select_nth_unstable_by(compared - 1, better);
+        }
+        hits.truncate(compared);
+        hits.sort_unstable_by(better);
+        let second = hits.get(1).map(|hit| hit.score);
+        for (place, hit) in hits.iter_mut().enumerate() {
+            let lead = match second {
+                Some(second) if place == 0 => (hit.score - second) / hit.score,
+                None => LEAD_OF_ONLY,
+                _ => 0.0,
+            };
+            hit.evidence = Evidence { lead, ..self.evidence(query, hit.slot) };
         }
         hits.truncate(limit);
-        hits.sort_unstable_by(better);
         hits
     }
 
@@ -171,6 +203,8 @@ impl SearchIndex {
     /// Returns the words of `query` that some skill in `view` has, those with the highest weight first.
     fn weighted_terms(&self, query: &Query, view: &View<'_>) -> Vec<WeightedTerm<'_>> {
         let count = view.count as f32;
+        let weights = &self.weights;
+        let exponent = weights.rarity + weights.long_rarity * query.length();
         let mut terms: Vec<WeightedTerm<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
             let list = self.postings.list(asked.term);
@@ -180,9 +214,10 @@ impl SearchIndex {
             }
             let held = holders as f32;
             let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
-            let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let importance = pow(asked.importance, self.weights.importance);
-            let weight = pow(rarity, self.weights.rarity) * common * importance;
+            let common = if asked.is_common { weights.common } else { 1.0 };
+            let importance =
+                pow(asked.importance, weights.importance) * pow(asked.count.max(1) as f32, weights.repeated);
+            let weight = pow(rarity, exponent) * common * importance;
             let rarity = rarity * importance;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(WeightedTerm { place, term: asked.term, list, holders, rarity, weight });
@@ -246,6 +281,7 @@ impl SearchIndex {
     fn full_scores(
         &self,
         query: &Query,
+        view: &View<'_>,
         terms: &[WeightedTerm<'_>],
         candidates: &[Candidate],
     ) -> Vec<RankedSlot> {
@@ -279,12 +315,17 @@ impl SearchIndex {
         };
         let word_scores: Vec<f32> = candidates.iter().map(word_score).collect();
         let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &word_scores);
+        let long_description = weights.described * (1.0 - query.length()) * library_size_factor(view.count);
         let hit = |(Candidate { slot, .. }, word_score): (&Candidate, &f32)| {
             let meaning = self.cosine(query, *slot);
             // A skill with the words is found even if its embedding is far away.
             let score = (word_score + trust * meaning).max(word_score * MIN_WORD_SHARE) / best;
-            let described = weights.described * described(self.skills[*slot as usize].described);
-            (score > 0.0).then_some(RankedSlot { slot: *slot, score: score + described })
+            let described = long_description * described(self.skills[*slot as usize].described);
+            (score > 0.0).then_some(RankedSlot {
+                slot: *slot,
+                score: score + described,
+                evidence: Evidence::default(),
+            })
         };
         candidates.iter().zip(&word_scores).filter_map(hit).collect()
     }
@@ -301,6 +342,12 @@ impl SearchIndex {
         let words = (query.words.len() as f32 / FEW_WORDS).min(1.0);
         (1.0 - self.weights.lead * lead).max(MIN_TRUST) * words
     }
+}
+
+/// Returns how many skills `count` is, from 0 for a hundred to 1 for ten thousand: the more there are, the more of them are described
+/// badly.
+fn library_size_factor(count: usize) -> f32 {
+    (ln(count as f32 / FEW_SKILLS) / ln(MANY_SKILLS / FEW_SKILLS)).clamp(0.0, 1.0)
 }
 
 /// Returns the score of a description with this number of different words, from 0 to 1.
@@ -325,6 +372,11 @@ fn name_share(name: &[Term], query: &Query, rarities: &[f32]) -> f32 {
     if all > 0.0 { matched / all } else { 0.0 }
 }
 
+/// The lead of the only skill that is found: it is less than it seems, because there is nothing to compare it with.
+const LEAD_OF_ONLY: f32 = 0.3;
+/// The numbers of skills between which long descriptions count more and more.
+const FEW_SKILLS: f32 = 100.0;
+const MANY_SKILLS: f32 = 10_000.0;
 /// The number of different words of a short description.
 const SHORT_DESCRIPTION: f32 = 25.0;
 /// The length of a long description, as a multiple of a short one; more words add nothing.

@@ -281,11 +281,27 @@ fn of_many_equal_skills_the_nearest_are_found_whatever_their_identity() {
 }
 
 #[test]
-fn a_long_description_ranks_before_a_short_one() {
+fn the_evidence_does_not_depend_on_the_limit() {
+    let skills = ["Fills forms.", "Fills bottles.", "Cooks soup."];
+    let skills = (0..).zip(skills).map(|(identity, description)| {
+        let record = SkillRecord::of(&SkillText { name: "skill", description, ..SkillText::default() });
+        (SkillKey { identity, version: 1 }, record, None)
+    });
+    let index = SearchIndex::of(Weights::default(), skills);
+    let first = |limit| index.search(&Query::new("fill a form"), &SlotSet::all(3), limit).remove(0);
+    assert_eq!(first(1), first(3));
+    assert!(index.search(&Query::new("fill a form"), &SlotSet::all(3), 0).is_empty());
+}
+
+#[test]
+fn a_long_description_ranks_before_a_short_one_among_many_skills() {
     let more = "Fills forms. Use when somebody has a document with fields, boxes, dates, names, signatures, tables, \
         totals or addresses that must be written into it, checked against a list, exported, printed, merged or sent.";
-    let scores = scores(&["Fills forms.", more], "fills forms");
-    assert!(scores[1] > scores[0] && scores[1] < scores[0] * 1.3, "{scores:?}");
+    let few = scores(&["Fills forms.", more], "fills forms");
+    assert_eq!(few[0], few[1], "it does not count among few");
+    let others = vec!["Cooks soup."; 2000];
+    let many = scores(&[&["Fills forms.", more], &others[..]].concat(), "fills forms");
+    assert!(many[1] > many[0] && many[1] < many[0] * 1.3, "{:?}", &many[..2]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::cutter::is_dense;
 
@@ -40,6 +40,9 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("ts", "typescript"),
     ("vuejs", "vue"),
 ];
+
+/// The number of lines of [`STOP_WORDS`] that are English.
+const ENGLISH_LINES: usize = 11;
 
 /// Stop words of English and, one line per language, of other languages, without accents. In a query they count for less.
 ///
@@ -95,6 +98,13 @@ pub(crate) fn look_up(word: &str) -> WordInfo<'_> {
     if word.len() > MAX_BYTES { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
 }
 
+/// Returns whether `word` is a stop word of English.
+pub(crate) fn is_english_stop_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| STOP_WORDS[..ENGLISH_LINES].iter().flat_map(|words| words.split(' ')).collect());
+    WORDS.contains(word)
+}
+
 /// Returns whether `word` is a stop word by its letters: a single non-ASCII letter such as `в`, or Hiragana such as `から`.
 fn is_grammatical(word: &str) -> bool {
     if word.as_bytes().first().is_none_or(u8::is_ascii) {
@@ -107,8 +117,6 @@ fn is_grammatical(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
 
     #[test]

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
+use rmcp::ErrorData;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::reply::overloaded;
@@ -21,6 +22,8 @@ const UNIT_BYTES: usize = 1024;
 
 /// Seconds after which a client may find that other responses have been read.
 const RETRY_SECONDS: u32 = 5;
+
+const TOO_MUCH_UNREAD: &str = "too many responses wait to be read";
 
 /// The memory that unread responses may take in total.
 #[derive(Clone)]
@@ -68,6 +71,15 @@ impl UnreadLimit {
         Ok(response)
     }
 
+    /// Returns an error if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    pub(crate) fn expect_room(&self, bytes: u64) -> Result<(), ErrorData> {
+        let units = usize::try_from(bytes).map_or(usize::MAX, |bytes| bytes.div_ceil(UNIT_BYTES));
+        if bytes <= CHUNK_BYTES as u64 || units <= self.0.available_permits() {
+            return Ok(());
+        }
+        Err(ErrorData::internal_error(format!("{TOO_MUCH_UNREAD}; retry in {RETRY_SECONDS} seconds"), None))
+    }
+
     fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
         Arc::clone(&self.0).try_acquire_many_owned(units).ok()
@@ -82,7 +94,7 @@ fn trimmed(mut reserved: OwnedSemaphorePermit, bytes: usize) -> OwnedSemaphorePe
 }
 
 fn refusal() -> Response {
-    overloaded("too many responses wait to be read", RETRY_SECONDS)
+    overloaded(TOO_MUCH_UNREAD, RETRY_SECONDS)
 }
 
 /// A body in chunks. A large frame counts until its last byte is freed.
@@ -127,7 +139,7 @@ impl HttpBody for UnreadBody {
             };
             let reserved = self.reserved.take().or_else(|| self.limit.reserve(bytes.len()));
             let Some(_reserved) = reserved else {
-                let error = io::Error::other("too many responses wait to be read");
+                let error = io::Error::other(TOO_MUCH_UNREAD);
                 return Poll::Ready(Some(Err(axum::Error::new(error))));
             };
             self.rest = Bytes::from_owner(ReservedBytes { bytes, _reserved });
@@ -220,6 +232,20 @@ mod tests {
         assert_eq!(free_bytes(&limit), (2 * LARGE / UNIT_BYTES) * UNIT_BYTES - taken);
         drop(second);
         assert_eq!(free_bytes(&limit), (2 * LARGE / UNIT_BYTES) * UNIT_BYTES);
+    }
+
+    #[test]
+    fn a_large_response_is_refused_before_its_content_is_read() {
+        let limit = UnreadLimit::new(2 * LARGE);
+        let unread = limit.apply(vec![b'x'; LARGE].into_response());
+        assert!(limit.expect_room(CHUNK_BYTES as u64).is_ok());
+        assert!(limit.expect_room((LARGE - 2 * UNIT_BYTES) as u64).is_ok());
+        for bytes in [2 * LARGE as u64, u64::MAX] {
+            let error = limit.expect_room(bytes).unwrap_err();
+            assert_eq!(error.message, "too many responses wait to be read; retry in 5 seconds");
+        }
+        drop(unread);
+        assert!(limit.expect_room((2 * LARGE - UNIT_BYTES) as u64).is_ok());
     }
 
     #[tokio::test]

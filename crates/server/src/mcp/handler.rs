@@ -27,7 +27,11 @@ use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
+use crate::http::UnreadLimit;
 use crate::record::Principal;
+
+/// The usual name of the tool that reads files, to which it answers under any other name too.
+const READ_FILE: &str = "read_skill_file";
 
 /// Methods that rmcp 3.8 takes for unknown ones if their parameters are invalid.
 const KNOWN_METHODS: &[&str] = &[
@@ -199,6 +203,11 @@ fn is_stateless_http(context: &RequestContext<RoleServer>) -> bool {
     ProtocolFamily::of(context) == ProtocolFamily::Stateless && context.extensions.get::<Parts>().is_some()
 }
 
+/// Returns the limit of unread responses that a request over HTTP is subject to.
+fn unread_limit(context: &RequestContext<RoleServer>) -> Option<&UnreadLimit> {
+    context.extensions.get::<Parts>()?.extensions.get::<UnreadLimit>()
+}
+
 /// Returns the error for an unknown method or one that is switched off.
 fn method_not_found(method: &str) -> ErrorData {
     let method = repertoire_model::text::shorten(method, 100);
@@ -275,6 +284,11 @@ impl ServerHandler for Handler {
         }
         let (family, session) = (ProtocolFamily::of(&context), self.session(&context).await?);
         let before = tools::may_change(&session).then(|| session.tools());
+        if let Some(limit) = unread_limit(&context)
+            && [READ_FILE, session.options().names.read_file.as_str()].contains(&&*request.name)
+        {
+            limit.expect_room(session.options().read_bytes as u64)?;
+        }
         let parts = context.extensions.get::<Parts>();
         let client =
             parts.and_then(|parts| parts.extensions.get::<Disconnection>()).cloned().unwrap_or_default();
@@ -352,8 +366,8 @@ impl ServerHandler for Handler {
         if !self.has_extension() {
             return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
-        let result =
-            resources::read(&self.view, &self.current_session(), &self.principal, &request.uri).await?;
+        let (session, unread) = (self.current_session(), unread_limit(&context));
+        let result = resources::read(&self.view, &session, &self.principal, &request.uri, unread).await?;
         Ok(stamped!(self, context, result).into())
     }
 

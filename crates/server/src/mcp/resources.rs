@@ -19,8 +19,9 @@ use super::media_type;
 use super::skills::{self, DirectoryParams, find_readable, params_of, published_page, withheld_message};
 use super::uri::{SkillUri, skill_uri};
 use crate::agent_view::AgentView;
+use crate::http::UnreadLimit;
 use crate::published_skills::{PublishResult, PublishedSkill};
-use crate::record::{Principal, RequestRecord};
+use crate::record::{OVERLOADED, Principal, RequestRecord};
 
 /// The unlisted resource that FastMCP's skill functions ask for the files of a skill. A file of this name has precedence.
 const FASTMCP_MANIFEST: &str = "_manifest";
@@ -62,11 +63,12 @@ pub(crate) async fn read(
     session: &Session,
     principal: &Principal,
     uri: &str,
+    unread: Option<&UnreadLimit>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let origin = principal.origin(Via::Resource);
     let mut record =
         RequestRecord::new(session, EventKind::FileRead, ReadResourceRequestMethod::VALUE, &origin);
-    let result = read_file(view, session, uri, &mut record).await;
+    let result = read_file(view, session, uri, unread, &mut record).await;
     record.emit();
     result
 }
@@ -75,6 +77,7 @@ async fn read_file(
     view: &AgentView,
     session: &Session,
     uri: &str,
+    unread: Option<&UnreadLimit>,
     record: &mut RequestRecord<'_>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || {
@@ -124,6 +127,8 @@ async fn read_file(
             _ => Err(not_found()),
         };
     };
+    record.failed(Outcome::Error, OVERLOADED);
+    unread.map_or(Ok(()), |limit| limit.expect_room(file.size))?;
     let bytes = registry.read(entry, &path, LineRange::default()).await.map(|content| content.bytes);
     match bytes {
         Ok(bytes) if Digest::of(&bytes) == file.digest => {

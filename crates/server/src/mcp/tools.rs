@@ -117,9 +117,10 @@ pub(crate) async fn call(
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call_from(&principal.origin(Via::Call), &request.name, &arguments).await;
     place.free();
-    // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the model.
+    // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the model. So does one that
+    // shows the call to make.
     if let Answer::Fault(fault) = reply.answer()
-        && matches!(fault.kind, FaultKind::UnknownTool { .. } | FaultKind::SkillAsTool)
+        && matches!(fault.kind, FaultKind::UnknownTool { near: None, .. })
         && !session.offers_skill_tools()
     {
         // Protocol errors are read by people and programs, not by models.

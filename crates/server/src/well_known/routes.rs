@@ -18,7 +18,7 @@ use crate::agent_view::AgentView;
 use crate::http::UnreadLimit;
 use crate::mcp::media_type_by_name;
 use crate::published_skills::PublishResult;
-use crate::record::{Principal, RequestRecord};
+use crate::record::{OVERLOADED, Principal, RequestRecord};
 
 /// Clients have to revalidate, so that they see changes.
 const CACHE: &str = "private, no-cache";
@@ -38,9 +38,6 @@ const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
-
-/// The word of events for a download that is refused because too many responses wait to be read.
-const OVERLOADED: &str = "overloaded";
 
 /// The media type for files that a browser would run or load into a page.
 const PLAIN: &str = "text/plain; charset=utf-8";

@@ -82,13 +82,14 @@ fn owned(value: ValueRef<'_>) -> SqlValue {
     }
 }
 
+/// The advice about a damaged file.
+pub(super) const DAMAGED: &str = "the file is damaged, or no database; move it away with the files `-wal` and `-shm` beside it, and a new one is made";
+
 /// Returns the error for a failure of SQLite, with advice.
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> Error {
     use ffi::ErrorCode as Code;
     let advice = match error.sqlite_error_code() {
-        Some(Code::NotADatabase | Code::DatabaseCorrupt) => {
-            "the file is damaged, or no database; move it away, and a new one is made"
-        }
+        Some(Code::NotADatabase | Code::DatabaseCorrupt) => DAMAGED,
         Some(Code::CannotOpen | Code::PermissionDenied | Code::ReadOnly) => {
             "the file and its directory must be writable"
         }

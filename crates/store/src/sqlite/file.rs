@@ -34,3 +34,21 @@ pub(super) fn create(path: &Path) -> Result<(), Error> {
         _ => Ok(()),
     }
 }
+
+/// The identity of a file: its device and its number there, where the system has them.
+pub(super) type FileIdentity = (u64, u64);
+
+/// Returns the identity of the file at `path`; `None` if there is none.
+pub(super) fn identity(path: &Path) -> Option<FileIdentity> {
+    let metadata = path.metadata().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Some((0, 0))
+    }
+}

@@ -62,14 +62,10 @@ impl Connection {
                 format!("goose replaces the entry `{FORMER_NAME}` by an extension of its own ({path})");
             return Some((message, again));
         }
-        // A project may not make us look at files outside of it.
-        let trust = FileTrust::Within(places.project().to_owned());
-        let is_looked_at =
-            |path: &Path| self.owner == Owner::User || trust.objection_to_path("", path).is_none();
         let command = self.command.as_deref().map(Path::new);
         if let Some(command) = command.filter(|command| command.components().count() > 1) {
             let file = places.project().join(command);
-            if is_looked_at(&file) && !file.is_file() {
+            if self.is_looked_at(places, &file) && !file.is_file() {
                 let message = format!("{title} starts {}, which is not there ({path})", command.display());
                 return Some((message, again));
             }
@@ -82,8 +78,16 @@ impl Connection {
                 return Some((message, again));
             }
         }
-        let roots = self.roots().into_iter().map(|root| places.project().join(root));
-        let gone = roots.into_iter().find(|root| is_looked_at(root) && !root.is_dir())?;
+        let mut files = self.values("--config").into_iter().map(|file| places.project().join(file));
+        if let Some(gone) = files.find(|file| self.is_looked_at(places, file) && !file.is_file()) {
+            let message = format!(
+                "{title} starts with the configuration {}, which is not there ({path})",
+                gone.display()
+            );
+            return Some((message, again));
+        }
+        let mut roots = self.roots().into_iter().map(|root| places.project().join(root));
+        let gone = roots.find(|root| self.is_looked_at(places, root) && !root.is_dir())?;
         let message =
             format!("{title} is offered the skills of {}, which is not there ({path})", gone.display());
         Some((message, format!("{again} with a `--root` that is there")))
@@ -91,8 +95,29 @@ impl Connection {
 
     /// Returns the directories that the server is restricted to, if any.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
-        let pairs = self.args.iter().zip(self.args.iter().skip(1));
-        pairs.filter(|(word, _)| *word == "--root").map(|(_, root)| PathBuf::from(root)).collect()
+        self.values("--root")
+    }
+
+    /// Returns the first path outside of the project that the entry of a project names. It is not looked at.
+    pub(crate) fn path_outside(&self, places: &Places) -> Option<PathBuf> {
+        let mut paths = self.values("--config").into_iter().chain(self.roots());
+        paths.find(|path| !self.is_looked_at(places, &places.project().join(path)))
+    }
+
+    /// Returns whether `path` may be looked at. A project may not make us look at files outside of it.
+    fn is_looked_at(&self, places: &Places, path: &Path) -> bool {
+        let trust = FileTrust::Within(places.project().to_owned());
+        self.owner == Owner::User || trust.objection_to_path("", path).is_none()
+    }
+
+    /// Returns the paths that the server is given with `option`, as the next word or behind `=`.
+    fn values(&self, option: &str) -> Vec<PathBuf> {
+        let next = self.args.iter().skip(1).map(Some).chain([None]);
+        let value = |(word, next): (&String, Option<&String>)| match word.strip_prefix(option)? {
+            "" => next.map(PathBuf::from),
+            rest => rest.strip_prefix('=').map(PathBuf::from),
+        };
+        self.args.iter().zip(next).filter_map(value).collect()
     }
 }
 
@@ -126,6 +151,15 @@ fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathB
 mod tests {
     use super::*;
     use crate::clients::CLIENTS;
+
+    #[test]
+    fn options_have_their_value_in_the_next_word_or_behind_an_equals_sign() {
+        let args = ["--root", "a", "serve", "--root=b", "--roots=c", "--root"];
+        let args = args.map(str::to_owned).to_vec();
+        let (client, owner, path, name) = (&CLIENTS[0], Owner::User, PathBuf::new(), String::new());
+        let connection = Connection { client, owner, path, name, command: None, args, is_off: false };
+        assert_eq!(connection.roots(), [Path::new("a"), Path::new("b")]);
+    }
 
     #[test]
     fn a_command_to_paste_holds_no_name_that_needs_quotes() {

@@ -14,15 +14,14 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+use self::text::split_bom;
 pub(super) use self::text::{EditFault, Spot};
+pub(crate) use self::toml::toml_text;
 use crate::clients::Format;
-
-/// The byte order mark, with which some editors mark a file as UTF-8.
-const BOM: &str = "\u{feff}";
 
 /// Returns the document as JSON.
 pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, EditFault> {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
+    let (_, text) = split_bom(text);
     match format {
         Format::Json => json::parse(text),
         Format::Toml => toml::parse(text),
@@ -97,10 +96,6 @@ fn set(
         Format::Toml => toml::set(text, spot, existing, wanted),
         Format::Yaml => yaml::set(text, spot, existing, wanted),
     }
-}
-
-fn split_bom(text: &str) -> (&str, &str) {
-    text.strip_prefix(BOM).map_or(("", text), |body| (BOM, body))
 }
 
 /// Returns `after` if it means `expect`; an empty table counts as a missing one.

@@ -40,9 +40,7 @@ impl OwnEntries {
     /// Returns whether `entry` of `client`, called `name`, is one of them.
     pub(crate) fn has(&self, client: &Client, name: &str, entry: &Value) -> bool {
         match client.command_line(entry) {
-            Some((command, args)) => {
-                args.first().is_some_and(|word| word == "serve") && self.is_program(&command)
-            }
+            Some((command, args)) => starts_server(&args) && self.is_program(&command),
             None => address(entry).is_some_and(|url| self.is_address(name, url)),
         }
     }
@@ -59,6 +57,22 @@ impl OwnEntries {
         let is_asked = matches!(&self.asked, Some(Server::Http { url: asked }) if asked == url);
         is_asked || ([DEFAULT_NAME, FORMER_NAME].contains(&name) && is_local(url))
     }
+}
+
+/// Returns whether `args` are those of `rep serve`, with or without global options before it.
+fn starts_server(args: &[String]) -> bool {
+    let mut words = args.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "serve" => return true,
+            "--root" | "--config" | "--profile" | "--color" => {
+                words.next();
+            }
+            word if word.starts_with("--") => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The keys that clients have for addresses.
@@ -112,6 +126,11 @@ mod tests {
             );
         }
         assert!(!has("skills", json!({"command": "rep", "args": ["list"]})));
+        assert!(has(
+            "x",
+            json!({"command": "rep", "args": ["--root", "/skills", "--no-cache", "serve", "--stdio"]})
+        ));
+        assert!(!has("x", json!({"command": "rep", "args": ["--root", "serve"]})));
     }
 
     #[test]

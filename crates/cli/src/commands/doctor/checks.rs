@@ -9,13 +9,13 @@ use repertoire::{AgentPrompt, BindingOptions, Entry};
 use repertoire_model::{RuleId, Severity, State};
 use serde::Serialize;
 
-use repertoire::config::Settings;
+use repertoire::config::{DisabledPattern, Settings};
 
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
 use crate::ui::{count, docs};
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, enable_command};
 
 /// The most skills that are checked in full.
 const MOST_CHECKED: usize = 200;
@@ -96,7 +96,9 @@ impl Checks {
         message: impl Into<String>,
         hint: Option<&str>,
     ) {
-        self.0.push(Check { status, topic, message: message.into(), hint: hint.map(str::to_owned) });
+        // Some errors of databases have several lines.
+        let message = message.into().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        self.0.push(Check { status, topic, message, hint: hint.map(str::to_owned) });
     }
 
     pub(super) fn ok(&mut self, topic: &'static str, message: impl Into<String>) {
@@ -303,22 +305,35 @@ impl Checks {
             let hint = format!("run `rep explain {}`", entry.name());
             self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
         }
-        if let Err(error) = pollster::block_on(library.registry.accepted()) {
-            let hint = "run `rep check`, or use `--profile standard`";
-            self.add(Status::Error, "library", error.to_string(), Some(hint));
+        for entry in of(State::Disabled).take(MAX_NAMED) {
+            let hints: Vec<String> =
+                context.disabled_by(entry).map(|it| format!("run `{}`", enable_command(it))).collect();
+            let message = format!("{} is disabled by {}", entry.name(), context.disabled_where(entry));
+            self.add(Status::Info, "disabled", message, Some(&hints.join(" and ")));
+        }
+        let is_used = |it: &DisabledPattern| {
+            entries.iter().any(|entry| it.pattern.matches(&entry.source, entry.name().as_str()))
+        };
+        for disabled in context.settings.disabled.iter().filter(|it| !is_used(it)).take(MAX_NAMED) {
+            self.info("disabled", format!("{} matches no skill", context.pattern_and_file(disabled)));
         }
         let counts = [
             (of(State::Active).count(), "active"),
             (of(State::Shadowed).count(), "shadowed"),
+            (of(State::Disabled).count(), "disabled"),
             (of(State::Quarantined).count(), "quarantined"),
         ];
-        let counts: Vec<String> = counts.iter().map(|(number, word)| format!("{number} {word}")).collect();
-        match entries.is_empty() {
-            true => {
-                let hint = context.hint_without_skills();
-                self.add(Status::Warn, "library", "there are no skills", Some(&hint));
-            }
-            false => self.ok("library", counts.join(", ")),
+        let is_shown = |(number, word): &&(usize, &str)| *number > 0 || *word != "disabled";
+        let counts: Vec<String> =
+            counts.iter().filter(is_shown).map(|(number, word)| format!("{number} {word}")).collect();
+        if let Err(error) = pollster::block_on(library.registry.accepted()) {
+            let hint = "run `rep check`, or use `--profile standard`";
+            self.add(Status::Error, "library", error.to_string(), Some(hint));
+        } else if entries.is_empty() {
+            let hint = context.hint_without_skills();
+            self.add(Status::Warn, "library", "there are no skills", Some(&hint));
+        } else {
+            self.ok("library", counts.join(", "));
         }
         for hint in context.hints_about_unlisted(library) {
             self.info("library", hint);

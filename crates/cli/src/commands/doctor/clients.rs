@@ -1,15 +1,13 @@
 //! Checks the connected clients, and skills that are offered to one of them by more than one path.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::checks::{Checks, Status};
-use crate::clients::{CLIENTS, Owner, Places};
+use crate::clients::{CLIENTS, Places};
 use crate::commands::connect::{Files, OwnEntries, connections, offered_names};
 use crate::commands::link;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
-use repertoire::config::FileTrust;
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;
@@ -39,16 +37,23 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
+            let path = context.shown(&connection.path.display().to_string());
+            let title = connection.client.title;
+            if let Some(outside) = connection.path_outside(&places) {
+                let outside = outside.display();
+                self.info(
+                    "client",
+                    format!(
+                        "{title} uses {outside}, which is outside of the project and not looked at ({path})"
+                    ),
+                );
+                continue;
+            }
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
-            // A server that is confined to some directories offers nothing else; a project may not make us
-            // read directories outside of it.
-            let trust = FileTrust::Within(places.project().to_owned());
-            let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
+            // A server that is confined to some directories offers nothing else.
             let names = if roots.is_empty() {
                 offered_names(library)
-            } else if connection.owner == Owner::Project && roots.iter().any(is_strange) {
-                BTreeSet::new()
             } else {
                 let globals = Globals { root: roots, ..context.globals.clone() };
                 let settings = context.settings.clone();
@@ -57,10 +62,7 @@ impl Checks {
             };
             match Files::default().offered_twice(&places, connection.client, Some(&connection), &names) {
                 Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
-                None => {
-                    let path = context.shown(&connection.path.display().to_string());
-                    self.ok("client", format!("{} is connected ({path})", connection.client.title));
-                }
+                None => self.ok("client", format!("{title} is connected ({path})")),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Checks that the store can be opened.
+//! Checks that the store can be opened and is not damaged.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ impl Checks {
         if !location.contains("://") && path.symlink_metadata().is_err_and(is_missing) {
             return self.ok("store", format!("{location}, none yet"));
         }
-        match context.lazy_store().get() {
+        match context.lazy_store().get().and_then(|store| store.check().map(|()| store)) {
             Ok(store) => {
                 let size = path.metadata().map(|metadata| format!(", {}", bytes(metadata.len())));
                 self.ok("store", format!("{}{}", store.location(), size.unwrap_or_default()));

@@ -2,15 +2,17 @@
 
 use repertoire::Entry;
 use repertoire_model::text::shorten;
-use repertoire_search::evals::{Share, SkillTriggers, TriggerOutcome, TriggerReport};
+use repertoire_search::evals::{Share, SkillTriggers, TriggerConfusion, TriggerOutcome, TriggerReport};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::Context;
 
 /// The most skills that are named as having come first instead of another.
 const MAX_CONFUSIONS_SHOWN: usize = 3;
+/// The most pairs of confused skills that a person is shown.
+const MAX_CONFUSED_SHOWN: usize = 5;
 /// The most names without a skill that a person is shown, and the most characters of each: evals may name anything.
 const MAX_UNKNOWN_SHOWN: usize = 20;
 const MAX_NAME_CHARS: usize = 80;
@@ -66,6 +68,41 @@ impl<'a> Evaluation<'a> {
         json["queries"] = skill.outcomes.iter().map(query).collect();
         json
     }
+
+    fn confused_json(&self, confusion: &TriggerConfusion) -> Value {
+        let TriggerConfusion { skill, other, queries, of_other, say, own } = confusion;
+        let (skill, other) = (self.name(*skill), self.name(*other));
+        json!({"skill": skill, "other": other, "queries": queries, "of_other": of_other, "missing_words": say, "own_words": own})
+    }
+
+    /// Writes the skills that lose the most queries to another one, with the words that would tell them apart.
+    fn write_confused(&self, ui: &mut Ui) -> Result<(), CliError> {
+        let confused = &self.report.confused;
+        for confusion in confused.iter().take(MAX_CONFUSED_SHOWN) {
+            let (skill, other) = (self.name(confusion.skill), self.name(confusion.other));
+            let queries = count(confusion.queries);
+            let reverse = match confusion.of_other {
+                0 => String::new(),
+                of_other => format!(", and {other} {} to {skill}", count(of_other)),
+            };
+            writeln!(ui.out(), "{skill} loses {queries} to {other}{reverse}")?;
+            if !confusion.say.is_empty() {
+                let words = confusion.say.join(", ");
+                let words = escape(&words);
+                writeln!(ui.out(), "  words of the lost queries that {skill} does not describe: {words}")?;
+            }
+            if !confusion.own.is_empty() {
+                let words = confusion.own.join(", ");
+                let words = escape(&words);
+                writeln!(ui.out(), "  words that {skill} describes and {other} does not: {words}")?;
+            }
+        }
+        let more = confused.len().saturating_sub(MAX_CONFUSED_SHOWN);
+        if more > 0 {
+            writeln!(ui.out(), "and {more} more; `--json` tells all of them")?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds the four figures to `json`, each as `share` returns it.
@@ -99,6 +136,7 @@ pub(super) fn write_json(ui: &mut Ui, evaluation: &Evaluation<'_>) -> Result<(),
         "k": evaluation.shown,
         "skills": report.skills.iter().map(|skill| evaluation.skill_json(skill)).collect::<Value>(),
         "totals": totals,
+        "confused": report.confused.iter().map(|confusion| evaluation.confused_json(confusion)).collect::<Value>(),
         "thresholds": evaluation.thresholds.iter().map(threshold).collect::<Value>(),
         "unknown": unknown.collect::<Value>(),
         "problems": problems.collect::<Value>(),
@@ -113,6 +151,7 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
         writeln!(ui.out(), "no evals to measure by")?;
     } else {
         table(evaluation).write(ui)?;
+        evaluation.write_confused(ui)?;
     }
     if skills.is_empty() && evaluation.report.unknown.is_empty() {
         ui.hint("write eval_queries.json beside a SKILL.md: a list of {\"query\", \"should_trigger\"}")?;
@@ -189,6 +228,10 @@ fn rounded(rate: f64) -> f64 {
 
 fn fraction(share: Share) -> String {
     if share.whole == 0 { dash() } else { format!("{}/{}", share.part, share.whole) }
+}
+
+fn count(queries: usize) -> String {
+    format!("{queries} {}", if queries == 1 { "query" } else { "queries" })
 }
 
 fn percent(rate: f64) -> String {

@@ -86,7 +86,7 @@ impl Absence {
     pub(crate) fn of(library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
             Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),
-            Lookup::Found(_) | Lookup::Quarantined(_) => Vec::new(),
+            Lookup::Found(_) | Lookup::Disabled(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
         let looked = |place: &Place| SearchedPlace {

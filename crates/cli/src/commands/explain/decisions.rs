@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::catalog;
 use crate::error::CliError;
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, enable_command};
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -37,7 +37,7 @@ pub(crate) fn of(
         let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
         decisions.add("rule", format!("{}[{}] {} ({file}{line})", found.severity, found.rule, found.message));
     }
-    decisions.standing(library, entry, found, refusal.is_some());
+    decisions.standing(context, library, entry, found, refusal.is_some());
     match refusal {
         None => decisions.catalog(context, library, entry)?,
         Some(refusal) => decisions.refusal(library, entry, found, refusal),
@@ -114,7 +114,14 @@ impl Decisions {
         }
     }
 
-    fn standing(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic], is_refused: bool) {
+    fn standing(
+        &mut self,
+        context: &Context,
+        library: &Library,
+        entry: &Entry,
+        found: &[Diagnostic],
+        is_refused: bool,
+    ) {
         let collision = found.iter().find(|found| found.rule == RuleId::DuplicateName);
         let collision = collision.map(|found| found.message.as_str());
         match entry.state {
@@ -124,7 +131,8 @@ impl Decisions {
                     .snapshot
                     .entries()
                     .iter()
-                    .filter(|other| other.name() == name && other.state != State::Active);
+                    .filter(|other| other.name() == name)
+                    .filter(|other| !matches!(other.state, State::Active | State::Disabled));
                 for loser in losers {
                     self.add("collision", format!("it wins over {} ({})", loser.path, loser.source));
                 }
@@ -140,6 +148,13 @@ impl Decisions {
             State::Shadowed => {
                 self.add("collision", collision.unwrap_or("another skill has its name and comes first"));
                 self.add("state", format!("shadowed: load it as {}", entry.qualified_name()));
+            }
+            State::Disabled => {
+                let (name, place) = (entry.name(), context.disabled_where(entry));
+                self.add("state", format!("disabled by {place}: `{name}` does not exist for agents"));
+                for disabled in context.disabled_by(entry) {
+                    self.add("enable", format!("run `{}`", enable_command(disabled)));
+                }
             }
             State::Quarantined => {
                 if let Some(collision) = collision {
@@ -170,7 +185,8 @@ impl Decisions {
 
     fn catalog(&mut self, context: &Context, library: &Library, entry: &Entry) -> Result<(), CliError> {
         if entry.state != State::Active {
-            self.add("catalog", "left out, because it is not active");
+            let why = if entry.state == State::Disabled { "disabled" } else { "not active" };
+            self.add("catalog", format!("left out, because it is {why}"));
             return Ok(());
         }
         if !entry.is_offered() {

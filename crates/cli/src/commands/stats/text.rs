@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
 
-use super::{SWITCH_OFF, Stats};
+use super::{Stats, switch_off};
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
 use crate::wire::Context;
@@ -116,7 +116,7 @@ impl Stats {
         }
         writeln!(
             ui.out(),
-            "catalog entries cost {least}{} tokens in {least}{} with calls; {} tokens of instructions and files were served",
+            "catalog entries cost {least}{} tokens in {least}{} of this library; {} tokens of instructions and files were served",
             self.total(|skill| skill.catalog_tokens),
             count(self.sessions.number as usize, "session"),
             self.total(|skill| skill.tokens)
@@ -145,10 +145,7 @@ impl Stats {
         }
         table.write(ui)?;
         write_more(ui, dead.len())?;
-        ui.hint(&format!(
-            "to take a skill out of the catalog, write `{SWITCH_OFF}` into the frontmatter of its file, or its name into `skills.deny` of an \
-             agent in repertoire.toml"
-        ))?;
+        ui.hint(&format!("to switch them off, run `{}`", switch_off(dead.iter().take(MAX_ROWS))))?;
         Ok(())
     }
 

@@ -304,10 +304,7 @@ fn invalid_tools_are_left_out() {
     load(&session, "maths");
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
     let text = block_on(session.call("maths", &json!({}))).text().to_owned();
-    assert_eq!(
-        text,
-        "Error: `maths` is a skill, not a tool. To use it, call `load_skill` with {\"name\":\"maths\"}."
-    );
+    assert_eq!(text, "Skill 'maths' is already loaded.");
 }
 
 /// T9.

@@ -22,12 +22,28 @@ pub(super) fn nothing(results: &SearchResults, wording: &Wording) -> String {
     };
     let list = wording.list.as_ref();
     let list = list.map(|tool| format!(", or call `{tool}` to see what there is")).unwrap_or_default();
-    format!("No skill{tag} was found{query}. Say in other words what is to be done{list}.")
+    let ignored = ignored_tag(results).map(|sentence| sentence + " ").unwrap_or_default();
+    format!("{ignored}No skill{tag} was found{query}. Say in other words what is to be done{list}.")
 }
 
-/// Returns the next steps: how to load one of the skills, and how to read only its section.
-pub(super) fn how_to_go_on(results: &SearchResults, wording: &Wording) -> Option<String> {
-    let result = results.results.iter().find(|result| !result.loaded)?;
+/// Returns the note behind the results: the tag that was ignored, and the next steps.
+pub(super) fn note(results: &SearchResults, wording: &Wording) -> Option<String> {
+    let sentences: Vec<String> =
+        ignored_tag(results).into_iter().chain(how_to_go_on(results, wording)).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn ignored_tag(results: &SearchResults) -> Option<String> {
+    let tag = results.ignored_tag.as_deref().map(line)?;
+    Some(format!("No skill has the tag `{tag}`, so it was ignored."))
+}
+
+/// Returns the next steps: how to load one of the skills, and how to read only its section. A weak result is not to be loaded unseen.
+fn how_to_go_on(results: &SearchResults, wording: &Wording) -> Option<String> {
+    if !results.results.is_empty() && results.results.iter().all(SearchResult::is_weak) {
+        return Some("These are weak matches: use one only if its description fits the task.".to_owned());
+    }
+    let result = results.results.iter().find(|result| !result.loaded && !result.is_weak())?;
     let Wording { load, name, skill, path, start_line, end_line, .. } = wording;
     let mut sentence =
         format!("To use one, call `{load}` with {}", serde_json::json!({ name: result.name.as_str() }));

@@ -11,7 +11,7 @@
 //! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `source`, `untrusted` |
 //! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`, and `description` where it has one), `more`, `error` |
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
-//! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
+//! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `confidence`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
 //! | a tool or script of a skill | `skill`, `tool`, `result`, `structured`, `note`, `error`, `untrusted` |
 //! | a host's own tool | `result`, `error` |
@@ -275,6 +275,7 @@ fn results(results: &SearchResults, wording: &Wording) -> Value {
             "description": result.summary(),
             "path": found::path(results, result),
             "score": result.score.value(),
+            "confidence": result.confidence.value(),
             "why": result.reasons(),
             "section": section.map(|section| sentence::line(&section.title)),
             "lines": section.map(|section| [section.first_line, section.last_line]),
@@ -286,7 +287,7 @@ fn results(results: &SearchResults, wording: &Wording) -> Value {
     let note = if results.results.is_empty() {
         Some(found::nothing(results, wording))
     } else {
-        found::how_to_go_on(results, wording)
+        found::note(results, wording)
     };
     json!({
         "query": sentence::line(&results.query),

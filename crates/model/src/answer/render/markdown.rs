@@ -203,7 +203,9 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
     for result in &results.results {
         let loaded = result.loaded.then(|| "loaded".to_owned());
         let source = result.source.as_deref().map(shown_source);
-        let status = in_parentheses([result.score.to_string()].into_iter().chain(loaded).chain(source));
+        let weak = result.is_weak().then(|| "weak".to_owned());
+        let facts = [result.score.to_string()].into_iter().chain(weak).chain(loaded).chain(source);
+        let status = in_parentheses(facts);
         lines.push(format!("- **{}**{status}: {}", result.name, result.summary()));
         lines.push(format!("  - why: {}", result.reasons()));
         if let Some(section) = &result.section {
@@ -214,7 +216,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         }
         lines.extend(found::path(results, result).map(|path| format!("  - location: {}", code(path))));
     }
-    lines.extend(found::how_to_go_on(results, wording).map(|advice| format!("\n{advice}")));
+    lines.extend(found::note(results, wording).map(|advice| format!("\n{advice}")));
     lines.join("\n")
 }
 

@@ -9,8 +9,8 @@
 
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledgement, Answer, Fault, FaultKind, FileList, FileText, LoadAnswer, SearchResults, SkillList,
-    ToolResult, Wording,
+    Acknowledgement, Answer, ErrorStyle, Fault, FaultKind, FileList, FileText, LoadAnswer, SearchResults,
+    SkillList, ToolResult, Wording,
 };
 use crate::text;
 
@@ -143,9 +143,10 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         let status = if result.loaded { LOADED } else { "" };
         let source = result.source.as_deref().map(|source| format!(", from {}", sentence::line(source)));
         lines.push(format!(
-            "- {} ({}{}): {}{status}",
+            "- {} ({}{}{}): {}{status}",
             result.name,
             result.score,
+            if result.is_weak() { ", weak" } else { "" },
             source.unwrap_or_default(),
             text::unmarked(&summary, LOADED)
         ));
@@ -157,7 +158,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         }
         lines.extend(found::path(results, result).map(|path| format!("  location: {path}")));
     }
-    lines.extend(found::how_to_go_on(results, wording));
+    lines.extend(found::note(results, wording));
     lines.join("\n")
 }
 
@@ -169,6 +170,9 @@ fn fault(fault: &Fault, wording: &Wording) -> String {
     match fault.kind {
         FaultKind::UnknownSkill { .. } => format!("Error: Unknown skill '{skill}'. Check the skill menu."),
         FaultKind::UnknownTool { .. } => format!("Error: Tool '{tool}' not found. Is the skill loaded?"),
+        FaultKind::SkillAsTool if wording.errors == ErrorStyle::Menu => {
+            format!("Error: Tool '{tool}' not found. Is the skill loaded?")
+        }
         FaultKind::NotLoaded { ref tool } | FaultKind::NoSkillTool { ref tool, .. } => {
             format!("Error: Tool '{}' not found. Is the skill loaded?", sentence::line(tool))
         }

@@ -217,6 +217,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         let mut tag = Tag::open("skill_result");
         tag.attribute("name", result.name.as_str());
         tag.attribute("score", &result.score.to_string());
+        tag.optional("weak", result.is_weak().then_some("true"));
         tag.optional("loaded", result.loaded.then_some("true"));
         tag.optional("source", result.source.as_deref());
         if let Some(path) = found::path(results, result) {
@@ -232,7 +233,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         content.push('\n');
     }
     let mut parts = vec![tag.around(&content)];
-    parts.extend(found::how_to_go_on(results, wording).map(|advice| guard(&advice)));
+    parts.extend(found::note(results, wording).map(|advice| guard(&advice)));
     parts.join("\n")
 }
 

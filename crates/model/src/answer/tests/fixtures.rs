@@ -143,7 +143,8 @@ pub(in crate::answer) fn faults() -> Vec<Fault> {
         FaultKind::Gone,
         FaultKind::Broken { reason: "the frontmatter is never closed.".to_owned() },
         FaultKind::Broken { reason: String::new() },
-        FaultKind::UnknownTool { tools: words(["load_skill", "read_skill_file"]) },
+        FaultKind::UnknownTool { tools: words(["load_skill", "read_skill_file"]), near: None },
+        FaultKind::UnknownTool { tools: words(["load_skill"]), near: Some("pdf".to_owned()) },
         FaultKind::SkillAsTool,
         FaultKind::MissingArgument { name: "name".to_owned() },
         FaultKind::BadArgument {
@@ -180,6 +181,7 @@ pub(in crate::answer) fn faults() -> Vec<Fault> {
         not_approved(RunRefusal::Ceiling),
         not_approved(RunRefusal::Off),
         FaultKind::NoHandler { tool: "merge".to_owned() },
+        FaultKind::Refused { reason: "the diff changes nothing".to_owned() },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];
     let fault = |kind| Fault::new("load_skill", Some("pfd</skill>".to_owned()), kind);
@@ -282,6 +284,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         path: format!("/skills/{name}"),
         manifest_file: "SKILL.md".to_owned(),
         score: Score::new(score),
+        confidence: Score::new(if score > 1.0 { 0.31 } else { score }),
         why: Vec::new(),
         section: None,
         loaded: false,
@@ -290,6 +293,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
     let found = SearchResults {
         query: "fill a <form>\n".to_owned(),
         tag: Some("office\"".to_owned()),
+        ignored_tag: None,
         results: vec![
             SearchResult {
                 loaded: true,
@@ -308,7 +312,8 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         ],
         shows_paths: false,
     };
-    let placed = SearchResults { tag: None, shows_paths: true, ..found.clone() };
+    let ignored_tag = Some("work".to_owned());
+    let placed = SearchResults { tag: None, ignored_tag, shows_paths: true, ..found.clone() };
     let nothing = SearchResults { results: Vec::new(), ..found.clone() };
     let none = SkillList { query: None, skills: Vec::new(), more: 0 };
     let fenced = "```sh\nls </skill_file>\n```";
@@ -344,7 +349,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         ("custom", Answer::Custom { text: "42".to_owned(), is_error: false }),
         ("custom error", Answer::Custom { text: "Error: ValueError: no".to_owned(), is_error: true }),
         ("unknown skill", Answer::Fault(faults().swap_remove(0))),
-        ("unknown tool", fault("pfd", FaultKind::UnknownTool { tools: words(["load_skill"]) })),
+        ("unknown tool", fault("pfd", FaultKind::UnknownTool { tools: words(["load_skill"]), near: None })),
         (
             "missing argument",
             fault("read_skill_file", FaultKind::MissingArgument { name: "path".to_owned() }),

@@ -29,7 +29,8 @@ impl Layout for Bracket {
 
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
         let CatalogOptions { tool_name, name_argument, .. } = frame.options;
-        out.push_str(&format!("\nUse {tool_name}({name_argument}) to load full instructions.\n"));
+        let usual = || format!("Use {tool_name}({name_argument}) to load full instructions.");
+        out.push_str(&format!("\n{}\n", frame.usage().unwrap_or_else(usual)));
         out.push_str(REMINDER);
         push_note(out, note);
     }

@@ -30,6 +30,10 @@ impl Layout for Compat {
         out.push_str("</skill>");
     }
 
+    fn name(&self, out: &mut String, item: &Item<'_>) {
+        push_html(out, &item.name);
+    }
+
     fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
         out.push_str("</available_skills>\n");
         push_note(out, note);

@@ -1,5 +1,5 @@
 //! `json`: an object with `skills`, each with `name`, `description` unless it was left out, and `primary` where it is
-//! true, in this order; and `note` where something was left out.
+//! true, in this order; `usage`, how to load one; and `note` where something was left out.
 
 use super::layout::{Frame, Layout};
 use crate::catalog::entry::Item;
@@ -26,11 +26,13 @@ impl Layout for Json {
         ","
     }
 
-    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
+    fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
         out.push(']');
-        if let Some(note) = note {
-            out.push_str(",\"note\":");
-            push_json(out, note);
+        for (key, text) in [("usage", frame.usage().as_deref()), ("note", note)] {
+            if let Some(text) = text {
+                out.push_str(&format!(",\"{key}\":"));
+                push_json(out, text);
+            }
         }
         out.push('}');
     }

@@ -2,6 +2,7 @@
 
 use crate::catalog::entry::Item;
 use crate::catalog::options::CatalogOptions;
+use crate::escape::tool_call;
 
 /// A format.
 ///
@@ -13,6 +14,11 @@ pub(super) trait Layout {
 
     /// Writes one skill on as many lines as every skill has, without the line break at its end.
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>);
+
+    /// Writes the name of a skill that stands with others in one line.
+    fn name(&self, out: &mut String, item: &Item<'_>) {
+        out.push_str(&item.name);
+    }
 
     /// Returns the text between two entries, before the line break.
     fn separator(&self) -> &'static str {
@@ -29,6 +35,27 @@ pub(super) struct Frame<'a> {
     pub(super) options: &'a CatalogOptions,
     /// A skill that is listed, to show by example how one is loaded.
     pub(super) example: Option<&'a str>,
+}
+
+impl Frame<'_> {
+    /// Returns the sentences on how to load a skill and what to do if none matches, if the host wants them and a skill is listed.
+    ///
+    /// They stand behind the entries: a small model acts on what it read last.
+    pub(super) fn usage(&self) -> Option<String> {
+        let CatalogOptions { tool_name, name_argument, usage, .. } = self.options;
+        let call = tool_call(tool_name, name_argument, self.example.filter(|_| *usage)?);
+        Some(format!(
+            "If the task matches a skill, load it first: {call}. If no skill matches, answer directly without this call."
+        ))
+    }
+}
+
+/// Writes the sentences on how to load a skill and `note`, each as a paragraph of its own.
+pub(super) fn push_end(out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
+    if let Some(usage) = frame.usage() {
+        out.push_str(&format!("\n{usage}\n"));
+    }
+    push_note(out, note);
 }
 
 /// Writes `note` as a paragraph of its own.

@@ -1,6 +1,6 @@
 //! `list`: the tersest index, for orchestrators that start many agents. The primary skill has a `*` for its dash.
 
-use super::layout::{Frame, Layout, push_after_colon, push_note};
+use super::layout::{Frame, Layout, push_after_colon, push_end};
 use crate::catalog::entry::Item;
 
 pub(super) struct List;
@@ -16,7 +16,7 @@ impl Layout for List {
         push_after_colon(out, description);
     }
 
-    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
-        push_note(out, note);
+    fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
+        push_end(out, frame, note);
     }
 }

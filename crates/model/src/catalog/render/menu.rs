@@ -1,6 +1,6 @@
 //! `menu`: a header that names the tool, and the only format that marks loaded skills.
 
-use super::layout::{Frame, Layout, push_after_colon, push_note};
+use super::layout::{Frame, Layout, push_after_colon, push_end};
 use crate::catalog::entry::Item;
 use crate::text::unmarked;
 
@@ -24,7 +24,12 @@ impl Layout for Menu {
         out.push_str(if item.loaded { LOADED } else { "" });
     }
 
-    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
-        push_note(out, note);
+    fn name(&self, out: &mut String, item: &Item<'_>) {
+        out.push_str(&item.name);
+        out.push_str(if item.loaded { LOADED } else { "" });
+    }
+
+    fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
+        push_end(out, frame, note);
     }
 }

@@ -10,6 +10,9 @@ use crate::catalog::options::CatalogOptions;
 use crate::catalog::report::Tier;
 use crate::catalog::sentence::first_sentence;
 
+/// The text between two names in one line.
+const SEPARATOR: &str = ", ";
+
 /// Everything a text is made of, except for how much of each skill it shows.
 pub(in crate::catalog) struct Page<'a> {
     pub(in crate::catalog) items: &'a [Item<'a>],
@@ -40,7 +43,15 @@ impl<'a> Page<'a> {
         if shortened.omitted == shortened.total {
             return self.search_only();
         }
-        let note = notice::shortened(self.options, shortened);
+        let mut names = String::new();
+        for index in (0..tiers.len()).filter(|index| self.is_in_line(*index, tiers[*index])) {
+            self.entry(&mut names, index, Tier::NameOnly, 0);
+        }
+        let note =
+            notice::shortened(self.options, shortened).map(|note| match names.strip_prefix(SEPARATOR) {
+                Some(names) => notice::with_names(&note, names),
+                None => note,
+            });
         self.write(|index| tiers[index], note.as_deref())
     }
 
@@ -57,7 +68,10 @@ impl<'a> Page<'a> {
     fn frame_around(&self, omitted: usize) -> String {
         let total = self.items.len();
         let shortened = ShortenedCounts { total, sentences: total, names: total, omitted };
-        let note = notice::shortened(self.options, shortened);
+        let note = notice::shortened(self.options, shortened).map(|note| match self.options.ranking {
+            Some(_) => notice::with_names(&note, ""),
+            None => note,
+        });
         self.bare(self.example(|_| true), note.as_deref())
     }
 
@@ -66,9 +80,21 @@ impl<'a> Page<'a> {
         self.bare(None, Some(&notice::search_only(self.options, self.items.len())))
     }
 
-    /// Writes the item at `index`, with the line break after it, where the item at `last` is the last one that is listed.
+    /// Returns whether the item at `index`, shown by `tier`, stands in the one line of names: if there is a ranking, skills that are
+    /// not highlighted and show their name only do. A line each would cost several times as much.
+    fn is_in_line(&self, index: usize, tier: Tier) -> bool {
+        tier == Tier::NameOnly && self.options.ranking.is_some() && !self.items[index].primary
+    }
+
+    /// Writes the item at `index`, with the line break after it, where the item at `last` is the last one that is listed; or its name
+    /// behind a comma where it stands in the line of names.
     pub(in crate::catalog) fn entry(&self, out: &mut String, index: usize, tier: Tier, last: usize) {
         let item = &self.items[index];
+        if self.is_in_line(index, tier) {
+            out.push_str(SEPARATOR);
+            self.layout.name(out, item);
+            return;
+        }
         let description = match tier {
             Tier::Full => Cow::Borrowed(&*item.description),
             Tier::FirstSentence => first_sentence(&item.description),
@@ -87,8 +113,9 @@ impl<'a> Page<'a> {
         let mut out = String::new();
         let frame = Frame { options: self.options, example: self.example(|index| is_listed(&index)) };
         self.layout.open(&mut out, &frame);
-        let last = indices.clone().rfind(is_listed).unwrap_or_default();
-        for index in indices.filter(is_listed) {
+        let is_entry = |index: &usize| is_listed(index) && !self.is_in_line(*index, tier(*index));
+        let last = indices.clone().rfind(is_entry).unwrap_or_default();
+        for index in indices.filter(is_entry) {
             self.entry(&mut out, index, tier(index), last);
         }
         self.layout.close(&mut out, &frame, note);
@@ -103,11 +130,19 @@ impl<'a> Page<'a> {
         trimmed(out)
     }
 
-    /// Returns the first skill that is listed and whose instructions are not in the prompt already.
+    /// Returns the primary skill, or that with the shortest description, of those that are listed and whose instructions are not in
+    /// the prompt already.
+    ///
+    /// A short description is mostly that of a narrow skill. Small models tend to load the example for tasks that match none, so it
+    /// should not be a skill that seems to fit everything.
     fn example(&self, is_listed: impl Fn(usize) -> bool) -> Option<&'a str> {
         let is_bound = |item: &Item<'_>| self.options.bound.iter().any(|name| *name == item.name);
-        let mut items = self.items.iter().enumerate();
-        items.find(|(index, item)| is_listed(*index) && !is_bound(item)).map(|(_, item)| &*item.name)
+        let items =
+            self.items.iter().enumerate().filter(|(index, item)| is_listed(*index) && !is_bound(item));
+        items
+            .map(|(_, item)| item)
+            .min_by_key(|item| (!item.primary, item.description.is_empty(), item.description.len()))
+            .map(|item| &*item.name)
     }
 }
 

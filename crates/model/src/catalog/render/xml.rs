@@ -1,9 +1,9 @@
 //! `xml`: guidance, then one element a skill. The default.
 //!
 //! Models take a skill for a tool and call it by its name unless the prompt explains it with an example that
-//! names a skill they have; hence the wording of the second paragraph.
+//! names a skill they have; hence the wording of the second paragraph where the call itself is not shown.
 
-use super::layout::{Frame, Layout, push_note};
+use super::layout::{Frame, Layout, push_end};
 use crate::catalog::entry::Item;
 use crate::escape::{push_code, push_xml};
 use crate::text::escape_xml;
@@ -19,7 +19,7 @@ impl Layout for Xml {
             "{HEADING} A Skill is NOT a tool: to use one, call the `{load}` tool with its name, then follow the \
              instructions it returns."
         ));
-        if let Some(example) = frame.example {
+        if let Some(example) = frame.example.filter(|_| !frame.options.usage) {
             let mut name = String::new();
             push_code(&mut name, &escape_xml(example));
             out.push_str(&format!(
@@ -48,8 +48,12 @@ impl Layout for Xml {
         out.push_str("</skill>");
     }
 
-    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
+    fn name(&self, out: &mut String, item: &Item<'_>) {
+        push_xml(out, &item.name);
+    }
+
+    fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
         out.push_str("</available_skills>\n");
-        push_note(out, note);
+        push_end(out, frame, note);
     }
 }

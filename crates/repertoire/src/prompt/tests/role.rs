@@ -112,7 +112,7 @@ fn the_skill_that_is_the_role_has_its_files_and_is_no_example_of_one_to_load() {
     assert_eq!(resolver.renders(), 2);
     project.write("skills/other/SKILL.md", SKILL.replace("backend", "other").as_bytes());
     block_on(resolver.registry.reload());
-    assert!(text(&resolver, "backend").contains("For example, to use `other`"));
+    assert!(text(&resolver, "backend").contains("{\"name\": \"other\"}"));
 }
 
 #[test]

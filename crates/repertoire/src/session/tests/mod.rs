@@ -2,6 +2,7 @@
 
 mod agents;
 mod context;
+mod disabled;
 mod events;
 mod loading;
 mod proposals;

@@ -82,7 +82,7 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     other.author = "agent:builder".to_owned();
     other.justification = "another".to_owned();
     store.decide(1, crate::store::ProposalState::Pending, crate::store::ProposalState::Stale, None).unwrap();
-    let limits = crate::store::ProposalLimits { per_skill: 9, per_session: 9 };
+    let limits = crate::store::ProposalLimits { per_skill: 9, per_session: 9, total: 9 };
     store.submit(&other, limits).unwrap();
     assert!(review(json!({"action": "list"})).contains("2: update of alpha by agent:builder"));
     assert!(review(json!({"action": "show", "id": 2})).contains("Be quick."));
@@ -128,6 +128,100 @@ fn a_reviewer_agent_decides_only_about_skills_that_it_sees_and_that_are_not_lock
     }
     assert!(review(json!({"action": "reject", "id": 1, "reason": "no"})).contains("there is no proposal 1"));
     assert!(review(json!({"action": "approve", "id": 2})).contains("locked"));
+    std::fs::write(library.directory.path().join("beta/SKILL.md"), "---\nname: [\n").unwrap();
+    let reject = json!({"action": "reject", "id": 2, "reason": "no"});
+    assert_eq!(review(reject), "Proposal 2 is rejected.");
+}
+
+#[test]
+fn a_reviewer_agent_sees_no_proposals_of_other_libraries() {
+    let (library, other) = (SkillDirectory::new(&["alpha"]), SkillDirectory::new(&["beta"]));
+    let reviewer = Agent { reviews: true, ..Agent::new("critic") };
+    let (session, store) = session(&library, ProposalMode::Controlled, reviewer);
+    let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+    let rules = |library: &SkillDirectory| ProposalRules {
+        new_skills: Some(library.directory.path().to_owned()),
+        ..ProposalRules::default()
+    };
+    let open = |library: &SkillDirectory| {
+        let proposer = Arc::new(Proposer::new(lazy.clone(), rules(library)));
+        block_on(block_on(library.builder().proposer(proposer).open()).unwrap().session()).unwrap()
+    };
+    let text = "---\nname: fresh\ndescription: Does fresh things. Use when things are stale.\n---\n# Fresh\n";
+    let create = json!({"name": "fresh", "files": {"SKILL.md": text}, "justification": "it was missing"});
+    let diff = DIFF.replace("# alpha", "Do beta.");
+    let update = json!({"skill_id": "beta", "diff": diff, "justification": "slow"});
+    let elsewhere = open(&other);
+    for (tool, arguments) in [("propose_skill_update", &update), ("propose_skill", &create)] {
+        let reply = block_on(elsewhere.call(tool, arguments));
+        assert!(!reply.is_error(), "{}", reply.text());
+    }
+    let review =
+        |arguments: Value| block_on(session.call("review_skill_proposals", &arguments)).text().to_owned();
+    assert_eq!(review(json!({"action": "list"})), "No proposals are pending.");
+    for id in [1, 2] {
+        for action in ["show", "approve", "reject"] {
+            let reply = review(json!({"action": action, "id": id, "reason": "no"}));
+            assert!(reply.contains(&format!("there is no proposal {id}")), "{action}: {reply}");
+        }
+    }
+    assert!(!block_on(open(&library).call("propose_skill", &create)).is_error());
+    assert_eq!(review(json!({"action": "list"})), "3: create of fresh by agent:unnamed\n");
+    assert!(review(json!({"action": "approve", "id": 3})).contains("is approved"));
+    assert!(
+        library.directory.path().join("fresh").is_dir() && !other.directory.path().join("fresh").exists()
+    );
+}
+
+#[test]
+fn a_list_of_proposals_tells_how_many_more_there_are() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let reviewer = Agent { reviews: true, ..Agent::new("critic") };
+    let (session, store) = session(&library, ProposalMode::Controlled, reviewer);
+    let text = "---\nname: fresh\ndescription: Does fresh things. Use when things are stale.\n---\n# Fresh\n";
+    let create = json!({"name": "fresh", "files": {"SKILL.md": text}, "justification": "it was missing"});
+    block_on(session.call("propose_skill", &create));
+    let content = store.proposal(1).unwrap().unwrap().content;
+    let limits = crate::store::ProposalLimits { per_skill: 99, per_session: 99, total: 99 };
+    for number in 0..52 {
+        let result = repertoire_model::Digest::of(&[number]);
+        store.submit(&crate::store::NewProposal { result, ..content.clone() }, limits).unwrap();
+    }
+    let list = block_on(session.call("review_skill_proposals", &json!({"action": "list"}))).text().to_owned();
+    assert_eq!((list.lines().count(), list.lines().last()), (51, Some("3 more wait behind these.")));
+}
+
+#[test]
+fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
+    use repertoire_model::answer::Render;
+    use repertoire_model::scope::{Pattern, Scope};
+
+    let library = SkillDirectory::new(&["alpha", "beta"]);
+    let scope = Scope { allow: Some(vec![Pattern::new("beta").unwrap()]), ..Scope::default() };
+    let (session, _) = session(&library, ProposalMode::Free, Agent { scope, ..Agent::new("builder") });
+    let propose = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: Does things. Use when needed.\n---\n# X\n");
+        let arguments = json!({"name": name, "files": {"SKILL.md": text}, "justification": "missing"});
+        let reply = block_on(session.call("propose_skill", &arguments));
+        session.text_as(&reply, Render::Text)
+    };
+    assert_eq!(
+        propose("alpha"),
+        "Error: The call was refused: the name alpha cannot be used for a new skill."
+    );
+    assert_eq!(
+        propose("beta"),
+        "Error: The call was refused: there is a skill beta; propose a change of it instead."
+    );
+    std::fs::create_dir(library.directory.path().join("taken")).unwrap();
+    assert_eq!(
+        propose("taken"),
+        "Error: The call was refused: the name taken cannot be used for a new skill."
+    );
+    assert_eq!(propose("fresh"), "The skill `fresh` is there now; you may not load it, others may.");
+    let errors: Vec<Option<String>> = library.sink.take().into_iter().map(|event| event.error).collect();
+    let refused = || Some("refused".to_owned());
+    assert_eq!(errors, [refused(), refused(), refused(), None]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use pollster::block_on;
+use repertoire_model::answer::ErrorStyle;
 use repertoire_model::catalog::{Format, Tokenizer};
 
 use crate::proposal::{ProposalRules, Proposer};
@@ -38,6 +39,74 @@ fn every_call_is_one_event() {
     assert!(events[0].digest.is_some() && events[0].bytes > 0 && events[0].tokens > 0);
     assert_eq!(events[3].file.as_deref(), Some("references/guide.md"));
     assert!(events.iter().all(|event| event.session == session.id()));
+}
+
+/// Small models call the name of a skill as if it were a tool.
+#[test]
+fn a_call_of_the_name_of_a_skill_loads_it() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.skill("people", "disable-model-invocation: true\n", "# People\n");
+    let session = library.session();
+    let first = block_on(session.call("alpha", &json!({"task": "anything"})));
+    assert!(!first.is_error() && is_body(first.text()), "{}", first.text());
+    assert!(session.active().contains(&SkillName::new("alpha").unwrap()));
+    let again = block_on(session.call("Alpha", &json!("no object")));
+    assert!(!again.is_error() && !is_body(again.text()), "{}", again.text());
+    let people = block_on(session.call("people", &json!({})));
+    assert!(people.is_error() && people.text().contains("There is no tool `people`"), "{}", people.text());
+    let events = library.sink.events();
+    assert_eq!((events[0].kind.as_str(), events[0].outcome), ("skill_loaded", Outcome::Ok));
+    assert_eq!((events[0].skill.as_deref(), events[0].tool.as_str()), (Some("alpha"), "alpha"));
+    assert!(events[0].digest.is_some() && events[0].tokens > 0);
+    assert_eq!(events[2].kind.as_str(), "tool_called");
+}
+
+#[test]
+fn a_call_of_a_skill_outside_the_scope_is_one_of_an_unknown_tool() {
+    let library = SkillDirectory::new(&["alpha", "beta"]);
+    let scope = Scope { deny: vec![Pattern::new("alpha").unwrap()], ..Scope::default() };
+    let opened = block_on(library.builder().agent(Agent { scope, ..Agent::new("clerk") }).open()).unwrap();
+    let session = block_on(opened.session_for("clerk")).unwrap();
+    let text = block_on(session.call("alpha", &json!({}))).text().to_owned();
+    assert!(text.contains("There is no tool `alpha`") && !text.contains("call: "), "{text}");
+}
+
+#[test]
+fn skill_as_tool_explain_answers_with_the_call_to_make() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let mut options = SessionOptions { skill_as_tool: SkillAsTool::Explain, ..SessionOptions::default() };
+    options.names.load = "activate".to_owned();
+    options.arguments.name = "skill".to_owned();
+    let session = library.session_with(options.clone());
+    let reply = block_on(session.call("alpha", &json!({})));
+    let call = r#"{"name": "activate", "arguments": {"skill": "alpha"}}"#;
+    let expect =
+        format!("There is no function alpha; it is the name of a skill. Answer now with this call: {call}");
+    assert!(reply.is_error() && reply.text().contains(&expect), "{}", reply.text());
+    assert!(session.active().is_empty());
+    let event = library.sink.events().remove(0);
+    assert_eq!((event.error.as_deref(), event.skill.as_deref()), (Some("skill_as_tool"), Some("alpha")));
+    let options = SessionOptions { render: Render::Text, errors: ErrorStyle::Menu, ..options };
+    let text = block_on(library.session_with(options).call("alpha", &json!({}))).text().to_owned();
+    assert_eq!(text, "Error: Tool 'alpha' not found. Is the skill loaded?");
+}
+
+#[test]
+fn an_unknown_tool_is_answered_with_the_nearest_skill() {
+    let library = SkillDirectory::new(&["git", "csv-report", "vp"]);
+    let session = library.session();
+    for (tool, skill) in
+        [("git_commit", "git"), ("csv_reports", "csv-report"), ("make_csv_report", "csv-report")]
+    {
+        let text = block_on(session.call(tool, &json!({}))).text().to_owned();
+        let call = format!(r#"{{"name": "load_skill", "arguments": {{"name": "{skill}"}}}}"#);
+        let expect = format!("If you mean the skill {skill}, answer now with this call: {call}");
+        assert!(text.contains(&expect), "{text}");
+    }
+    for tool in ["ls", "digital", "read_file"] {
+        let text = block_on(session.call(tool, &json!({}))).text().to_owned();
+        assert!(text.contains("load the skill first") && !text.contains("If you mean"), "{text}");
+    }
 }
 
 #[test]
@@ -128,17 +197,50 @@ fn without_a_searcher_nothing_names_the_tool_that_searches() {
     assert!(!listed.is_error() && listed.text().contains("skill-7"), "{}", listed.text());
 }
 
+/// A model that makes a tag up finds skills nevertheless.
 #[test]
-fn a_skill_called_as_a_tool_is_answered_with_how_to_load_it() {
+fn search_skills_ignores_a_tag_that_no_skill_has() {
     let library = SkillDirectory::new(&["alpha"]);
-    let reply = block_on(library.session().call("alpha", &json!({"x": 1})));
-    assert!(reply.is_error());
-    assert!(reply.text().contains("load_skill") && reply.text().contains("alpha"), "{}", reply.text());
+    library.skill("beta", "metadata:\n  tags: office\n", "# Beta\n");
+    let session = library.session();
+    let text = |tag: &str| {
+        block_on(session.call("search_skills", &json!({"query": "alpha", "tag": tag}))).text().to_owned()
+    };
+    let made_up = text("nope");
+    assert!(made_up.contains("No skill has the tag `nope`, so it was ignored."), "{made_up}");
+    assert!(made_up.contains("name=\"alpha\""), "{made_up}");
+    assert!(text("office").contains("No skill with the tag `office` was found"), "{}", text("office"));
+}
+
+/// The enumeration has the names that the catalog for the task has.
+#[test]
+fn schemas_name_the_skills_of_the_catalog_for_the_task() {
+    let skills = (0..40).map(|number| SkillDefinition::new(format!("skill-{number}"), "Does it.", "Do.\n"));
+    let mut options = SessionOptions { enum_limit: 20, ..SessionOptions::default() };
+    options.catalog.budget_tokens = Some(300);
+    let provider = MemoryProvider::new("memory", skills.collect());
+    let builder = Library::builder().provider(provider).searcher(WordSearcher).session_options(options);
+    let session = block_on(block_on(builder.open()).unwrap().session()).unwrap();
+    let listed = || {
+        let tools = session.tools();
+        let load = tools.iter().find(|tool| tool.name == "load_skill").unwrap();
+        load.input_schema["properties"]["name"]["enum"].as_array().cloned()
+    };
+    assert_eq!(listed(), None, "every name is listed, and these are too many");
+    let text = block_on(session.catalog_for_task(&Task::new("skill-7"))).text;
+    let names = listed().unwrap();
+    assert!(!names.is_empty() && names.contains(&json!("skill-7")), "{names:?}");
+    for name in names {
+        assert!(text.contains(name.as_str().unwrap()), "{name} in {text}");
+    }
 }
 
 #[test]
 fn schemas_name_the_skills_as_long_as_they_are_few() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
+    let with_names = library.session().tools();
+    let enumerations = with_names.iter().filter(|tool| tool.input_schema.to_string().contains("\"enum\""));
+    assert_eq!(enumerations.map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["load_skill"]);
     let names = |options: SessionOptions| {
         let tools = library.session_with(options).tools();
         let load = tools.iter().find(|tool| tool.name == "load_skill").unwrap();
@@ -333,12 +435,12 @@ fn h30_the_minimal_surface_is_load_skill_with_a_name() {
         counted / 10 * 10
     };
     // These figures are in docs/guides/agents-and-roles.md.
-    assert_eq!((tokens(&library.session()), tokens(&session)), (580, 50));
+    assert_eq!((tokens(&library.session()), tokens(&session)), (560, 50));
     // This one is in docs/guides/improving-skills.md.
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let proposer = Arc::new(Proposer::new(LazyStore::from(store), ProposalRules::default()));
     let opened = block_on(library.builder().proposer(proposer).open()).unwrap();
-    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 580, 190);
+    assert_eq!(tokens(&block_on(opened.session()).unwrap()) - 560, 190);
 }
 
 #[test]
@@ -372,7 +474,7 @@ fn x15_y33_an_agent_has_tools_of_its_own() {
     assert_eq!((arguments(0), arguments(1)), (vec![], vec!["skill_id".to_owned()]));
     assert_eq!(arguments(2), ["skill_id", "path"]);
     assert_eq!(tools[1].description, "Read a skill.");
-    assert!(yodoca.catalog().text.contains("`read_skill` tool"), "{}", yodoca.catalog().text);
+    assert!(yodoca.catalog().text.contains("{\"name\": \"read_skill\", "), "{}", yodoca.catalog().text);
     let text = block_on(yodoca.call("read_skill", &json!({"skill_id": "alpha"}))).text().to_owned();
     assert!(is_body(&text) && text.contains("`read_skill_resource` {\"skill_id\":\"alpha\""), "{text}");
     let file = json!({"skill_id": "alpha", "path": "references/guide.md", "end_line": 1});

@@ -34,6 +34,14 @@ pub(crate) struct Spot<'a> {
     pub(crate) name: &'a str,
 }
 
+/// The byte order mark, with which some editors mark a file as UTF-8.
+const BOM: &str = "\u{feff}";
+
+/// Returns the byte order mark, or nothing, and the text behind it.
+pub(super) fn split_bom(text: &str) -> (&str, &str) {
+    text.strip_prefix(BOM).map_or(("", text), |body| (BOM, body))
+}
+
 /// Returns the line ends of `text`.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {

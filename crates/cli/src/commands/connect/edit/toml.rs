@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::text::{EditFault, Spot, newline};
+use super::text::{EditFault, Spot, newline, split_bom};
 
 /// Returns the document as JSON.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
@@ -45,7 +45,7 @@ pub(super) fn set(
     let servers = servers.as_table_mut().ok_or_else(|| not_editable(spot))?;
     let Some(wanted) = wanted else {
         servers.remove(spot.name).ok_or_else(|| EditFault::missing(spot))?;
-        return Ok(written(text, &document));
+        return Ok(toml_text(text, &document));
     };
     if existing.is_none() && servers.is_dotted() {
         return Err(not_editable(spot));
@@ -62,7 +62,7 @@ pub(super) fn set(
         }
         entry.insert(key, item);
     }
-    Ok(written(text, &document))
+    Ok(toml_text(text, &document))
 }
 
 fn implicit_table() -> Item {
@@ -77,7 +77,8 @@ fn converted(value: &Value) -> Result<Item, EditFault> {
     value.map(Item::Value).map_err(|error| EditFault::of(error.message()))
 }
 
-/// Returns the text of `document` with the line ends of `text`; `toml_edit` writes those of Unix.
-fn written(text: &str, document: &DocumentMut) -> String {
-    document.to_string().replace("\r\n", "\n").replace('\n', newline(text))
+/// Returns the text of `document` with the byte order mark and the line ends of `text`, which `toml_edit` does not keep.
+pub(crate) fn toml_text(text: &str, document: &DocumentMut) -> String {
+    let (bom, _) = split_bom(text);
+    bom.to_owned() + &document.to_string().replace("\r\n", "\n").replace('\n', newline(text))
 }

@@ -1,0 +1,257 @@
+//! Measures whether a model loads the right skill: catalog formats and tool surfaces, beside each other.
+//!
+//! Each task is one conversation of at most two turns with a server that speaks the OpenAI chat protocol. The second turn
+//! has the answer of the first call before it.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use pollster::block_on;
+use repertoire::session::SkillAsTool;
+use repertoire::tool::OfferedTools;
+use repertoire::{FsOptions, FsProvider, Library, Session, SessionOptions};
+use repertoire_model::SkillName;
+use repertoire_model::catalog::Format;
+use repertoire_search::SkillSearch;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The most turns of a conversation.
+const TURNS: usize = 2;
+/// The most tokens of an answer; a call is about a third of it.
+const ANSWER_TOKENS: usize = 96;
+
+/// Measures whether a model loads the right skill, and prints a row of a table for each catalog format and tool surface
+#[derive(Parser)]
+struct Arguments {
+    /// The server: the address before `/chat/completions`
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8091/v1")]
+    url: String,
+    /// The name of the model
+    #[arg(long, value_name = "NAME", default_value = "qwen")]
+    model: String,
+    /// The tasks: lines of {"task": TEXT, "skills": [NAME, …]}; none of the skills is right where the list is empty
+    #[arg(long, value_name = "FILE.jsonl", default_value = "bench/activation/tasks.jsonl")]
+    tasks: PathBuf,
+    /// The directory of the skills
+    #[arg(long, value_name = "DIR", default_value = "skills")]
+    skills: PathBuf,
+    /// The catalog formats
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = Format::ALL.map(Format::as_str),
+        default_values = [Format::default().as_str()])]
+    formats: Vec<String>,
+    /// The tool surfaces
+    #[arg(long, value_name = "SURFACES", value_delimiter = ',', value_parser = ["all", "minimal"],
+        default_values = ["all"])]
+    surfaces: Vec<String>,
+    /// The answer to a call of a skill's name
+    #[arg(long, value_name = "HOW", value_parser = SkillAsTool::ALL.map(SkillAsTool::as_str), default_value = "load")]
+    skill_as_tool: String,
+    /// Leave the call that loads a skill out of the catalog, as `catalog.usage = false` does
+    #[arg(long)]
+    no_usage: bool,
+    /// The number of repetitions of each task
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    repetitions: usize,
+}
+
+/// A task, and the skills that are right for it.
+#[derive(Deserialize)]
+struct Task {
+    task: String,
+    skills: Vec<String>,
+}
+
+/// The counts of one catalog format and tool surface.
+#[derive(Default)]
+struct Counts {
+    /// Tasks with a right skill.
+    tasks: usize,
+    /// The first call loads a right skill with `load_skill`.
+    first: usize,
+    /// The first call is one of a skill's name.
+    as_function: usize,
+    /// That skill is right.
+    as_right_function: usize,
+    /// A right skill is loaded at the end.
+    loaded: usize,
+    /// Tasks without a right skill.
+    others: usize,
+    /// Of these, tasks with a call.
+    needless_calls: usize,
+    /// Of these, tasks at whose end a skill is loaded.
+    needless_loads: usize,
+    /// The tokens of all first requests.
+    prompt_tokens: u64,
+}
+
+/// The server of the model.
+struct ModelServer {
+    url: String,
+    model: String,
+}
+
+/// The answer of the model: its message, the first call in it, and the tokens of the request.
+struct ModelAnswer {
+    message: Value,
+    call: Option<(String, Value)>,
+    prompt_tokens: u64,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let tasks = tasks(&arguments.tasks)?;
+    let server = ModelServer {
+        url: format!("{}/chat/completions", arguments.url.trim_end_matches('/')),
+        model: arguments.model.clone(),
+    };
+    println!("{}", Counts::heads());
+    for surface in &arguments.surfaces {
+        for format in &arguments.formats {
+            let library = library(&arguments, format, surface)?;
+            let mut counts = Counts::default();
+            for task in std::iter::repeat_n(&tasks, arguments.repetitions).flatten() {
+                let session = block_on(library.session())?;
+                let told = converse(&server, &session, task, &mut counts)
+                    .with_context(|| format!("the task {:?} with the format {format}", task.task))?;
+                eprintln!("{format}, {surface}: {}: {told}", task.task);
+            }
+            println!("{}", counts.row(format, surface));
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::disallowed_methods, reason = "the file of tasks is no skill's")]
+fn tasks(file: &Path) -> Result<Vec<Task>> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let tasks = text.lines().enumerate().map(|(index, line)| {
+        serde_json::from_str(line).with_context(|| format!("line {} of {}", index + 1, file.display()))
+    });
+    tasks.collect()
+}
+
+fn library(arguments: &Arguments, format: &str, surface: &str) -> Result<Library> {
+    let mut options = SessionOptions::default();
+    options.catalog.format = Format::parse(format).unwrap_or_default();
+    options.catalog.usage = !arguments.no_usage;
+    options.offered = if surface == "minimal" { OfferedTools::Minimal } else { OfferedTools::All };
+    options.skill_as_tool = SkillAsTool::parse(&arguments.skill_as_tool).unwrap_or_default();
+    let provider = FsProvider::new(FsOptions::new("skills", &arguments.skills));
+    let library = Library::builder().provider(provider).searcher(SkillSearch::default());
+    let library = block_on(library.session_options(options).open())?;
+    if library.registry().snapshot().entries().is_empty() {
+        bail!("there are no skills in {}", arguments.skills.display());
+    }
+    Ok(library)
+}
+
+/// Puts the task to the model, counts what it does, and returns its calls in words.
+fn converse(server: &ModelServer, session: &Session, task: &Task, counts: &mut Counts) -> Result<String> {
+    let mut messages = vec![
+        json!({"role": "system", "content": &*session.catalog().text}),
+        json!({"role": "user", "content": task.task}),
+    ];
+    let is_right = |name: &SkillName| task.skills.iter().any(|skill| skill == name.as_str());
+    let (mut calls, mut loaded): (Vec<String>, Vec<SkillName>) = Default::default();
+    for turn in 0..TURNS {
+        let ModelAnswer { message, call, prompt_tokens } = server.answer(session, &messages)?;
+        if turn == 0 {
+            counts.prompt_tokens += prompt_tokens;
+        }
+        let Some((tool, arguments)) = call else { break };
+        let reply = block_on(session.call(&tool, &arguments));
+        loaded.extend(reply.injections().into_iter().map(|injection| injection.name));
+        if turn == 0 && !task.skills.is_empty() {
+            let function = skill_called(session, &tool);
+            let is_load = tool == session.options().names.load;
+            counts.first += usize::from(is_load && loaded.iter().any(is_right));
+            counts.as_function += usize::from(function.is_some());
+            counts.as_right_function += usize::from(function.as_ref().is_some_and(is_right));
+        }
+        calls.push(format!("{tool} {arguments}"));
+        if loaded.iter().any(is_right) {
+            break;
+        }
+        let id = message["tool_calls"][0]["id"].clone();
+        messages.push(message);
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": reply.text()}));
+    }
+    if task.skills.is_empty() {
+        counts.others += 1;
+        counts.needless_calls += usize::from(!calls.is_empty());
+        counts.needless_loads += usize::from(!loaded.is_empty());
+    } else {
+        counts.tasks += 1;
+        counts.loaded += usize::from(loaded.iter().any(is_right));
+    }
+    let loaded: Vec<&str> = loaded.iter().map(SkillName::as_str).collect();
+    Ok(format!("calls [{}], loaded [{}]", calls.join("; "), loaded.join(" ")))
+}
+
+/// Returns the skill whose name was called as the function `tool`.
+fn skill_called(session: &Session, tool: &str) -> Option<SkillName> {
+    let snapshot = session.registry().snapshot();
+    SkillName::slug(tool).filter(|name| snapshot.held_as(name.as_str(), |_| true).is_some())
+}
+
+impl ModelServer {
+    /// Returns the model's answer to `messages`.
+    fn answer(&self, session: &Session, messages: &[Value]) -> Result<ModelAnswer> {
+        let definitions = session.tools();
+        let tools = definitions.iter().map(|tool| {
+            let (name, description) = (&tool.name, &tool.description);
+            let function = json!({"name": name, "description": description, "parameters": tool.input_schema});
+            json!({"type": "function", "function": function})
+        });
+        let request = json!({
+            "model": self.model,
+            "messages": messages,
+            "tools": tools.collect::<Value>(),
+            "tool_choice": "auto",
+            "temperature": 0,
+            "max_tokens": ANSWER_TOKENS,
+        });
+        let sent = ureq::post(&self.url).content_type("application/json").send(request.to_string());
+        let text = sent.with_context(|| format!("cannot ask {}", self.url))?.body_mut().read_to_string()?;
+        let answer: Value = serde_json::from_str(&text).context("the answer is not JSON")?;
+        let message = answer["choices"][0]["message"].clone();
+        let function = &message["tool_calls"][0]["function"];
+        let call = function["name"].as_str().map(|name| (name.to_owned(), function["arguments"].clone()));
+        let prompt_tokens = answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default();
+        Ok(ModelAnswer { message, call, prompt_tokens })
+    }
+}
+
+impl Counts {
+    fn heads() -> String {
+        let columns = [
+            "catalog",
+            "tools",
+            "`load_skill` called rightly first",
+            "skill's name called as a function (right skill)",
+            "right skill loaded within two turns",
+            "needless calls",
+            "needless loads",
+            "prompt tokens",
+        ];
+        format!("| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()))
+    }
+
+    fn row(&self, format: &str, surface: &str) -> String {
+        let Self { tasks, others, .. } = self;
+        let tokens = self.prompt_tokens / (tasks + others).max(1) as u64;
+        format!(
+            "| {format} | {surface} | {} of {tasks} | {} ({}) | {} of {tasks} | {} of {others} | {} of {others} | {tokens} |",
+            self.first,
+            self.as_function,
+            self.as_right_function,
+            self.loaded,
+            self.needless_calls,
+            self.needless_loads,
+        )
+    }
+}

@@ -1,0 +1,151 @@
+//! OpenAI's Responses API.
+
+use repertoire_model::toolbox::nearest_tool_name;
+use serde_json::{Value, json};
+
+use super::decoder::{Decoder, argument_text, arguments, count, parsed, push_text, reported};
+use super::{ClientError, Provider, Response, Stop};
+use crate::message::{Block, Message, Role};
+use crate::request::Request;
+use crate::usage::Usage;
+
+/// Returns the body of a request. The service keeps nothing, and finds the prefix to cache by itself.
+pub(super) fn body(request: &Request<'_>) -> Value {
+    let mut body = json!({"model": request.model});
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.input_schema,
+                "strict": false,
+            })
+        });
+        body["tools"] = tools.collect();
+        if request.without_calls {
+            body["tool_choice"] = json!("none");
+        }
+    }
+    if !request.system.is_empty() {
+        body["instructions"] = json!(request.system);
+    }
+    body["input"] = request.messages.iter().flat_map(items).collect();
+    body["store"] = json!(false);
+    // Models that do not reason refuse it.
+    if !["gpt-4", "gpt-3", "chatgpt"].iter().any(|start| request.model.starts_with(start)) {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
+    body["stream"] = json!(true);
+    if let Some(limit) = request.max_output_tokens {
+        body["max_output_tokens"] = json!(limit);
+    }
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = json!(temperature);
+    }
+    body
+}
+
+/// Returns the items of a message. Reasoning that nothing follows, as in an answer that was cut, is refused by the service.
+fn items(message: &Message) -> impl Iterator<Item = Value> {
+    let last = message.content.iter().rposition(|block| !matches!(block, Block::Vendor { .. }));
+    let end = last.map_or(0, |last| last + 1);
+    message.content[..end].iter().filter_map(|block| item(message.role, block))
+}
+
+fn item(role: Role, block: &Block) -> Option<Value> {
+    match block {
+        Block::Text { text } if text.trim().is_empty() => None,
+        Block::Text { text } => {
+            let kind = if role == Role::User { "input_text" } else { "output_text" };
+            Some(json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
+        }
+        Block::ToolUse { id, name, input } => Some(
+            json!({"type": "function_call", "call_id": id, "name": nearest_tool_name(name), "arguments": argument_text(input)}),
+        ),
+        Block::ToolResult { tool_use_id, content, .. } => {
+            Some(json!({"type": "function_call_output", "call_id": tool_use_id, "output": content}))
+        }
+        Block::Vendor { provider: Provider::OpenAiResponses, data } => Some(data.clone()),
+        Block::Vendor { .. } => None,
+    }
+}
+
+/// Decodes the events of an answer.
+#[derive(Debug, Default)]
+pub(super) struct ResponsesDecoder {
+    content: Vec<Block>,
+    usage: Usage,
+    stop: Option<Stop>,
+    is_complete: bool,
+}
+
+impl ResponsesDecoder {
+    /// Adds an item that is complete.
+    fn add(&mut self, item: &Value) {
+        let text = |key: &str| item[key].as_str().unwrap_or_default();
+        match text("type") {
+            "message" => {
+                for part in item["content"].as_array().into_iter().flatten() {
+                    let said = part["text"].as_str().or_else(|| part["refusal"].as_str());
+                    push_text(&mut self.content, said.unwrap_or_default());
+                    if part["type"] == "refusal" {
+                        self.stop = Some(Stop::Refusal);
+                    }
+                }
+            }
+            "function_call" => {
+                let id = if text("call_id").is_empty() { text("id") } else { text("call_id") };
+                let (id, name) = (id.to_owned(), text("name").to_owned());
+                self.content.push(Block::ToolUse { id, name, input: arguments(text("arguments")) });
+            }
+            _ => self.content.push(Block::Vendor { provider: Provider::OpenAiResponses, data: item.clone() }),
+        }
+    }
+
+    fn end(&mut self, response: &Value, stop: Stop) {
+        let cached = count(response, "/usage/input_tokens_details/cached_tokens");
+        self.usage.cache_read = cached;
+        self.usage.input = count(response, "/usage/input_tokens").saturating_sub(cached);
+        self.usage.output = count(response, "/usage/output_tokens");
+        self.stop = self.stop.or(Some(stop));
+        self.is_complete = true;
+    }
+}
+
+impl Decoder for ResponsesDecoder {
+    fn event(&mut self, data: &str) -> Result<Option<String>, ClientError> {
+        if data.trim() == "[DONE]" {
+            return Ok(None);
+        }
+        let event = parsed(data)?;
+        match event["type"].as_str().unwrap_or_default() {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                return Ok(event["delta"].as_str().map(str::to_owned));
+            }
+            "response.output_item.done" => self.add(&event["item"]),
+            "response.completed" => self.end(&event["response"], Stop::Done),
+            "response.incomplete" => {
+                let reason = event.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
+                let stop = if reason == Some("content_filter") { Stop::Refusal } else { Stop::Length };
+                self.end(&event["response"], stop);
+            }
+            "response.failed" => return Err(reported(&event["response"]["error"])),
+            "error" => return Err(reported(&event)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    fn response(self: Box<Self>) -> Response {
+        Response {
+            message: Message { role: Role::Assistant, content: self.content },
+            stop: self.stop.unwrap_or(Stop::Done),
+            usage: Usage { requests: 1, ..self.usage },
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A thin agent loop over Repertoire's sessions.
+//!
+//! The loop, the assembly of the context and the clients of model services are here; everything an agent knows is in skills.
+//! A request consists of tools, system prompt and messages, in this order. Loading a skill, reading its files and changes of the
+//! library only ever append messages, so a service's prompt cache keeps its whole prefix until the conversation is compacted.
+//!
+//! ```no_run
+//! use repertoire::Library;
+//! use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpOptions, Provider};
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let library = Library::builder().directory("skills").open().await?;
+//! let mut http = HttpOptions::default();
+//! http.base_url = Some("http://127.0.0.1:8080/v1".to_owned());
+//! let client = HttpClient::new(Provider::OpenAi, http);
+//! let mut agent = Agent::new(client, library.session().await?, AgentOptions::new("qwen"));
+//! let outcome = agent.run("Which month sold most in data/sales.csv?", &|_| {}).await?;
+//! println!("{}", outcome.text);
+//! # Ok(())
+//! # }
+//! ```
+
+mod message;
+mod usage;
+mod cancel;
+mod cache;
+mod request;
+mod progress;
+mod client;
+mod error;
+mod invocation;
+mod transcript;
+mod agent;
+mod compact;
+mod subagent_tool;
+mod subagent;
+mod turn;
+pub mod economics;
+
+pub use agent::{Agent, AgentOptions, Limits};
+pub use cache::Breakpoints;
+pub use cancel::Cancellation;
+pub use client::{Client, ClientError, ClientErrorKind, HttpClient, HttpOptions, Provider, Response, Stop};
+pub use economics::Prices;
+pub use error::AgentError;
+pub use message::{Block, Call, Message, Role};
+pub use progress::{Observer, Progress};
+pub use request::Request;
+pub use subagent_tool::NAME as SUBAGENT_TOOL;
+pub use transcript::{Header, Transcript, TranscriptError};
+pub use turn::{Ending, Outcome};
+pub use usage::Usage;

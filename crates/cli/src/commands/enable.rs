@@ -1,0 +1,114 @@
+//! `rep enable`.
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use repertoire::Entry;
+use repertoire::config::DisabledPattern;
+use repertoire_model::Pattern;
+use serde_json::{Value, json};
+
+use super::disable::{DisabledList, FileArgs, matched, pattern};
+use crate::complete::disabled_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Ui, escape};
+use crate::wire::{Context, Library, enable_command};
+
+/// The most disabled skills that an unknown name is answered with.
+const MAX_SHOWN: usize = 50;
+
+/// Switches skills on again that are disabled
+///
+/// Takes them out of `disabled` in the user's configuration file. A skill that a pattern or another file disables
+/// too is reported with the command that enables it.
+#[derive(Debug, Args)]
+pub(crate) struct EnableArgs {
+    /// The skills, as NAME, as SOURCE:NAME, or as a pattern that is in the file
+    #[arg(value_name = "NAME", required = true, value_parser = NonEmptyStringValueParser::new(), add = disabled_names())]
+    names: Vec<String>,
+    #[command(flatten)]
+    file: FileArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<Exit, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
+    let wanted: Result<Vec<Pattern>, CliError> =
+        args.names.iter().map(|name| disabled_pattern(context, &library, name)).collect();
+    let wanted = wanted?;
+    let mut list = DisabledList::open(context, &args.file)?;
+    let (mut enabled, mut not_disabled, mut still) = (Vec::new(), Vec::new(), Vec::new());
+    // Everything is taken out first: one pattern may disable a skill of another.
+    let removed: Vec<bool> = wanted.iter().map(|pattern| list.remove(pattern)).collect();
+    for (pattern, is_removed) in wanted.into_iter().zip(removed) {
+        let others = others(context, &library, &list, &pattern);
+        if is_removed {
+            enabled.push(pattern.to_string());
+        } else if others.is_empty() {
+            not_disabled.push(pattern.to_string());
+        }
+        still.extend(others.into_iter().map(|other| (pattern.to_string(), other)));
+    }
+    let file = list.path().display().to_string();
+    if !enabled.is_empty() {
+        list.write()?;
+    }
+    if ui.is_json() {
+        let still: Value = still
+            .iter()
+            .map(|(name, by)| json!({"name": name, "pattern": by.pattern.to_string(), "file": by.file.display().to_string()}))
+            .collect();
+        ui.write_json(
+            &json!({"file": file, "enabled": enabled, "not_disabled": not_disabled, "still_disabled": still}),
+        )?;
+    } else {
+        for name in not_disabled {
+            writeln!(ui.out(), "{} is not disabled", escape(&name))?;
+        }
+        if !enabled.is_empty() {
+            let line = format!("enabled {} in {}", enabled.join(", "), context.shown(&file));
+            writeln!(ui.out(), "{}", escape(&line))?;
+            ui.hint("sessions and servers that run already follow when they are started again")?;
+        }
+    }
+    let Some((name, _)) = still.first() else { return Ok(Exit::Success) };
+    let mut error = CliError::no(format!("`{name}` is still disabled"));
+    for (name, by) in &still {
+        error = error
+            .because(anyhow::anyhow!("{name} is disabled by {}", context.pattern_and_file(by)))
+            .hint(format!("run `{}`", enable_command(by)));
+    }
+    Err(error)
+}
+
+/// Returns the pattern that `name` stands for; a skill that is gone may be in a list still.
+fn disabled_pattern(context: &Context, library: &Library, name: &str) -> Result<Pattern, CliError> {
+    pattern(library, name).or_else(|error| {
+        let written = Pattern::new(name).ok();
+        let known = context.settings.disabled.iter().map(|it| &it.pattern);
+        known.clone().find(|known| Some(*known) == written.as_ref()).cloned().ok_or_else(|| {
+            let names: Vec<String> = known.take(MAX_SHOWN).map(ToString::to_string).collect();
+            if names.is_empty() { error } else { error.hint(format!("disabled are: {}", names.join(", "))) }
+        })
+    })
+}
+
+/// Returns what disables the skills of `pattern` beside the entry that was taken out of `list`.
+fn others<'c>(
+    context: &'c Context,
+    library: &Library,
+    list: &DisabledList,
+    pattern: &Pattern,
+) -> Vec<&'c DisabledPattern> {
+    let skills = matched(library, pattern);
+    let present = list.patterns();
+    let is_kept = |it: &&DisabledPattern| {
+        let is_of_list = it.file.canonicalize().is_ok_and(|file| file == list.path());
+        !is_of_list || present.contains(&it.pattern)
+    };
+    let applies = |it: &&DisabledPattern| {
+        let is_match = |entry: &&Entry| it.pattern.matches(&entry.source, entry.name().as_str());
+        it.pattern == *pattern || skills.iter().any(is_match)
+    };
+    context.settings.disabled.iter().filter(is_kept).filter(applies).collect()
+}

@@ -1,0 +1,93 @@
+//! Asks on the terminal whether a tool or script of a skill may run.
+
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use repertoire::BoxFuture;
+use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
+
+use crate::ui::{confirm, escape};
+
+/// `true` while a question is on the terminal; nothing runs then, and Ctrl-C ends the program.
+static IS_ASKING: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether a question is on the terminal.
+pub(crate) fn is_asking() -> bool {
+    IS_ASKING.load(Ordering::Relaxed)
+}
+
+/// Asks on the terminal.
+#[derive(Debug)]
+pub(crate) struct TerminalApprover {
+    /// Whether skills that are not approved are asked about, too.
+    of_skills: bool,
+}
+
+impl TerminalApprover {
+    /// Returns one that asks about calls alone: those that need the consent of a person each time.
+    pub(crate) fn of_calls() -> Self {
+        Self { of_skills: false }
+    }
+
+    /// Returns one that asks about skills that are not approved, too.
+    pub(crate) fn of_skills() -> Self {
+        Self { of_skills: true }
+    }
+}
+
+impl Approver for TerminalApprover {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        Box::pin(async move {
+            if request.call.is_none() && !self.of_skills {
+                return Verdict::Unasked;
+            }
+            IS_ASKING.store(true, Ordering::Relaxed);
+            let verdict = match &request.call {
+                Some(call) => asked_about_call(request, call),
+                None => asked_about_skill(request),
+            };
+            IS_ASKING.store(false, Ordering::Relaxed);
+            verdict.unwrap_or(Verdict::Unasked)
+        })
+    }
+}
+
+fn asked_about_call(request: &ApprovalRequest, (tool, given): &(String, String)) -> io::Result<Verdict> {
+    let (tool, given) = (escape(tool), escape(given));
+    let skill = escape(&request.approval.name);
+    let question = if request.is_on_host {
+        format!(
+            "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
+        )
+    } else {
+        format!("{tool} of {skill} asks before every call. Run it with {given}?")
+    };
+    Ok(if confirm(io::stderr(), &question)? { Verdict::Once } else { Verdict::Refused })
+}
+
+fn asked_about_skill(request: &ApprovalRequest) -> io::Result<Verdict> {
+    let approval = &request.approval;
+    let mut terminal = io::stderr().lock();
+    let (name, directory) = (escape(&approval.name), escape(&approval.directory));
+    let state =
+        if request.difference.is_some() { "has changed since it was approved" } else { "is not approved" };
+    writeln!(
+        terminal,
+        "\nThe skill {name} in {directory} {state}. Its tools, each in a sandbox unless the line says otherwise:"
+    )?;
+    for line in approval.capabilities.lines() {
+        writeln!(terminal, "  {}", escape(&line))?;
+    }
+    if let Some(difference) = &request.difference {
+        let files = [
+            ("new", &difference.new_files),
+            ("changed", &difference.changed_files),
+            ("gone", &difference.gone_files),
+        ];
+        for (word, file) in files.iter().flat_map(|(word, files)| files.iter().map(move |file| (word, file)))
+        {
+            writeln!(terminal, "  {word} file: {}", escape(file))?;
+        }
+    }
+    Ok(if confirm(terminal, "Approve it?")? { Verdict::Always } else { Verdict::Refused })
+}

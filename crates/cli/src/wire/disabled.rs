@@ -1,0 +1,102 @@
+//! Tells people which file disables a skill, and how to enable it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use repertoire::config::{ConfigFileOwner, DisabledPattern};
+use repertoire::{Agent, Entry, Lookup, Snapshot, State};
+
+use super::context::Context;
+use crate::error::CliError;
+use crate::ui::count;
+
+impl Context {
+    /// Returns the patterns of the configuration that disable `entry`.
+    pub(crate) fn disabled_by(&self, entry: &Entry) -> impl Iterator<Item = &DisabledPattern> {
+        self.settings.disabled_by(&entry.source, entry.name().as_str())
+    }
+
+    /// Returns the patterns that disable `entry`, each with its file.
+    pub(crate) fn disabled_where(&self, entry: &Entry) -> String {
+        let places: Vec<String> = self.disabled_by(entry).map(|it| self.pattern_and_file(it)).collect();
+        places.join(" and ")
+    }
+
+    /// Returns `disabled` with its file.
+    pub(crate) fn pattern_and_file(&self, disabled: &DisabledPattern) -> String {
+        format!("`{}` in {}", disabled.pattern, self.shown(&disabled.file.display().to_string()))
+    }
+
+    /// Returns the error that `entry` is disabled.
+    pub(crate) fn disabled_error(&self, entry: &Entry) -> CliError {
+        let message = format!("the skill `{}` is disabled by {}", entry.name(), self.disabled_where(entry));
+        self.with_enable_hints(CliError::no(message), entry)
+    }
+
+    /// Fails if `agent` is bound to a skill that is disabled.
+    pub(crate) fn expect_enabled(&self, snapshot: &Snapshot, agent: &Agent) -> Result<(), CliError> {
+        let found = agent.bind.keys().chain(&agent.uses_skills).find_map(|id| match snapshot.find(id) {
+            Lookup::Disabled(entry) => Some(entry),
+            _ => None,
+        });
+        let Some(entry) = found else { return Ok(()) };
+        let (agent, skill, by) = (&agent.name, entry.name(), self.disabled_where(entry));
+        let message =
+            format!("the agent `{agent}` is bound to the skill `{skill}`, which is disabled by {by}");
+        Err(self.with_enable_hints(CliError::usage(message), entry))
+    }
+
+    /// Returns the notice that files of the project disable skills of the user, a line per file.
+    pub(crate) fn disabled_by_project(&self, snapshot: &Snapshot) -> Vec<String> {
+        let mut files: BTreeMap<&Path, usize> = BTreeMap::new();
+        let is_disabled = |entry: &&Entry| entry.state == State::Disabled;
+        let is_of_project = |entry: &&Entry| entry.source.starts_with("project:");
+        for entry in snapshot.entries().iter().filter(is_disabled).filter(|entry| !is_of_project(entry)) {
+            let by_project = self.disabled_by(entry).find(|it| it.owner == ConfigFileOwner::Project);
+            if let Some(it) = by_project {
+                *files.entry(&it.file).or_default() += 1;
+            }
+        }
+        let line = |(file, number): (&Path, usize)| {
+            let file = self.shown(&file.display().to_string());
+            let skills = count(number, "skill");
+            format!(
+                "{file} of the project disables {skills} from outside of it; `rep list --all` shows which"
+            )
+        };
+        files.into_iter().map(line).collect()
+    }
+
+    fn with_enable_hints(&self, error: CliError, entry: &Entry) -> CliError {
+        let hints = self.disabled_by(entry).map(|it| format!("run `{}`", enable_command(it)));
+        hints.fold(error, CliError::hint)
+    }
+}
+
+/// Returns the command that takes `disabled` out of its file.
+pub(crate) fn enable_command(disabled: &DisabledPattern) -> String {
+    let file = match disabled.owner {
+        ConfigFileOwner::User => String::new(),
+        ConfigFileOwner::Project => "--project ".to_owned(),
+        ConfigFileOwner::Named => format!("--config {} ", shell_word(&disabled.file.display().to_string())),
+    };
+    format!("rep enable {file}{}", shell_word(&disabled.pattern.to_string()))
+}
+
+/// Returns `word` as a shell takes it for one word.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_change_are_quoted() {
+        for (word, expect) in [("pdf", "pdf"), ("user:a b:pdf-*", "'user:a b:pdf-*'"), ("a'b", r"'a'\''b'")] {
+            assert_eq!(shell_word(word), expect);
+        }
+    }
+}

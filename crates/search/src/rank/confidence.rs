@@ -1,0 +1,87 @@
+//! The confidence that a skill fits a query.
+//!
+//! It is a logistic regression over five features, fitted to labelled questions, a third of which no skill answers (`bench/README.md`).
+
+use super::logarithm::{ln_1p, pow};
+
+/// The number of content words beyond which more say no more.
+const ENOUGH_WORDS: f32 = 12.0;
+
+/// The most content words of a query that may be meant literally, and the least confidence of a skill that has them all: people look for
+/// a rare word of the instructions, too.
+const LITERAL_WORDS: usize = 2;
+const LITERAL_CONFIDENCE: f32 = 0.2;
+
+/// The weights of the features.
+struct Weights {
+    constant: f32,
+    cosine: f32,
+    matched: f32,
+    claimed: f32,
+    lead: f32,
+    words: f32,
+}
+
+const WITH_COSINE: Weights =
+    Weights { constant: -8.48, cosine: 7.32, matched: 0.43, claimed: 4.27, lead: 3.24, words: 2.3 };
+const WITHOUT_COSINE: Weights =
+    Weights { constant: -8.28, cosine: 0.0, matched: 1.69, claimed: 5.38, lead: 3.29, words: 2.7 };
+
+/// The evidence that a skill fits a query.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Evidence {
+    /// The cosine of the embeddings of the query and the skill, if the query has one. The weight is that of the program's embedding table;
+    /// the cosines of other embedders are higher or lower.
+    pub cosine: Option<f32>,
+    /// The share of the content words of the query that the skill has, by importance.
+    pub matched: f32,
+    /// The share of those that it has in its name, description or keywords.
+    pub claimed: f32,
+    /// The distance to the score of the next skill, as a share of its own; 0 for all but the first.
+    pub lead: f32,
+    /// The number of content words of the query.
+    pub words: usize,
+}
+
+impl Evidence {
+    /// Returns the estimated probability that the skill fits, from 0 to 1.
+    pub fn confidence(&self) -> f32 {
+        let words = ln_1p((self.words as f32).min(ENOUGH_WORDS));
+        let Weights { constant, cosine, matched, claimed, lead, words: by_words } = match self.cosine {
+            Some(_) => WITH_COSINE,
+            None => WITHOUT_COSINE,
+        };
+        let sum = constant
+            + cosine * self.cosine.unwrap_or_default()
+            + matched * self.matched
+            + claimed * self.claimed
+            + lead * self.lead
+            + by_words * words;
+        let confidence = 1.0 / (1.0 + pow(std::f32::consts::E, -sum));
+        let is_literal = (1..=LITERAL_WORDS).contains(&self.words) && self.matched >= 1.0;
+        if is_literal { confidence.max(LITERAL_CONFIDENCE) } else { confidence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_evidence_gives_more_confidence() {
+        let weak = Evidence { cosine: Some(0.1), matched: 0.2, claimed: 0.0, lead: 0.0, words: 3 };
+        let strong = Evidence { cosine: Some(0.5), matched: 0.9, claimed: 0.8, lead: 0.4, words: 6 };
+        assert!(
+            weak.confidence() < 0.2 && strong.confidence() > 0.9,
+            "{} {}",
+            weak.confidence(),
+            strong.confidence()
+        );
+        let words_only = [weak, strong].map(|evidence| Evidence { cosine: None, ..evidence }.confidence());
+        assert!(words_only[0] < words_only[1]);
+        let literal = Evidence { cosine: Some(0.0), matched: 1.0, words: 1, ..Evidence::default() };
+        assert_eq!(literal.confidence(), LITERAL_CONFIDENCE);
+        assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
+    }
+}

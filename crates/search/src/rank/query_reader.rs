@@ -1,0 +1,114 @@
+//! Reads a query for the skills that it searches: misspelled words are corrected, and those of other languages translated.
+
+use hashbrown::HashSet;
+
+use repertoire_model::text::ends;
+
+use super::query::{MAX_QUERY_BYTES, Query};
+use crate::index::{SearchIndex, SlotSet};
+use crate::meaning::EmbeddingTable;
+use crate::words::{Term, TextRole, Translation, WordCutter, corrected, is_dense};
+
+/// The most unknown words of a query that are corrected or translated, half of them at each end: a pasted log has hundreds.
+const MAX_UNKNOWN: usize = 32;
+/// Added to the frequency of a word of the embedding table where several words may be meant.
+const KNOWN_FREQUENCY: usize = 1 << 24;
+
+impl SearchIndex {
+    /// Returns the query `text` for the skills in `visible`. `table` knows the words that are no mistakes, and how important they are.
+    pub fn query(&self, text: &str, visible: &SlotSet, table: Option<&EmbeddingTable<'_>>) -> Query {
+        let reader = QueryReader { index: self, visible, table };
+        let translation = reader.translation(text);
+        let unknown = reader.unknown_words(text);
+        let replaced = |word: &str| reader.replaced(word, &translation, &unknown);
+        Query::read(text, &translation.dense, &replaced).with_importance(|word| reader.importance(word))
+    }
+}
+
+struct QueryReader<'a> {
+    index: &'a SearchIndex,
+    visible: &'a SlotSet,
+    table: Option<&'a EmbeddingTable<'a>>,
+}
+
+impl QueryReader<'_> {
+    /// Returns the translation of `text`, without scripts that the skills themselves are in.
+    fn translation(&self, text: &str) -> Translation {
+        let mut translation = Translation::of(text);
+        if !translation.dense.is_empty() {
+            let (mut held, mut all) = (0, 0);
+            WordCutter::default().each(text, TextRole::Query, |word| {
+                if word.starts_with(is_dense) {
+                    all += 1;
+                    held += usize::from(self.is_held(word));
+                }
+            });
+            if held * 2 > all {
+                translation.dense.clear();
+            }
+        }
+        translation
+    }
+
+    /// Returns the words of `text` that may be misspelled or of another language, at most [`MAX_UNKNOWN`].
+    fn unknown_words(&self, text: &str) -> HashSet<String> {
+        let (head, tail) = ends(text, MAX_QUERY_BYTES);
+        let mut unknown: Vec<String> = Vec::new();
+        for text in [head, tail] {
+            WordCutter::default().each(text, TextRole::Query, |word| {
+                if !word.starts_with(is_dense) && !self.is_known(word) {
+                    unknown.push(word.to_owned());
+                }
+            });
+        }
+        if unknown.len() > MAX_UNKNOWN {
+            unknown.drain(MAX_UNKNOWN / 2..unknown.len() - MAX_UNKNOWN / 2);
+        }
+        unknown.into_iter().collect()
+    }
+
+    /// Returns the words that stand for `word`, if there are any.
+    fn replaced(
+        &self,
+        word: &str,
+        translation: &Translation,
+        unknown: &HashSet<String>,
+    ) -> Option<Vec<String>> {
+        if word.starts_with(is_dense) {
+            let is_translated = !translation.dense.is_empty() && !self.is_held(word);
+            return is_translated.then(Vec::new);
+        }
+        if translation.is_foreign() {
+            let mut words = translation.word(word)?;
+            words.extend(self.is_held(word).then(|| word.to_owned()));
+            return Some(words);
+        }
+        if !unknown.contains(word) {
+            return None;
+        }
+        let corrected = |distance| Some(vec![corrected(word, distance, |word| self.frequency(word))?]);
+        corrected(1).or_else(|| translation.word(word)).or_else(|| corrected(2))
+    }
+
+    /// Returns whether `word` is a word of the visible skills, of the table or of grammar.
+    fn is_known(&self, word: &str) -> bool {
+        self.is_held(word) || Term::of(word).1 || self.importance(word).is_some()
+    }
+
+    fn importance(&self, word: &str) -> Option<f32> {
+        self.table?.importance(word)
+    }
+
+    /// Returns whether a visible skill has `word`.
+    fn is_held(&self, word: &str) -> bool {
+        let list = self.index.postings.list(Term::of(word).0);
+        list.slots.iter().any(|slot| self.visible.contains(*slot))
+    }
+
+    /// Returns the number of visible skills that have `word`; words of the table come before all others.
+    fn frequency(&self, word: &str) -> usize {
+        let list = self.index.postings.list(Term::of(word).0);
+        let holders = list.slots.iter().filter(|slot| self.visible.contains(**slot)).count();
+        if holders > 0 && self.importance(word).is_some() { KNOWN_FREQUENCY + holders } else { holders }
+    }
+}

@@ -1,0 +1,133 @@
+//! Connections to MCP servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::process::{ChildStdin, ChildStdout};
+use std::time::Duration;
+
+use ::http::{HeaderName, HeaderValue};
+use repertoire_model::toolbox::nearest_tool_name;
+use rmcp::model::{ClientConfig, Implementation};
+use rmcp::service::RunningService;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceExt as _};
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+use super::http::HttpClient;
+use super::tool::ServerTool;
+
+/// The longest that a server may take to connect and to list its tools.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+
+/// The most tools of one server.
+const MAX_TOOLS: usize = 128;
+
+/// A way to an MCP server.
+#[derive(Debug)]
+pub enum McpServer {
+    /// A process that the host started: its standard input and output.
+    Process(ChildStdin, ChildStdout),
+    /// A URL, with headers for every request.
+    Http {
+        /// The URL.
+        url: String,
+        /// The headers.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// The connections to the MCP servers that a host took tools from.
+///
+/// The tools can be called as long as it exists.
+pub struct ToolServers {
+    runtime: Runtime,
+    services: Vec<RunningService<RoleClient, ClientConfig>>,
+}
+
+impl ToolServers {
+    /// Returns no connections yet.
+    pub fn new() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        Ok(Self { runtime, services: Vec::new() })
+    }
+
+    /// Connects to the server that the host calls `name`, and returns its tools.
+    ///
+    /// Their list is fixed from then on, because a list that changes would end the cache of every prompt. A tool whose name is in `taken`
+    /// is called `name_tool`.
+    pub fn connect(
+        &mut self,
+        name: &str,
+        server: McpServer,
+        taken: &mut BTreeSet<String>,
+    ) -> io::Result<Vec<ServerTool>> {
+        let connected = async {
+            let implementation = Implementation::new("repertoire", env!("CARGO_PKG_VERSION"));
+            let client = ClientConfig::new(Default::default(), implementation);
+            let service = match server {
+                McpServer::Process(input, output) => {
+                    let output = tokio::process::ChildStdout::from_std(output)?;
+                    let input = tokio::process::ChildStdin::from_std(input)?;
+                    client
+                        .serve((output, input))
+                        .await
+                        .map_err(|error| io::Error::other(error.to_string()))?
+                }
+                McpServer::Http { url, headers } => {
+                    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+                    config.custom_headers = parsed(headers)?;
+                    let transport = StreamableHttpClientTransport::with_client(HttpClient::new(), config);
+                    client.serve(transport).await.map_err(|error| io::Error::other(error.to_string()))?
+                }
+            };
+            let tools =
+                service.list_all_tools().await.map_err(|error| io::Error::other(error.to_string()))?;
+            Ok::<_, io::Error>((service, tools))
+        };
+        let (service, listed) = self.runtime.block_on(async {
+            timeout(CONNECT_LIMIT, connected).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        })?;
+        if listed.len() > MAX_TOOLS {
+            return Err(io::Error::other(format!("it has {} tools, more than {MAX_TOOLS}", listed.len())));
+        }
+        let (handle, peer) = (self.runtime.handle().clone(), service.peer().clone());
+        let tools = listed.into_iter().map(|tool| {
+            let called = free_name(name, &tool.name, taken);
+            taken.insert(called.clone());
+            ServerTool::new(called, tool, peer.clone(), handle.clone())
+        });
+        let tools = tools.collect();
+        self.services.push(service);
+        Ok(tools)
+    }
+}
+
+/// Returns the name that models call a tool by: one that services accept and no other tool has.
+fn free_name(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {
+    let plain = nearest_tool_name(tool);
+    if !taken.contains(&plain) {
+        return plain;
+    }
+    let mut name = nearest_tool_name(&format!("{server}_{tool}"));
+    while taken.contains(&name) {
+        name = nearest_tool_name(&format!("x{name}"));
+    }
+    name
+}
+
+fn parsed(
+    headers: BTreeMap<String, String>,
+) -> io::Result<std::collections::HashMap<HeaderName, HeaderValue>> {
+    let parse = |(name, value): (String, String)| {
+        let parsed = HeaderName::try_from(&name)
+            .map_err(|_| io::Error::other(format!("`{name}` is not a valid name of an HTTP header")))?;
+        // The value may be secret.
+        let value = HeaderValue::try_from(&value).map_err(|_| {
+            io::Error::other(format!("the HTTP header `{name}` has a value with control characters"))
+        })?;
+        Ok((parsed, value))
+    };
+    headers.into_iter().map(parse).collect()
+}
