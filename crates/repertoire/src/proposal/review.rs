@@ -115,11 +115,11 @@ impl Reviewer<'_> {
     pub fn approve(&self, id: u64) -> Result<(Proposal, Version), ReviewFault> {
         let proposal = self.proposal(id)?;
         self.expect_not_own(&proposal)?;
-        if proposal.state != ProposalState::Pending {
+        // An approval that is being carried out holds the lock; what became of it is known afterwards.
+        if !matches!(proposal.state, ProposalState::Pending | ProposalState::Approved) {
             return Err(ReviewFault::State(id, proposal.state));
         }
         let _lock = lock_skill(&self.directory(&proposal)?)?;
-        // Another reviewer may have decided in the meantime.
         let state = self.proposal(id)?.state;
         if state != ProposalState::Pending {
             return Err(ReviewFault::State(id, state));
