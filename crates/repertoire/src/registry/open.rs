@@ -73,6 +73,10 @@ pub struct RegistryOptions {
 const RELOAD_SHARE: u32 = 10;
 /// A reload that takes no longer than this is never postponed.
 const CHEAP: Duration = Duration::from_millis(50);
+/// The number of skills up to which a library is small, and [`CHEAP`] for one: where its reload takes longer, the machine is busy with
+/// something else.
+const SMALL: usize = 500;
+const CHEAP_IF_SMALL: Duration = Duration::from_secs(1);
 
 /// The newest snapshot.
 struct Current {
@@ -131,7 +135,7 @@ impl Registry {
     }
 
     /// Returns the time at which the last reload ended, and its duration.
-    fn last_reload(&self) -> MutexGuard<'_, (Instant, Duration)> {
+    pub(super) fn last_reload(&self) -> MutexGuard<'_, (Instant, Duration)> {
         self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -213,7 +217,8 @@ impl Registry {
     /// Reloads unless that takes long and was done recently.
     pub(super) async fn reload_unless_costly(&self) -> Arc<Snapshot> {
         let (ended, cost) = *self.last_reload();
-        let is_costly = cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE;
+        let cheap = if self.snapshot().entries().len() > SMALL { CHEAP } else { CHEAP_IF_SMALL };
+        let is_costly = cost > cheap && ended.elapsed() < cost * RELOAD_SHARE;
         if is_costly { self.snapshot() } else { self.reload().await }
     }
 

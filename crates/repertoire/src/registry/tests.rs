@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use pollster::block_on;
 use repertoire_model::policy::ResourceListing;
@@ -13,6 +14,7 @@ use repertoire_model::{
 };
 
 use super::*;
+use crate::clock::Instant;
 use crate::provider::fs::{FsOptions, FsProvider};
 use crate::provider::memory::{MemoryProvider, SkillDefinition};
 use crate::provider::{BoxFuture, FileContent, FileListing, Listing, Locator, Provider, Skill};
@@ -162,6 +164,25 @@ fn a_slow_reload_never_replaces_one_that_began_later() {
     let Poll::Ready(newest) = slow.as_mut().poll(&mut context) else { panic!("it was released") };
     assert_eq!(newest.number(), later.number());
     assert!(matches!(registry.snapshot().find("skill-3"), Lookup::Found(_)));
+}
+
+#[test]
+fn a_reload_that_took_long_is_repeated_at_once_only_in_a_small_library() {
+    for (count, is_seen) in [(1, true), (600, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |number: usize| {
+            let skill = directory.path().join(format!("skill-{number}"));
+            std::fs::create_dir(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does {number}.\n---\n");
+            std::fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        (0..count).for_each(write);
+        let registry = open(vec![Arc::new(FsProvider::new(FsOptions::new("test", directory.path())))]);
+        *registry.last_reload() = (Instant::now(), Duration::from_millis(900));
+        write(count);
+        let snapshot = block_on(registry.reload_if_due());
+        assert_eq!(snapshot.entries().len() == count + 1, is_seen, "{count}");
+    }
 }
 
 #[test]
