@@ -2,6 +2,7 @@
 //!
 //! Together the loops kill 200 processes. `cargo test -p repertoire-cli --test runner -- --ignored kill_loop` is the long run of 500.
 
+use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use repertoire::store::{EventQuery, ProposalState, Store, Version, skill_files};
 use repertoire_model::patch;
 use serde_json::Value;
 
-use crate::postgres_server::Server;
+use crate::postgres_server::{Server, connect};
 use crate::sandbox::{Sandbox, skill};
 
 const DIRECTORY: &str = ".agents/skills/alpha";
@@ -46,6 +47,8 @@ fn kill_loop_of_500() {
 struct KillLoop {
     sandbox: Sandbox,
     store: Arc<dyn Store>,
+    /// A connection to the server, if the store is on one.
+    server: Option<postgres::Client>,
     /// The state of the random number generator.
     random: u64,
     /// The longest delays before a kill.
@@ -58,21 +61,21 @@ impl KillLoop {
     fn in_sqlite(seed: u64) -> Self {
         let sandbox = Sandbox::with_skills();
         let database = sandbox.home().join(".local/state/repertoire/repertoire.db");
-        Self::new(seed, sandbox, &database.display().to_string())
+        Self::new(seed, sandbox, &database.display().to_string(), None)
     }
 
     fn in_postgres(seed: u64, server: &Server) -> Self {
         let mut sandbox = Sandbox::with_skills();
         let database = server.database();
         sandbox.set("REPERTOIRE_STORE_URL", &database);
-        Self::new(seed, sandbox, &database)
+        Self::new(seed, sandbox, &database, Some(connect(&database)))
     }
 
-    fn new(seed: u64, sandbox: Sandbox, store: &str) -> Self {
+    fn new(seed: u64, sandbox: Sandbox, store: &str, server: Option<postgres::Client>) -> Self {
         sandbox.json(&["history", "alpha", "--json"]);
         let store = repertoire_store::open(store).unwrap();
         let longest = [Duration::ZERO; 5];
-        Self { sandbox, store, random: seed, longest, killed: 0, acknowledged_calls: 0 }
+        Self { sandbox, store, server, random: seed, longest, killed: 0, acknowledged_calls: 0 }
     }
 
     fn run(mut self, kills: u64) {
@@ -104,8 +107,16 @@ impl KillLoop {
         self.random % limit.max(1)
     }
 
+    /// Returns the process numbers of the server's connections.
+    fn connections(&mut self) -> HashSet<i32> {
+        let query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()";
+        let rows = self.server.iter_mut().flat_map(|server| server.query(query, &[]).unwrap());
+        rows.map(|row| row.get(0)).collect()
+    }
+
     /// Starts a command and kills it; returns `true` if it reported success before.
     fn is_acknowledged(&mut self, kind: usize, arguments: &[&str]) -> bool {
+        let connections = self.connections();
         let mut command = self.sandbox.command(arguments);
         let start = Instant::now();
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -118,6 +129,10 @@ impl KillLoop {
         thread::sleep(Duration::from_micros(delay));
         child.kill().unwrap();
         let status = child.wait().unwrap();
+        // The server carries out what it received before it notices that nobody waits for it.
+        while !self.connections().is_subset(&connections) {
+            thread::sleep(Duration::from_millis(1));
+        }
         self.killed += u64::from(status.signal() == Some(9));
         assert!(status.success() || status.signal() == Some(9), "{arguments:?}: {status}");
         status.success()

@@ -10,16 +10,20 @@ use repertoire_exec::{Ending, Exceeded, Job, Limits, Outcome};
 use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};
 
-/// Shows that a program in Python comes through without limits and does not within them.
+/// Shows that a program in Python comes through without limits and does not within them. It holds for `HOLD` seconds what it took: in a
+/// sandbox longer than it takes to notice on the busiest machine.
 #[track_caller]
 fn check(program: &str, limit: impl Fn(&mut Limits), is_right: impl Fn(&Outcome) -> bool) {
-    let program =
-        format!("import os, sys, time, threading, mmap, resource\n{program}\nprint('ESCAPED', flush=True)");
-    let said = Target::new().bare(&program);
+    let program = |hold: u32| {
+        let imports = "import os, sys, time, threading, mmap, resource";
+        format!("{imports}\nHOLD = {hold}\n{program}\nprint('ESCAPED', flush=True)")
+    };
+    let said = Target::new().bare(&program(1));
     assert!(said.contains("ESCAPED"), "without a sandbox: {said}");
     for sandbox in sandboxes() {
         let target = Target::new();
-        let mut job = target.job(&program);
+        let mut job = target.job(&program(60));
+        job.limits.timeout = Duration::from_secs(120);
         limit(&mut job.limits);
         let outcome = sandbox.run(&job).unwrap();
         let shown =
@@ -36,19 +40,19 @@ fn exceeded(what: Exceeded) -> impl Fn(&Outcome) -> bool {
 
 #[test]
 fn a_fork_bomb_is_ended() {
-    let program = "made = []\nfor number in range(200):\n    child = os.fork()\n    if child == 0:\n        time.sleep(3)\n        os._exit(0)\n    made.append(child)\ntime.sleep(1)\nfor child in made: os.waitpid(child, 0)";
+    let program = "made = []\nfor number in range(200):\n    child = os.fork()\n    if child == 0:\n        time.sleep(HOLD)\n        os._exit(0)\n    made.append(child)\ntime.sleep(HOLD)\nfor child in made: os.waitpid(child, 0)";
     check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
 }
 
 #[test]
 fn a_fork_bomb_whose_parents_end_is_ended() {
-    let program = "def f(depth):\n    for i in range(2):\n        if os.fork() == 0:\n            if depth: f(depth - 1)\n            time.sleep(2)\n            os._exit(0)\nf(5)\ntime.sleep(3)";
+    let program = "def f(depth):\n    for i in range(2):\n        if os.fork() == 0:\n            if depth: f(depth - 1)\n            time.sleep(HOLD)\n            os._exit(0)\nf(5)\ntime.sleep(HOLD)";
     check(program, |limits| limits.processes = 30, exceeded(Exceeded::Processes));
 }
 
 #[test]
 fn a_thread_bomb_is_ended() {
-    let program = "made = [threading.Thread(target=time.sleep, args=(2,)) for number in range(200)]\nfor thread in made: thread.start()\nfor thread in made: thread.join()";
+    let program = "made = [threading.Thread(target=time.sleep, args=(HOLD,)) for number in range(200)]\nfor thread in made: thread.start()\nfor thread in made: thread.join()";
     check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
 }
 
@@ -66,31 +70,31 @@ fn a_memory_bomb_is_refused() {
 
 #[test]
 fn shared_memory_counts() {
-    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 4096): kept[place] = 1\ntime.sleep(1)";
+    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 4096): kept[place] = 1\ntime.sleep(HOLD)";
     check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
 }
 
 #[test]
 fn the_memory_of_many_processes_counts_together() {
-    let program = "made = []\nfor number in range(5):\n    child = os.fork()\n    if child == 0:\n        kept = b'x' * (50 << 20)\n        time.sleep(2)\n        os._exit(0)\n    made.append(child)\nfor child in made: os.waitpid(child, 0)";
+    let program = "made = []\nfor number in range(5):\n    child = os.fork()\n    if child == 0:\n        kept = b'x' * (50 << 20)\n        time.sleep(HOLD)\n        os._exit(0)\n    made.append(child)\nfor child in made: os.waitpid(child, 0)";
     check(program, |limits| limits.memory = 160 << 20, exceeded(Exceeded::Memory));
 }
 
 #[test]
 fn a_disk_filler_is_ended() {
-    let program = "for number in range(100):\n    with open('f%d' % number, 'wb') as file: file.write(bytes(1 << 20))\ntime.sleep(2)";
+    let program = "for number in range(100):\n    with open('f%d' % number, 'wb') as file: file.write(bytes(1 << 20))\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
 }
 
 #[test]
 fn files_without_a_name_count() {
-    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(2)";
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
 }
 
 #[test]
 fn many_empty_files_count() {
-    let program = "for number in range(20000): open('f%d' % number, 'w').close()\ntime.sleep(2)";
+    let program = "for number in range(20000): open('f%d' % number, 'w').close()\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
 }
 
@@ -333,33 +337,33 @@ fn no_process_outlives_its_launcher() {
 
 #[test]
 fn mapped_files_without_a_name_count() {
-    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 1 << 20, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(2)";
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 1 << 20, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
 }
 
 #[test]
 fn shared_memory_counts_when_nobody_has_it_in_its_page_tables() {
-    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 1 << 20): kept[place:place + (1 << 20)] = bytes(1 << 20)\nkept.madvise(mmap.MADV_DONTNEED)\ntime.sleep(2)";
+    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 1 << 20): kept[place:place + (1 << 20)] = bytes(1 << 20)\nkept.madvise(mmap.MADV_DONTNEED)\ntime.sleep(HOLD)";
     check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
-    let program = "kept = []\nfor number in range(10):\n    piece = mmap.mmap(-1, 30 << 20)\n    kept.append(piece)\n    child = os.fork()\n    if child == 0:\n        piece.write(bytes(30 << 20))\n        os._exit(0)\n    os.waitpid(child, 0)\ntime.sleep(2)";
+    let program = "kept = []\nfor number in range(10):\n    piece = mmap.mmap(-1, 30 << 20)\n    kept.append(piece)\n    child = os.fork()\n    if child == 0:\n        piece.write(bytes(30 << 20))\n        os._exit(0)\n    os.waitpid(child, 0)\ntime.sleep(HOLD)";
     check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
 }
 
 #[test]
 fn page_tables_count() {
-    let program = "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000\nkept = mmap.mmap(-1, 100 << 30, flags=flags, prot=mmap.PROT_READ)\nkept.madvise(15)\nfor place in range(0, 100 << 30, 2 << 20): kept[place]\ntime.sleep(2)";
+    let program = "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000\nkept = mmap.mmap(-1, 100 << 30, flags=flags, prot=mmap.PROT_READ)\nkept.madvise(15)\nfor place in range(0, 100 << 30, 2 << 20): kept[place]\ntime.sleep(HOLD)";
     check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
 }
 
 #[test]
 fn sockets_count() {
-    let program = "import socket\nkept = []\nfor number in range(110):\n    pair = socket.socketpair()\n    kept.append(pair)\n    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)\n    pair[0].setblocking(False)\n    try:\n        while True: pair[0].send(bytes(1 << 16))\n    except BlockingIOError: pass\ntime.sleep(2)";
+    let program = "import socket\nkept = []\nfor number in range(110):\n    pair = socket.socketpair()\n    kept.append(pair)\n    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)\n    pair[0].setblocking(False)\n    try:\n        while True: pair[0].send(bytes(1 << 16))\n    except BlockingIOError: pass\ntime.sleep(HOLD)";
     check(program, |limits| limits.memory = 50 << 20, exceeded(Exceeded::Memory));
 }
 
 #[test]
 fn files_without_a_name_count_if_only_a_page_is_mapped() {
-    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(2)";
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(HOLD)";
     // Python keeps a duplicate of the descriptor, unlike a program in C.
     let program = program.replace("    file.close()", "    file.close()\n    os.closerange(3, 200)");
     check(&program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
@@ -367,7 +371,7 @@ fn files_without_a_name_count_if_only_a_page_is_mapped() {
 
 #[test]
 fn open_files_are_not_sent_to_nowhere() {
-    let program = "import socket\none, other = socket.socketpair()\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    socket.send_fds(one, [b'x'], [file.fileno()])\n    file.close()\ntime.sleep(2)";
+    let program = "import socket\none, other = socket.socketpair()\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    socket.send_fds(one, [b'x'], [file.fileno()])\n    file.close()\ntime.sleep(HOLD)";
     check(
         program,
         |limits| limits.disk = 20 << 20,
@@ -377,7 +381,7 @@ fn open_files_are_not_sent_to_nowhere() {
 
 #[test]
 fn a_process_that_hides_its_open_files_is_ended() {
-    let program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nkept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(2)";
+    let program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nkept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
 }
 
