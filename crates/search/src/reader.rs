@@ -2,7 +2,7 @@
 
 use repertoire::{Entry, Registry};
 use repertoire_model::fields::METADATA_FIELDS;
-use repertoire_model::{FileKind, LineRange, Manifest};
+use repertoire_model::{Document, FileKind, LineRange, Manifest, SkillPath, checksum};
 
 use crate::index::SkillRecord;
 use crate::meaning::{Embedder, Vector};
@@ -88,9 +88,16 @@ pub(crate) fn read_records(
 }
 
 async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
-    let Ok(opened) = registry.open_skill(entry).await else { return ReadTexts::default() };
-    let body = opened.skill.body().to_owned();
-    let listed = &opened.files.files;
+    let (is_current, body) = match listed_body(registry, entry).await {
+        Some(body) => (true, body),
+        // The file was edited since the listing: it is indexed with its new content, but not as the listed version.
+        None => match registry.get(entry).await {
+            Ok(skill) => (is_listed(&skill.document, entry), skill.body().to_owned()),
+            Err(_) => return ReadTexts::default(),
+        },
+    };
+    let listing = registry.files(entry).await;
+    let listed = listing.as_ref().map_or(&[][..], |listing| &listing.files);
     let mut files: Vec<String> =
         listed.iter().take(MAX_FILE_NAMES).map(|file| file.path.to_string()).collect();
     let references = listed.iter().filter(|file| {
@@ -106,9 +113,21 @@ async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
             files.push(String::from_utf8_lossy(&content.bytes).into_owned());
         }
     }
-    // A file that was edited since the listing is indexed with its new content, but not as the listed version.
-    let document = &opened.skill.document;
-    let is_current = document.body.checksum == entry.document.body.checksum
-        && document.head_checksum == entry.document.head_checksum;
     ReadTexts { is_current, body, files }
+}
+
+/// Returns the body of the listed version, if that is the one on disk. It was examined for the listing, and is not again.
+async fn listed_body(registry: &Registry, entry: &Entry) -> Option<String> {
+    let path = SkillPath::new(&entry.manifest_file).ok()?;
+    let mut content = registry.read(entry, &path, LineRange::default()).await.ok()?;
+    let Document { body, head_checksum, .. } = &*entry.document;
+    let (head, rest) = content.bytes.split_at_checked(body.offset)?;
+    let is_listed = checksum(head) == *head_checksum && checksum(rest) == body.checksum;
+    String::from_utf8(content.bytes.split_off(body.offset)).ok().filter(|_| is_listed)
+}
+
+/// Returns whether `document` is the version that `entry` lists.
+fn is_listed(document: &Document, entry: &Entry) -> bool {
+    document.body.checksum == entry.document.body.checksum
+        && document.head_checksum == entry.document.head_checksum
 }

@@ -50,6 +50,11 @@ impl<'a> PostingList<'a> {
 }
 
 impl Postings {
+    /// Returns the number of all postings.
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Returns the posting list of `term`.
     pub(crate) fn list(&self, term: Term) -> PostingList<'_> {
         self.terms.binary_search(&term).map_or(PostingList::default(), |place| self.list_at(place))

@@ -15,7 +15,10 @@ impl SearchIndex {
     /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.
     pub fn to_bytes(&self, stamp: u64) -> Vec<u8> {
         let skills: Vec<&IndexedSkill> = self.skills.iter().map(|skill| &**skill).collect();
-        let mut bytes = vec![0; 16];
+        let pairs: usize = self.skills.iter().map(|skill| skill.pairs.len()).sum();
+        // More than it takes, so that it does not grow: that takes twice the memory for a moment.
+        let mut bytes = Vec::with_capacity((self.postings.count() + pairs) * 8 + self.slots() * 1024);
+        bytes.resize(16, 0);
         // Serializing these types to memory does not fail.
         bytes = postcard::to_extend(&(skills, &self.postings), bytes).unwrap_or_default();
         if let Some((head, payload)) = bytes.split_at_mut_checked(16) {

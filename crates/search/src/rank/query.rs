@@ -16,8 +16,8 @@ pub(crate) const MAX_WORDS: usize = 256;
 /// The numbers of different words, without stop words, of a short and of a long query.
 const SHORT_QUERY: f32 = 15.0;
 const LONG_QUERY: f32 = 84.0;
-/// The most words of a query that are corrected or translated.
-const MAX_ADDED: usize = 32;
+/// The most words that stand for others: corrected and translated ones.
+pub(crate) const MAX_REPLACED: usize = 32;
 
 /// A query: the words of a text, and its embedding.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -66,7 +66,11 @@ impl Query {
             builder.take(word);
             builder.added.push((*word).to_owned());
         }
-        let words = builder.kept();
+        let mut words = builder.kept();
+        // Somebody who asks for nothing but `iso27001` means it.
+        if words.iter().all(|word| word.is_common || word.is_data) {
+            words.iter_mut().for_each(|word| word.is_data = false);
+        }
         Self { pairs: builder.pairs(&words), words, vector: None, added: builder.added }
     }
 
@@ -136,7 +140,7 @@ impl<'a> QueryBuilder<'a> {
     fn push(&mut self, word: &str) {
         let is_new = !self.places.contains_key(&Term::of(word).0);
         if is_new
-            && self.added.len() < MAX_ADDED
+            && self.added.len() < MAX_REPLACED
             && let Some(words) = (self.replaced)(word)
         {
             words.iter().for_each(|word| self.take(word));
@@ -222,6 +226,13 @@ mod tests {
         assert_eq!(words(&long).len(), MAX_WORDS);
         let ends = [&words(&long)[0], &words(&long)[MAX_WORDS - 1]];
         assert_eq!(ends, ["word0", "word9999"], "the request may come after a pasted text");
+    }
+
+    #[test]
+    fn a_number_is_data_beside_other_words_only() {
+        let is_data = |text: &str| Query::new(text).words.iter().any(|word| word.is_data);
+        assert!(is_data("why did 20240131 fail") && is_data("deploy 3f2a9c1"));
+        assert!(!is_data("iso27001") && !is_data("the rfc6749") && !is_data(""));
     }
 
     #[test]

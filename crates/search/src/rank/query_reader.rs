@@ -1,16 +1,17 @@
 //! Reads a query for the skills that it searches: misspelled words are corrected, and those of other languages translated.
 
-use hashbrown::HashSet;
+use std::borrow::Cow;
 
+use hashbrown::HashSet;
 use repertoire_model::text::ends;
 
-use super::query::{MAX_QUERY_BYTES, Query};
+use super::query::{MAX_QUERY_BYTES, MAX_REPLACED, Query};
 use crate::index::{SearchIndex, SlotSet};
 use crate::meaning::EmbeddingTable;
 use crate::words::{Term, TextRole, Translation, WordCutter, corrected, is_dense};
 
-/// The most unknown words of a query that are corrected or translated, half of them at each end: a pasted log has hundreds.
-const MAX_UNKNOWN: usize = 32;
+/// The most unknown words of a query that are corrected, half of them at each end: a pasted log has hundreds.
+const MAX_UNKNOWN: usize = MAX_REPLACED;
 /// Added to the frequency of a word of the embedding table where several words may be meant.
 const KNOWN_FREQUENCY: usize = 1 << 24;
 
@@ -18,6 +19,8 @@ impl SearchIndex {
     /// Returns the query `text` for the skills in `visible`. `table` knows the words that are no mistakes, and how important they are.
     pub fn query(&self, text: &str, visible: &SlotSet, table: Option<&EmbeddingTable<'_>>) -> Query {
         let reader = QueryReader { index: self, visible, table };
+        let (head, tail) = ends(text, MAX_QUERY_BYTES);
+        let text = &if tail.is_empty() { Cow::Borrowed(head) } else { Cow::Owned(format!("{head}\n{tail}")) };
         let translation = reader.translation(text);
         let unknown = reader.unknown_words(text);
         let replaced = |word: &str| reader.replaced(word, &translation, &unknown);
@@ -52,15 +55,12 @@ impl QueryReader<'_> {
 
     /// Returns the words of `text` that may be misspelled or of another language, at most [`MAX_UNKNOWN`].
     fn unknown_words(&self, text: &str) -> HashSet<String> {
-        let (head, tail) = ends(text, MAX_QUERY_BYTES);
         let mut unknown: Vec<String> = Vec::new();
-        for text in [head, tail] {
-            WordCutter::default().each(text, TextRole::Query, |word| {
-                if !word.starts_with(is_dense) && !self.is_known(word) {
-                    unknown.push(word.to_owned());
-                }
-            });
-        }
+        WordCutter::default().each(text, TextRole::Query, |word| {
+            if !word.starts_with(is_dense) && !self.is_known(word) {
+                unknown.push(word.to_owned());
+            }
+        });
         if unknown.len() > MAX_UNKNOWN {
             unknown.drain(MAX_UNKNOWN / 2..unknown.len() - MAX_UNKNOWN / 2);
         }
