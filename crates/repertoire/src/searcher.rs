@@ -45,8 +45,8 @@ pub trait Reranker: Send + Sync + fmt::Debug {
 
 /// The confidence below which a search says that nothing was found, unless the request wants less.
 ///
-/// Of labelled questions with an answer it hides one in a hundred, and of those without one more than half.
-pub const MIN_CONFIDENCE: f32 = 0.15;
+/// Of labelled questions with an answer it hides one in a hundred, and of those without one three in four.
+pub const MIN_CONFIDENCE: f32 = 0.25;
 
 /// A search request.
 #[derive(Debug, Clone, PartialEq)]

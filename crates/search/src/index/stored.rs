@@ -9,7 +9,7 @@ use super::search_index::{IndexedSkill, SearchIndex};
 use super::weights::Weights;
 
 /// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
-pub(crate) const EDITION: u64 = 7;
+pub(crate) const EDITION: u64 = 8;
 
 impl SearchIndex {
     /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.

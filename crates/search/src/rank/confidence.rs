@@ -2,15 +2,12 @@
 //!
 //! It is a logistic regression over five features, fitted to labelled questions, a third of which no skill answers (`bench/README.md`).
 
+use repertoire::searcher::MIN_CONFIDENCE;
+
 use super::logarithm::{ln_1p, pow};
 
 /// The number of content words beyond which more say no more.
 const ENOUGH_WORDS: f32 = 12.0;
-
-/// The most content words of a query that may be meant literally, and the least confidence of a skill that has them all: people look for
-/// a rare word of the instructions, too.
-const LITERAL_WORDS: usize = 2;
-const LITERAL_CONFIDENCE: f32 = 0.2;
 
 /// The weights of the features.
 struct Weights {
@@ -23,9 +20,9 @@ struct Weights {
 }
 
 const WITH_COSINE: Weights =
-    Weights { constant: -8.48, cosine: 7.32, matched: 0.43, claimed: 4.27, lead: 3.24, words: 2.3 };
+    Weights { constant: -7.52, cosine: 2.82, matched: 1.61, claimed: 3.68, lead: 2.32, words: 2.36 };
 const WITHOUT_COSINE: Weights =
-    Weights { constant: -8.28, cosine: 0.0, matched: 1.69, claimed: 5.38, lead: 3.29, words: 2.7 };
+    Weights { constant: -7.2, cosine: 0.0, matched: 1.36, claimed: 4.3, lead: 3.65, words: 2.18 };
 
 /// The evidence that a skill fits a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -59,8 +56,9 @@ impl Evidence {
             + lead * self.lead
             + by_words * words;
         let confidence = 1.0 / (1.0 + pow(std::f32::consts::E, -sum));
-        let is_literal = (1..=LITERAL_WORDS).contains(&self.words) && self.matched >= 1.0;
-        if is_literal { confidence.max(LITERAL_CONFIDENCE) } else { confidence }
+        // Somebody who asks for a single word may look for the skill whose instructions have it.
+        let is_literal = self.words == 1 && self.matched >= 1.0;
+        if is_literal { confidence.max(MIN_CONFIDENCE) } else { confidence }
     }
 }
 
@@ -81,7 +79,7 @@ mod tests {
         let words_only = [weak, strong].map(|evidence| Evidence { cosine: None, ..evidence }.confidence());
         assert!(words_only[0] < words_only[1]);
         let literal = Evidence { cosine: Some(0.0), matched: 1.0, words: 1, ..Evidence::default() };
-        assert_eq!(literal.confidence(), LITERAL_CONFIDENCE);
+        assert_eq!(literal.confidence(), MIN_CONFIDENCE);
         assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
     }
 }

@@ -59,7 +59,7 @@ const STOP_WORDS: &[&str] = &[
     "something still such t take tell than thank thanks that the their them then there these they thing things think this",
     "those though through to today together too tried try trying under until up us use used using ve very via want wants",
     "was wasn way we well were weren what whatever when where whether which while who whom whose why will with within",
-    "without won would wouldn yeah yes yet you your yours",
+    "without won would wouldn yeah yes yet you your yours bye goodbye great hello hey hi sorry",
     "der die das den dem des und oder von vom zu zum zur ist sind nicht ein eine einen einem einer auf aus bei wie ich mir mich mein meine im sich auch nach wird kann bitte",
     "le la les un une de du et est pour dans avec sur que qui je mon mes cette vous nous pas au aux en",
     "el los las del al una por para con como mi se lo",
