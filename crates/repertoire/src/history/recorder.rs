@@ -4,7 +4,7 @@ use std::collections::HashMap;
 #[cfg(feature = "fs")]
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,10 @@ use crate::{Error, ErrorKind, clock};
 /// The longest time between two looks at whether the recorder shall stop.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// The longest time that the end of a recorder takes until the newest snapshot is recorded, and the pause between two looks at it.
+const PATIENCE_AT_END: Duration = Duration::from_secs(2);
+const PAUSE_AT_END: Duration = Duration::from_millis(2);
+
 /// The pause after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
@@ -34,9 +38,12 @@ const PAUSE_FACTOR: u32 = 50;
 /// A thread that records every change of a skill that a registry publishes, and changes of other files once a minute.
 ///
 /// It is best effort: a version that cannot be recorded is tried again with the next change and every few seconds, and skills are served
-/// all the same. Dropping it stops the thread after the skill at hand.
+/// all the same. Dropping it stops the thread once the newest snapshot is recorded, or after two seconds; the next one goes on from there.
 pub struct Recorder {
+    registry: Registry,
     stop: Arc<AtomicBool>,
+    /// The number of the last snapshot that was gone through.
+    recorded: Arc<AtomicU64>,
     /// The thread waits for changes.
     is_idle: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -55,6 +62,8 @@ struct Recording {
     store: LazyStore,
     stop: Arc<AtomicBool>,
     is_idle: Arc<AtomicBool>,
+    /// The number of the last snapshot that was gone through.
+    last: Arc<AtomicU64>,
     /// The newest recorded digest of each skill, once they were read.
     recorded: Option<HashMap<String, Digest>>,
     /// The least pause between two looks at all files.
@@ -80,25 +89,34 @@ impl Recorder {
         on_failure: impl FnOnce(&Error) + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (mut changes, registry) = (registry.subscribe(), registry.clone());
-        let is_idle = Arc::new(AtomicBool::new(false));
+        let mut changes = registry.subscribe();
+        let (is_idle, recorded) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut recording = Recording {
-            registry,
+            registry: registry.clone(),
             store,
             stop: Arc::clone(&stop),
             is_idle: Arc::clone(&is_idle),
+            last: Arc::clone(&recorded),
             recorded: None,
             pass_pause,
         };
         let thread = thread::Builder::new()
             .name("versions".to_owned())
             .spawn(move || recording.run(&mut changes, on_failure));
-        Self { stop, is_idle, thread: thread.ok() }
+        Self { registry: registry.clone(), stop, recorded, is_idle, thread: thread.ok() }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
+        let (newest, end) = (self.registry.snapshot().number(), Instant::now() + PATIENCE_AT_END);
+        let is_open = || {
+            self.recorded.load(Ordering::SeqCst) < newest
+                && self.thread.as_ref().is_some_and(|it| !it.is_finished())
+        };
+        while is_open() && Instant::now() < end {
+            thread::sleep(PAUSE_AT_END);
+        }
         self.stop.store(true, Ordering::SeqCst);
         // A thread that waits writes nothing more; the end of a program need not wait for it.
         if let Some(thread) = self.thread.take()
@@ -124,6 +142,7 @@ impl Recording {
             if let Some(snapshot) = snapshot.take() {
                 let started = Instant::now();
                 let outcome = self.record_all(&snapshot);
+                self.last.store(snapshot.number(), Ordering::SeqCst);
                 ended = Instant::now();
                 pause = match outcome {
                     Ok(RecordingOutcome::All) => {
@@ -261,6 +280,28 @@ mod tests {
     }
 
     #[test]
+    fn the_end_waits_for_the_newest_snapshot() {
+        let root = tempfile::tempdir().unwrap();
+        crate::testing::write_library(root.path()).unwrap();
+        let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
+        let identity = identity(library.snapshot().active().next().unwrap());
+        let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
+        let start = || {
+            let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+            Recorder::start(library.registry(), lazy, |_| {})
+        };
+        drop(start());
+        assert_eq!(store.versions(&identity).unwrap().len(), 1);
+        let recorder = start();
+        let manifest = Path::new(&identity).join("SKILL.md");
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, format!("{text}One more line.\n")).unwrap();
+        block_on(library.reload());
+        drop(recorder);
+        assert_eq!(store.versions(&identity).unwrap().len(), 2);
+    }
+
+    #[test]
     fn a_directory_that_another_process_keeps_locked_is_not_waited_for() {
         let root = tempfile::tempdir().unwrap();
         crate::testing::write_library(root.path()).unwrap();
@@ -272,6 +313,7 @@ mod tests {
             store: LazyStore::from(Arc::clone(&store) as Arc<dyn Store>),
             stop,
             is_idle: Arc::default(),
+            last: Arc::default(),
             recorded: None,
             pass_pause: PASS_PAUSE,
         };

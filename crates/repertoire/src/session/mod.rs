@@ -23,6 +23,8 @@ mod properties;
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
 pub use context::{KeptContext, SkillState};
+#[cfg(feature = "fs")]
+pub(crate) use open::are_related;
 pub use open::{Session, SubagentOptions};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,

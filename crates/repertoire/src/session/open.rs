@@ -95,7 +95,7 @@ impl Library {
         self.registry().reload_if_due().await;
         let agent = agent.map(|name| self.agent(name).cloned()).transpose()?;
         let request = Agent { scope, ..Agent::new("request") };
-        Session::open(self.clone(), agent, vec![request], Ledger::new()).await
+        Session::open(self.clone(), new_id(), agent, vec![request], Ledger::new()).await
     }
 
     /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
@@ -103,20 +103,21 @@ impl Library {
     ///
     /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
     pub async fn session_without_reload(&self) -> Result<Session, Error> {
-        Session::open(self.clone(), None, Vec::new(), Ledger::new()).await
+        Session::open(self.clone(), new_id(), None, Vec::new(), Ledger::new()).await
     }
 
     /// Opens a session as [`Library::session_for`] does, on the current snapshot: it does not check for
     /// changes first.
     pub async fn session_without_reload_for(&self, agent: &str) -> Result<Session, Error> {
         let agent = self.agent(agent)?.clone();
-        Session::open(self.clone(), Some(agent), Vec::new(), Ledger::new()).await
+        Session::open(self.clone(), new_id(), Some(agent), Vec::new(), Ledger::new()).await
     }
 }
 
 impl Session {
     async fn open(
         library: Library,
+        id: String,
         agent: Option<Agent>,
         ceilings: Vec<Agent>,
         ledger: Ledger,
@@ -144,8 +145,7 @@ impl Session {
         let state = Mutex::new(State::new(snapshot, ledger));
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
         let fragments = Vec::new();
-        let session =
-            Self { library, id: new_id(), agent, options, ceilings, bound: names, fragments, wording, state };
+        let session = Self { library, id, agent, options, ceilings, bound: names, fragments, wording, state };
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
             session.prompt_shown(&bound);
@@ -191,7 +191,8 @@ impl Session {
             ceilings.push(Agent { scope: options.scope.clone(), ..Agent::new("request") });
         }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
-        let session = Self::open(self.library.clone(), agent, ceilings, ledger).await?;
+        let id = format!("{}{FAMILY_MARK}{}", self.id, new_id());
+        let session = Self::open(self.library.clone(), id, agent, ceilings, ledger).await?;
         Ok(session.with_fragments(self.fragments.clone()))
     }
 
@@ -232,7 +233,7 @@ impl Session {
         Ok(text)
     }
 
-    /// Returns the unique id of this session.
+    /// Returns the unique id of this session. That of a subagent begins with the id of the session that started it, and a `.`.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -338,6 +339,17 @@ fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: 
     event.error = Some(if error.kind() == ErrorKind::Io { "failed" } else { "broken" }.to_owned());
     (event.outcome, event.surface, event.via) = (Outcome::Error, options.surface, Via::Bound);
     event
+}
+
+/// Separates the id of a session from those of the sessions that it starts.
+const FAMILY_MARK: char = '.';
+
+/// Returns whether the sessions with these ids belong to one conversation: one started the other, or both were started by a third, at
+/// whatever distance.
+#[cfg(feature = "fs")]
+pub(crate) fn are_related(one: &str, other: &str) -> bool {
+    let first = |id: &str| id.find(FAMILY_MARK).unwrap_or(id.len());
+    one[..first(one)] == other[..first(other)]
 }
 
 /// Returns an id that is unique by the clock, the process number and a counter.

@@ -71,9 +71,10 @@ async fn reviewed(
 
     use crate::clock;
     use crate::history::identity;
-    use crate::proposal::review::Reviewer;
+    use crate::proposal::review::{ReviewFault, Reviewer};
     use crate::proposal::{Refusal, markdown};
     use crate::registry::Entry;
+    use crate::session::are_related;
     use crate::store::{Proposal, ProposalState};
 
     /// The most proposals of a list.
@@ -85,6 +86,7 @@ async fn reviewed(
         return (Err("proposals are turned off".to_owned()), None);
     };
     let (registry, name, scopes) = (session.registry().clone(), session.author(), session.scopes());
+    let own_session = session.id().to_owned();
     // The sources of the skills, for those that the reviewer may see.
     let source_if_seen = |entry: &Entry| {
         let is_seen = entry.state != State::Disabled && session.sees(entry);
@@ -107,6 +109,16 @@ async fn reviewed(
             Ok(Some(proposal)) if is_seen(&proposal) => Ok(proposal),
             Ok(_) => Err(format!("there is no proposal {id}")),
             Err(error) => Err(error.chain()),
+        };
+        // What its sub-agents or the agent that started it propose is its own, too.
+        let of_others = |id| {
+            let proposal = found(id)?;
+            match &proposal.content.session {
+                Some(session) if are_related(session, &own_session) => {
+                    Err(ReviewFault::OwnProposal(name.clone()).to_string())
+                }
+                _ => Ok(proposal),
+            }
         };
         match action.as_str() {
             "list" => {
@@ -134,7 +146,7 @@ async fn reviewed(
                 Ok((text, Some(proposal.content.name)))
             }
             "approve" => {
-                let proposal = found(id)?;
+                let proposal = of_others(id)?;
                 let (name, source) = (&proposal.content.name, source(&proposal));
                 if proposer.rules().locked.iter().any(|pattern| pattern.matches(&source, name)) {
                     return Err(Refusal::Locked(name.clone()).to_string());
@@ -152,7 +164,7 @@ async fn reviewed(
                 ))
             }
             _ => {
-                found(id)?;
+                of_others(id)?;
                 let reason = reason.ok_or("a reason is missing")?;
                 let proposal = reviewer.reject(id, &reason).map_err(|fault| fault.to_string())?;
                 Ok((format!("Proposal {id} is rejected."), Some(proposal.content.name)))

@@ -9,6 +9,9 @@ use super::logarithm::{ln_1p, pow};
 /// The number of content words beyond which more say no more.
 const ENOUGH_WORDS: f32 = 12.0;
 
+/// The lead of a skill that is far ahead of all others.
+const CLEAR_LEAD: f32 = 0.5;
+
 /// The weights of the features.
 struct Weights {
     constant: f32,
@@ -56,8 +59,9 @@ impl Evidence {
             + lead * self.lead
             + by_words * words;
         let confidence = 1.0 / (1.0 + pow(std::f32::consts::E, -sum));
-        // Somebody who asks for a single word may look for the skill whose instructions have it.
-        let is_literal = self.words == 1 && self.matched >= 1.0;
+        // Somebody who asks for a single word, or for two that lead to one skill, may look for the one whose instructions have them.
+        let is_literal =
+            self.matched >= 1.0 && (self.words == 1 || self.words == 2 && self.lead >= CLEAR_LEAD);
         if is_literal { confidence.max(MIN_CONFIDENCE) } else { confidence }
     }
 }
@@ -80,6 +84,9 @@ mod tests {
         assert!(words_only[0] < words_only[1]);
         let literal = Evidence { cosine: Some(0.0), matched: 1.0, words: 1, ..Evidence::default() };
         assert_eq!(literal.confidence(), MIN_CONFIDENCE);
+        let two = Evidence { words: 2, ..literal };
+        assert!(two.confidence() < MIN_CONFIDENCE);
+        assert_eq!(Evidence { lead: CLEAR_LEAD, ..two }.confidence(), MIN_CONFIDENCE);
         assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
     }
 }

@@ -80,6 +80,7 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     assert!(reviewed.starts_with("proposal_reviewed alpha "), "{reviewed}");
     let mut other = store.proposal(1).unwrap().unwrap().content;
     other.author = "agent:builder".to_owned();
+    other.session = Some("elsewhere".to_owned());
     other.justification = "another".to_owned();
     store.decide(1, crate::store::ProposalState::Pending, crate::store::ProposalState::Stale, None).unwrap();
     let limits = crate::store::ProposalLimits { per_skill: 9, per_session: 9, total: 9 };
@@ -91,6 +92,31 @@ fn a_reviewer_agent_decides_about_proposals_of_others() {
     assert!(review(json!({"action": "reject", "id": 2})).contains("reason"));
     assert!(review(json!({"action": "show"})).contains("id"));
     assert!(review(json!({"action": "dance"})).contains("approve"));
+}
+
+#[test]
+fn a_reviewer_agent_cannot_approve_what_its_subagents_propose() {
+    let library = SkillDirectory::new(&["alpha"]);
+    let path = library.directory.path().join("alpha/SKILL.md");
+    let last = std::fs::read_to_string(&path).unwrap().lines().last().unwrap().to_owned();
+    let lazy = LazyStore::from(Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let agents = library.builder().agent(Agent { reviews: true, ..Agent::new("critic") });
+    let builder = agents.agent(Agent::new("writer"));
+    let opened =
+        block_on(builder.proposer(Arc::new(Proposer::new(lazy, ProposalRules::default()))).open()).unwrap();
+    let critic = block_on(opened.session_for("critic")).unwrap();
+    let writer = block_on(opened.session_for("writer")).unwrap();
+    let subagent = block_on(critic.subagent_for("writer")).unwrap();
+    let nested = block_on(subagent.subagent_for("writer")).unwrap();
+    for (number, author) in [&nested, &subagent, &writer].into_iter().enumerate() {
+        let diff = DIFF.replace("# alpha", &last).replace("quick", &format!("quick {number}"));
+        let propose = json!({"skill_id": "alpha", "diff": diff, "justification": "slow"});
+        let reply = block_on(author.call("propose_skill_update", &propose));
+        assert!(!reply.is_error(), "{}", reply.text());
+        let approve = json!({"action": "approve", "id": number + 1});
+        let decided = block_on(critic.call("review_skill_proposals", &approve));
+        assert_eq!(decided.text().contains("cannot decide"), number < 2, "{}", decided.text());
+    }
 }
 
 #[test]
