@@ -158,10 +158,18 @@ impl FileSizes {
         if self.counted.insert(id) { used } else { 0 }
     }
 
-    /// Counts a file of which only a mapping is seen; `unknown` is its size if no poll has seen the file before.
+    /// Counts a file of which only a mapping of `mapped` bytes is seen; `unknown` is its size if no poll has seen the file before.
     #[cfg(target_os = "linux")]
-    pub(crate) fn count_mapped(&mut self, id: (u64, u64), unknown: u64) -> u64 {
-        if self.counted.insert(id) { self.largest.get(&id).copied().unwrap_or(unknown) } else { 0 }
+    pub(crate) fn count_mapped(&mut self, id: (u64, u64), mapped: u64, unknown: u64) -> u64 {
+        let size = match self.largest.get_mut(&id) {
+            // It may have grown since it was seen.
+            Some(largest) => {
+                *largest = mapped.max(*largest);
+                *largest
+            }
+            None => unknown,
+        };
+        if self.counted.insert(id) { size } else { 0 }
     }
 }
 

@@ -75,6 +75,12 @@ fn shared_memory_counts() {
 }
 
 #[test]
+fn memory_counts_after_the_first_thread_ended() {
+    let program = "import ctypes, platform\ndef take():\n    kept = mmap.mmap(-1, 300 << 20)\n    for place in range(0, 300 << 20, 4096): kept[place] = 1\n    time.sleep(HOLD)\n    print('ESCAPED', flush=True)\n    os._exit(0)\nthreading.Thread(target=take).start()\nctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[platform.machine()], 0)";
+    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
 fn the_memory_of_many_processes_counts_together() {
     let program = "made = []\nfor number in range(5):\n    child = os.fork()\n    if child == 0:\n        kept = b'x' * (50 << 20)\n        time.sleep(HOLD)\n        os._exit(0)\n    made.append(child)\nfor child in made: os.waitpid(child, 0)";
     check(program, |limits| limits.memory = 160 << 20, exceeded(Exceeded::Memory));

@@ -4,6 +4,7 @@
 //! the pack in a quarantine, stores it, records every new ref under `refs/repertoire/<run>/`, and then applies new branches, new
 //! tags and a fast-forward of the current branch. Nothing else is transferred.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Seek as _};
@@ -11,12 +12,15 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Duration;
 
+use repertoire_model::text::shorten;
 use rustix::fs::{Mode, OFlags};
 
 use super::Repository;
 use super::host_git::{GitInput, HostGit};
 use super::scratch_repository::{Head, ScratchRepository};
 use crate::Aftermath;
+use crate::git::obeyed::HEAD;
+use crate::protect::names;
 use crate::scratch::Scratch;
 use crate::verified_path;
 
@@ -28,6 +32,10 @@ const MAX_CHANGES: usize = 1000;
 const MAX_NAMES: usize = 100;
 /// The name prefix of the pack in the scratch repository.
 const PACK: &str = "transfer";
+/// The most characters of a path in a reason.
+const MAX_PATH_CHARS: usize = 200;
+/// The reason not to apply a ref that could be taken for another.
+const AMBIGUOUS: &str = "its name stands for something else as well";
 /// The message in reflogs.
 const LOG_MESSAGE: &str = "repertoire: commits of a sandboxed command";
 
@@ -39,7 +47,7 @@ struct ChangedRef {
     name: String,
     object: String,
     /// The reason why it is recorded but not applied.
-    refusal: Option<&'static str>,
+    refusal: Option<Cow<'static, str>>,
 }
 
 /// Transfers new commits, and returns what was not applied. `run` is the name of the run under `refs/repertoire/`.
@@ -100,7 +108,7 @@ impl<'a> Transfer<'a> {
             not_applied.extend(refused);
         } else {
             aftermath.extend(self.update_index(&changes));
-            let refused = changes.iter().filter_map(|change| Some((change, change.refusal?)));
+            let refused = changes.iter().filter_map(|change| Some((change, change.refusal.as_deref()?)));
             not_applied.extend(refused.map(|(change, why)| format!("{} ({why})", change.name)));
         }
         if !not_applied.is_empty() {
@@ -130,11 +138,16 @@ impl<'a> Transfer<'a> {
                     Some(_) if self.scratch.head != Head::Branch(name.to_owned()) => {
                         Some("it is not the current branch")
                     }
-                    _ => None,
+                    Some(_) => None,
+                    None => is_ambiguous(name, [before, after]).then_some(AMBIGUOUS),
                 },
-                name if name.starts_with("refs/tags/") => before.get(name).map(|_| "the tag exists already"),
+                name if name.starts_with("refs/tags/") => match before.get(name) {
+                    Some(_) => Some("the tag exists already"),
+                    None => is_ambiguous(name, [before, after]).then_some(AMBIGUOUS),
+                },
                 _ => Some("only branches and tags are transferred"),
             };
+            let refusal = refusal.map(Cow::Borrowed);
             changes.push(ChangedRef { name: name.clone(), object: object.clone(), refusal });
         }
         changes
@@ -193,17 +206,58 @@ impl<'a> Transfer<'a> {
     }
 
     /// Returns why a branch or tag is not applied, once its objects are stored.
-    fn refusal(&self, change: &ChangedRef, is_same_head: bool) -> io::Result<Option<&'static str>> {
-        let Some(old) = self.scratch.refs.get(&change.name) else { return Ok(None) };
+    fn refusal(&self, change: &ChangedRef, is_same_head: bool) -> io::Result<Option<Cow<'static, str>>> {
+        let Some(old) = self.scratch.refs.get(&change.name) else {
+            let is_current = self.scratch.head == Head::Branch(change.name.clone());
+            return if is_current { self.obeyed(None, &change.object) } else { Ok(None) };
+        };
         if !is_same_head {
-            return Ok(Some("the checkout was switched to another branch meanwhile"));
+            return Ok(Some("the checkout was switched to another branch meanwhile".into()));
         }
         if !self.git.succeeds(&["merge-base", "--is-ancestor", old, &change.object])? {
-            return Ok(Some("not a fast-forward"));
+            return Ok(Some("not a fast-forward".into()));
         }
         // If the index could not be updated, the user's next commit would revert those of the command.
-        let fits = self.git.succeeds(&["read-tree", "-n", "-i", "-m", old, &change.object])?;
-        Ok((!fits).then_some("files that it commits are staged differently"))
+        if !self.git.succeeds(&["read-tree", "-n", "-i", "-m", old, &change.object])? {
+            return Ok(Some("files that it commits are staged differently".into()));
+        }
+        self.obeyed(Some(old), &change.object)
+    }
+
+    /// Returns why the current branch is not moved from `old` to `new` if that changes files that agents, shells or git obey, other than the
+    /// user has them already. A command cannot write such files, but it can commit them, and a `git restore .` would write them.
+    fn obeyed(&self, old: Option<&str>, new: &str) -> io::Result<Option<Cow<'static, str>>> {
+        let paths = match old {
+            Some(old) => self.git.text(
+                &["diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new],
+                GitInput::Nothing,
+            )?,
+            None => self.git.text(&["ls-tree", "-r", "-z", "--name-only", new], GitInput::Nothing)?,
+        };
+        let is_obeyed = |path: &&str| {
+            let name = Path::new(path).file_name().unwrap_or_default();
+            names::is_protected(Path::new(path)) || names::is_named(name, HEAD)
+        };
+        for path in paths.split('\0').filter(is_obeyed) {
+            let committed = self
+                .git
+                .text(&["rev-parse", "--verify", "--quiet", &format!("{new}:{path}")], GitInput::Nothing);
+            let file = self.scratch.repository.top.join(path);
+            let is_file = fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
+            let checked_out = match File::open(&file) {
+                Ok(opened) if is_file => {
+                    Some(self.git.text(&["hash-object", "--stdin"], GitInput::File(opened))?)
+                }
+                _ => None,
+            };
+            if committed.ok().map(|object| object.trim().to_owned())
+                != checked_out.map(|object| object.trim().to_owned())
+            {
+                let path = shorten(path, MAX_PATH_CHARS);
+                return Ok(Some(format!("it changes {path}, which agents, shells or git obey").into()));
+            }
+        }
+        Ok(None)
     }
 
     /// Applies all changes that are not refused in one transaction, and deletes their records.
@@ -247,6 +301,26 @@ impl<'a> Transfer<'a> {
     fn recorded(&self, change: &ChangedRef) -> String {
         format!("{}{}", self.record, change.name.strip_prefix("refs/").unwrap_or(&change.name))
     }
+}
+
+/// Returns whether the short name of `name`, a new branch or tag, stands for something else as well, so that `git merge` or `git reset` would take
+/// one for the other. `known` has the refs before and after the run.
+fn is_ambiguous(name: &str, known: [&BTreeMap<String, String>; 2]) -> bool {
+    let Some((_, short)) = name.strip_prefix("refs/").and_then(|name| name.split_once('/')) else {
+        return true;
+    };
+    let first = short.split('/').next().unwrap_or_default();
+    let remote = format!("refs/remotes/{first}/");
+    let is_known = |other: &str| other != name && known.iter().any(|refs| refs.contains_key(other));
+    let is_kind = short != first && ["refs", "heads", "tags", "remotes"].contains(&first);
+    let is_of_remote = known[0].keys().any(|other| other.starts_with(&remote));
+    let is_special = short.ends_with("HEAD") || short == "@";
+    is_kind
+        || is_of_remote
+        || is_special
+        || ["refs/", "refs/heads/", "refs/tags/", "refs/remotes/"]
+            .iter()
+            .any(|kind| is_known(&format!("{kind}{short}")))
 }
 
 fn words(arguments: &[&str]) -> Vec<String> {

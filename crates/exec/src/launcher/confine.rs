@@ -407,6 +407,8 @@ pub(super) struct Meter<'a> {
     /// Processes whose hard limits are set.
     #[cfg(target_os = "linux")]
     with_hard_limits: HashSet<i32>,
+    #[cfg(target_os = "linux")]
+    shared: crate::launcher::process_tree::SharedSizes,
 }
 
 /// Poll interval of processes and memory.
@@ -442,6 +444,8 @@ impl<'a> Meter<'a> {
             process: started.process.as_raw_nonzero().get(),
             #[cfg(target_os = "linux")]
             with_hard_limits: HashSet::new(),
+            #[cfg(target_os = "linux")]
+            shared: Default::default(),
         }
     }
 
@@ -478,7 +482,7 @@ impl<'a> Meter<'a> {
                 limit_command(process, self.plan);
             }
         }
-        let used = process_tree::usage(&own);
+        let used = process_tree::usage(&own, &mut self.shared);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
         }

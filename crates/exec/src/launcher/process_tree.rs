@@ -4,7 +4,7 @@
 mod linux;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{children, descendants, kill_session, open_files, reserved, usage};
+pub(crate) use linux::{SharedSizes, children, descendants, kill_session, open_files, reserved, usage};
 
 /// Kills the process group of a command whose launcher was killed.
 #[cfg(not(target_os = "linux"))]

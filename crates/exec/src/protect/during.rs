@@ -155,6 +155,7 @@ impl<'a> Watch<'a> {
                 break;
             }
         }
+        let is_full = events.len() >= MAX_EVENTS;
         for (number, kinds, name) in events {
             if kinds.contains(ReadFlags::IGNORED) {
                 self.directories.remove(&number);
@@ -167,8 +168,22 @@ impl<'a> Watch<'a> {
                 self.pending.push(directory.join(&name));
             }
         }
+        if is_full {
+            self.look_up_top();
+        }
         if is_lost {
             self.search_all();
+        }
+    }
+
+    /// Looks up the protected names at the top of the grants, where most of them are obeyed: a command that makes many events must not gain
+    /// time by them.
+    fn look_up_top(&mut self) {
+        for grant in self.granted {
+            let top = &grant.pinned.path;
+            for name in names::PROTECTED.iter().filter(|name| fs::symlink_metadata(top.join(name)).is_ok()) {
+                self.check(top, OsStr::new(name));
+            }
         }
     }
 
@@ -176,13 +191,8 @@ impl<'a> Watch<'a> {
     fn search_all(&mut self) {
         self.pending.clear();
         self.searching_since.get_or_insert_with(Instant::now);
-        for grant in self.granted {
-            let top = &grant.pinned.path;
-            for name in names::PROTECTED.iter().filter(|name| fs::symlink_metadata(top.join(name)).is_ok()) {
-                self.check(top, OsStr::new(name));
-            }
-            self.pending.push(top.clone());
-        }
+        self.look_up_top();
+        self.pending.extend(self.granted.iter().map(|grant| grant.pinned.path.clone()));
     }
 
     /// Watches a directory, checks everything in it, and has its subdirectories listed.

@@ -83,7 +83,7 @@ mod tests {
         let bytes = checksum(&index.to_bytes(0));
         assert_eq!(
             (EDITION, bytes),
-            (7, 1_662_014_346_424_124_718),
+            (8, 1_662_014_346_424_124_718),
             "increase EDITION and note the new checksum here"
         );
     }

@@ -9,8 +9,10 @@ use super::logarithm::{ln_1p, pow};
 /// The number of content words beyond which more say no more.
 const ENOUGH_WORDS: f32 = 12.0;
 
-/// The lead of a skill that is far ahead of all others.
-const CLEAR_LEAD: f32 = 0.5;
+/// The lead of a skill that is clearly ahead of all others.
+const CLEAR_LEAD: f32 = 0.3;
+/// The cosine from which on a skill may fit by its meaning alone.
+const NEAR: f32 = 0.6;
 
 /// The weights of the features.
 struct Weights {
@@ -62,7 +64,8 @@ impl Evidence {
         // Somebody who asks for a single word, or for two that lead to one skill, may look for the one whose instructions have them.
         let is_literal =
             self.matched >= 1.0 && (self.words == 1 || self.words == 2 && self.lead >= CLEAR_LEAD);
-        if is_literal { confidence.max(MIN_CONFIDENCE) } else { confidence }
+        let is_near = self.cosine.is_some_and(|cosine| cosine >= NEAR);
+        if is_literal || is_near { confidence.max(MIN_CONFIDENCE) } else { confidence }
     }
 }
 
@@ -87,6 +90,8 @@ mod tests {
         let two = Evidence { words: 2, ..literal };
         assert!(two.confidence() < MIN_CONFIDENCE);
         assert_eq!(Evidence { lead: CLEAR_LEAD, ..two }.confidence(), MIN_CONFIDENCE);
+        let near = Evidence { cosine: Some(NEAR), words: 1, ..Evidence::default() };
+        assert_eq!(near.confidence(), MIN_CONFIDENCE);
         assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());
     }
 }

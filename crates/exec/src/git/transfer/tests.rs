@@ -185,6 +185,55 @@ fn rewritten_branches_moved_tags_remotes_and_stashes_are_recorded_and_not_applie
 }
 
 #[test]
+fn a_commit_of_files_that_agents_or_shells_obey_is_applied_only_as_the_user_has_them() {
+    let world = World::new(&[]);
+    let aftermath = world.run(|git, _| {
+        world.write("a.txt", "two\n");
+        let blob = git(&["hash-object", "-w", "b.txt"]);
+        git(&["update-index", "--add", "--cacheinfo", &format!("100755,{blob},.husky/post-commit")]);
+        git(&["add", "a.txt"]);
+        git(&["commit", "-qm", "notes"]);
+    });
+    let refused = "refs/heads/main (it changes .husky/post-commit, which agents, shells or git obey)";
+    assert_eq!(not_applied(&aftermath), [refused]);
+    assert_eq!(world.user(&["log", "--format=%s"]), "first");
+    let world = World::new(&[]);
+    world.write("AGENTS.md", "The user's own.\n");
+    let aftermath = world.run(|git, _| {
+        git(&["add", "AGENTS.md"]);
+        git(&["commit", "-qm", "agents"]);
+    });
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    assert_eq!(world.user(&["log", "--format=%s"]), "agents\nfirst");
+}
+
+#[test]
+fn new_names_that_stand_for_something_else_are_recorded_and_not_applied() {
+    let world = World::new(&[]);
+    world.user(&["branch", "feature"]);
+    world.user(&["tag", "v1"]);
+    world.user(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let names = [
+        "refs/heads/HEAD",
+        "refs/heads/origin/later",
+        "refs/heads/v1",
+        "refs/tags/HEAD",
+        "refs/tags/feature",
+        "refs/tags/heads/feature",
+        "refs/tags/main",
+        "refs/tags/origin/main",
+    ];
+    let aftermath = world.run(|git, _| {
+        names.iter().for_each(|name| drop(git(&["update-ref", name, "HEAD"])));
+        git(&["update-ref", "refs/tags/v2", "HEAD"]);
+        git(&["update-ref", "refs/heads/fix/HEADER", "HEAD"]);
+    });
+    assert_eq!(not_applied(&aftermath), names.map(|name| format!("{name} ({AMBIGUOUS})")));
+    assert_eq!(world.user(&["tag"]), "v1\nv2");
+    assert!(world.user(&["branch"]).contains("fix/HEADER"));
+}
+
+#[test]
 fn commits_on_a_detached_head_are_recorded() {
     let world = World::new(&[]);
     world.user(&["checkout", "-q", "--detach"]);

@@ -110,13 +110,39 @@ fn parent_and_session(process: i32) -> Option<(i32, i32)> {
     Some((parent, session))
 }
 
+/// Returns the directory in `/proc` that shows the memory and the files of `process`, if it has any left: that of a process whose first
+/// thread ended is the one of another thread.
+fn living(process: i32) -> Option<String> {
+    let own = format!("/proc/{process}");
+    if is_alive(&own)? {
+        return Some(own);
+    }
+    let mut of_threads = threads(process).into_iter().map(|thread| format!("{own}/task/{thread}"));
+    of_threads.find(|directory| is_alive(directory) == Some(true))
+}
+
+/// Returns whether the process or thread at `directory` has not ended; `None` if it is gone.
+fn is_alive(directory: &str) -> Option<bool> {
+    let stat = text(&format!("{directory}/stat"))?;
+    let state = stat.rsplit_once(')')?.1.split_whitespace().next()?;
+    Some(!["Z", "X"].contains(&state))
+}
+
+/// The largest size of each piece of shared memory, by device and inode.
+pub(crate) type SharedSizes = HashMap<(u64, u64), u64>;
+
 /// Returns the total resource usage of processes. Shared memory counts by its size, because what was written to it stays
-/// also if no process has it in its page tables.
-pub(crate) fn usage(processes: &[i32]) -> Usage {
+/// also if no process has it in its page tables; by the largest one that is in `known`, as most of it may be unmapped since. `known` then has
+/// the sizes of what is still mapped.
+pub(crate) fn usage(processes: &[i32], known: &mut SharedSizes) -> Usage {
     let mut total = Usage::default();
-    let (mut resident, mut shared) = (0, HashMap::new());
+    let (mut resident, mut shared) = (0, SharedSizes::new());
     for process in processes {
-        let Some(status) = text(&format!("/proc/{process}/status")) else { continue };
+        let Some(directory) = living(*process) else {
+            total.processes += 1;
+            continue;
+        };
+        let Some(status) = text(&format!("{directory}/status")) else { continue };
         let number = |name: &str| -> u64 {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|rest| rest.split_whitespace().next())
@@ -126,12 +152,16 @@ pub(crate) fn usage(processes: &[i32]) -> Usage {
         total.processes += number("Threads:").max(1);
         total.memory += (number("RssAnon:") + number("VmSwap:") + number("VmPTE:")) * 1024;
         resident += number("RssShmem:") * 1024;
-        match mappings(*process) {
+        match mappings(&directory) {
             Some(mappings) => count_shared(&mappings, &mut shared),
             None => total.memory = u64::MAX / 2,
         }
     }
-    total.memory += resident.max(shared.values().sum());
+    for (memory, size) in &mut shared {
+        *size = known.get(memory).copied().unwrap_or(0).max(*size);
+    }
+    total.memory = total.memory.saturating_add(resident.max(shared.values().sum()));
+    *known = shared;
     total
 }
 
@@ -143,10 +173,10 @@ struct Mapping {
     is_shared_memory: bool,
 }
 
-/// Returns the mappings of a process without a named file; `None` if there are too many to be read.
-fn mappings(process: i32) -> Option<Vec<Mapping>> {
+/// Returns the mappings without a named file of the process at `directory`; `None` if there are too many to be read.
+fn mappings(directory: &str) -> Option<Vec<Mapping>> {
     let mut text = Vec::new();
-    let Ok(file) = fs::File::open(format!("/proc/{process}/maps")) else { return Some(Vec::new()) };
+    let Ok(file) = fs::File::open(format!("{directory}/maps")) else { return Some(Vec::new()) };
     // Fails if the process has ended.
     let _ = file.take(MAX_MAPS).read_to_end(&mut text);
     if text.len() as u64 >= MAX_MAPS {
@@ -166,8 +196,8 @@ fn mapping(line: &str) -> Option<Mapping> {
 }
 
 /// Adds the largest mapped size of each piece of shared memory to `shared`.
-fn count_shared(mappings: &[Mapping], shared: &mut HashMap<(u64, u64), u64>) {
-    let mut own: HashMap<(u64, u64), u64> = HashMap::new();
+fn count_shared(mappings: &[Mapping], shared: &mut SharedSizes) {
+    let mut own = SharedSizes::new();
     for mapping in mappings.iter().filter(|mapping| mapping.is_shared_memory) {
         *own.entry((mapping.device, mapping.inode)).or_default() += mapping.size;
     }
@@ -202,11 +232,14 @@ pub(crate) struct OpenFiles {
 pub(crate) fn open_files(processes: &[i32], device: u64, sizes: &mut FileSizes, largest: u64) -> OpenFiles {
     let mut found = OpenFiles::default();
     let mut sockets = HashSet::new();
-    for process in processes {
-        let entries = match fs::read_dir(format!("/proc/{process}/fd")) {
+    let directories: Vec<String> = processes.iter().filter_map(|process| living(*process)).collect();
+    for directory in &directories {
+        let entries = match fs::read_dir(format!("{directory}/fd")) {
             Ok(entries) => entries,
             Err(error) => {
-                found.is_hidden |= error.kind() == std::io::ErrorKind::PermissionDenied;
+                // That of a process that has just ended belongs to root.
+                let is_denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+                found.is_hidden |= is_denied && is_alive(directory) == Some(true);
                 continue;
             }
         };
@@ -222,11 +255,14 @@ pub(crate) fn open_files(processes: &[i32], device: u64, sizes: &mut FileSizes, 
             }
         }
     }
-    for mapping in processes.iter().filter_map(|process| mappings(*process)).flatten() {
+    let mut mapped: HashMap<(u64, u64), u64> = HashMap::new();
+    for mapping in directories.iter().filter_map(|directory| mappings(directory)).flatten() {
         if mapping.device == device && !mapping.is_shared_memory {
-            found.disk += sizes.count_mapped((mapping.device, mapping.inode), largest);
+            let size = mapped.entry((mapping.device, mapping.inode)).or_default();
+            *size = mapping.size.max(*size);
         }
     }
+    found.disk += mapped.into_iter().map(|(id, size)| sizes.count_mapped(id, size, largest)).sum::<u64>();
     found.sockets = sockets.len() as u64 * SOCKET_MEMORY;
     found
 }
@@ -279,12 +315,25 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(descendants_of_all(own).contains(&inner[0]));
-        let used = usage(&[id, inner[0]]);
+        let used = usage(&[id, inner[0]], &mut SharedSizes::new());
         assert_eq!(used.processes, 2);
         assert!(used.memory > 0);
         for process in [inner[0], id] {
             kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
         }
+        child.wait().unwrap();
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a process that ends")]
+    fn a_process_that_ended_hides_nothing() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let id = child.id() as i32;
+        while living(id).is_some() {
+            std::thread::yield_now();
+        }
+        assert_eq!(open_files(&[id], 0, &mut FileSizes::default(), 0), OpenFiles::default());
+        assert_eq!(usage(&[id], &mut SharedSizes::new()), Usage { processes: 1, memory: 0 });
         child.wait().unwrap();
     }
 }
