@@ -154,6 +154,19 @@ fn a_connection_that_does_not_work_is_a_warning() {
 }
 
 #[test]
+fn a_configured_sandbox_that_does_not_work_here_is_an_error() {
+    let sandbox = Sandbox::with_skills();
+    let other = if cfg!(target_os = "macos") { "landlock" } else { "seatbelt" };
+    let message = format!("`exec.sandbox = \"{other}\"` does not work here, so skills run nothing");
+    for (enabled, code, status) in [(true, 1, "error"), (false, 0, "warn")] {
+        let text = format!("exec.enabled = {enabled}\nexec.sandbox = \"{other}\"\n");
+        sandbox.write("../home/.config/repertoire/config.toml", text);
+        let (found, bad) = statuses(&sandbox, &[]);
+        assert_eq!((found, bad), (code, vec![(status.to_owned(), message.clone())]));
+    }
+}
+
+#[test]
 fn a_state_or_cache_directory_that_is_a_file_is_a_warning() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write("file", "");
