@@ -193,6 +193,21 @@ fn a_configured_sandbox_that_does_not_work_here_is_an_error() {
 }
 
 #[test]
+fn an_embedding_server_that_does_not_answer_is_a_warning() {
+    let sandbox = Sandbox::with_skills();
+    // Nothing listens on a port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "search.embeddings = \"http\"\nsearch.url = \"http://{address}\"\nsearch.model = \"m\"\nsearch.key_env = \"\"\n"
+    );
+    sandbox.write("../home/.config/repertoire/config.toml", text);
+    let (code, bad) = statuses(&sandbox, &[]);
+    let [(status, message)] = bad.as_slice() else { panic!("{bad:?}") };
+    assert_eq!((code, status.as_str()), (0, "warn"));
+    assert!(message.starts_with("skills are found by their words alone: "), "{message}");
+}
+
+#[test]
 fn a_state_or_cache_directory_that_is_a_file_is_a_warning() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write("file", "");
