@@ -215,7 +215,7 @@ impl From<Error> for CliError {
         converted.causes.extend(causes.map(ToString::to_string));
         match error.kind() {
             ErrorKind::Refused => converted
-                .hint("run `rep check` with the same profile to see everything that is wrong")
+                .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
             ErrorKind::Approvals => converted
                 .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),

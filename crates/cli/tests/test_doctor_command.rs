@@ -137,6 +137,23 @@ fn a_connection_that_does_not_work_is_a_warning() {
             format!("warn: Cursor starts with the configuration /gone.toml, which is not there ({file})");
         assert_eq!(shown(&sandbox), expect);
     }
+    for (option, expect) in [
+        (r#""--agent", "nobody""#, "starts for the agent `nobody`, which is not configured"),
+        (r#""--agent=nobody""#, "starts for the agent `nobody`, which is not configured"),
+        (r#""--profile", "stict""#, "starts with the profile `stict`, which does not exist"),
+    ] {
+        cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", {option}]}}"#));
+        assert_eq!(shown(&sandbox), format!("warn: Cursor {expect} ({file})"));
+    }
+    // The agent is looked for in the configuration of the entry.
+    sandbox.write("other.toml", "[agents.somebody]\n");
+    let options = |agent| format!(r#""--config", "other.toml", "--agent", "{agent}""#);
+    for (agent, is_known) in [("somebody", true), ("nobody", false)] {
+        let options = options(agent);
+        cursor(&sandbox, &format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", {options}]}}"#));
+        let told = shown(&sandbox);
+        assert_eq!(!told.contains("is not configured"), is_known, "{told}");
+    }
     // A project does not make `rep` look at files outside of it.
     let entry = format!(r#"{{"command": "{own}", "args": ["serve", "--stdio", "--root", "/gone"]}}"#);
     sandbox.write(".mcp.json", format!(r#"{{"mcpServers": {{"repertoire": {entry}}}}}"#));
@@ -151,6 +168,43 @@ fn a_connection_that_does_not_work_is_a_warning() {
         format!("extensions:\n  skills:\n    type: stdio\n    cmd: {own}\n    args: [serve, --stdio]\n");
     sandbox.write("../home/.config/goose/config.yaml", goose);
     assert!(shown(&sandbox).starts_with("warn: goose replaces the entry `skills`"), "{}", shown(&sandbox));
+}
+
+#[test]
+fn a_configuration_of_a_client_that_cannot_be_parsed_is_a_warning() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.cursor/mcp.json", "\n{bad json");
+    let message = "the configuration of Cursor cannot be parsed: expected string for object property \
+                   ([DIR]/home/.cursor/mcp.json, line 2)";
+    assert_eq!(statuses(&sandbox, &[]), (0, vec![("warn".to_owned(), message.to_owned())]));
+}
+
+#[test]
+fn a_configured_sandbox_that_does_not_work_here_is_an_error() {
+    let sandbox = Sandbox::with_skills();
+    let other = if cfg!(target_os = "macos") { "landlock" } else { "seatbelt" };
+    let message = format!("`exec.sandbox = \"{other}\"` does not work here, so skills run nothing");
+    for (enabled, code, status) in [(true, 1, "error"), (false, 0, "warn")] {
+        let text = format!("exec.enabled = {enabled}\nexec.sandbox = \"{other}\"\n");
+        sandbox.write("../home/.config/repertoire/config.toml", text);
+        let (found, bad) = statuses(&sandbox, &[]);
+        assert_eq!((found, bad), (code, vec![(status.to_owned(), message.clone())]));
+    }
+}
+
+#[test]
+fn an_embedding_server_that_does_not_answer_is_a_warning() {
+    let sandbox = Sandbox::with_skills();
+    // Nothing listens on a port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "search.embeddings = \"http\"\nsearch.url = \"http://{address}\"\nsearch.model = \"m\"\nsearch.key_env = \"\"\n"
+    );
+    sandbox.write("../home/.config/repertoire/config.toml", text);
+    let (code, bad) = statuses(&sandbox, &[]);
+    let [(status, message)] = bad.as_slice() else { panic!("{bad:?}") };
+    assert_eq!((code, status.as_str()), (0, "warn"));
+    assert!(message.starts_with("skills are found by their words alone: "), "{message}");
 }
 
 #[test]

@@ -178,10 +178,23 @@ fn strict_refuses_a_library_with_a_broken_skill() {
     --- stdout
     --- stderr
     error: the policy refuses this library: broken ([DIR]/project/.agents/skills/broken): the frontmatter is never closed
-    hint: run `rep check` with the same profile to see everything that is wrong
+    hint: run `rep --profile strict check` to see everything that is wrong
     hint: `--profile standard` sets such skills aside instead of refusing all of them
     "#);
-    assert_eq!(sandbox.run(&["list", "--all", "--profile", "strict"]).code, 0);
+    let all = sandbox.run(&["--root", ".agents/skills", "--profile", "strict", "list", "--all"]);
+    assert_eq!(all.code, 0);
+    for command in ["check", "explain broken"] {
+        let hint = format!("\nhint: run `rep --root .agents/skills --profile strict {command}` to see ");
+        assert!(all.stderr.contains(&hint), "{}", all.stderr);
+    }
+}
+
+#[test]
+fn an_empty_directory_is_examined_by_the_command_of_the_hint() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty/README.md", "");
+    let stderr = sandbox.run(&["--root", "empty", "list"]).stderr;
+    assert!(stderr.contains("hint: no skills were found; run `rep --root empty doctor` to see"), "{stderr}");
 }
 
 #[test]

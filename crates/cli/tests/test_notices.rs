@@ -168,7 +168,8 @@ fn b11_c6_strict_refuses_a_library_on_every_surface() {
             "{arguments:?} {}",
             run.stderr
         );
-        assert!(run.stderr.contains("also two (") && run.stderr.contains("rep check"), "{}", run.stderr);
+        let hint = "run `rep --profile strict check` to see";
+        assert!(run.stderr.contains("also two (") && run.stderr.contains(hint), "{}", run.stderr);
     }
     assert_eq!(sandbox.run(&["catalog"]).code, 0);
 }

@@ -99,6 +99,7 @@ fn b18_b26_to_b33_role_packs_get_json_objects_over_mcp() {
     assert_eq!(found["available_scripts"], json!(["run.sh"]));
     let found = &results[1]["structuredContent"];
     assert_eq!((&found["reference_content"], &found["body"]), (&json!("one\n"), &json!("")));
+    assert_eq!(found["version"], "1.0.0");
     assert!(results[2]["structuredContent"]["error"].is_string(), "{}", results[2]);
     let flags = ["--profile", "bernstein", "--result", "markdown"];
     let (_, results) = tools_and_results(&sandbox, &flags, &calls[..1]);

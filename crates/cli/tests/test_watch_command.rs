@@ -69,6 +69,16 @@ fn replace(sandbox: &Sandbox, path: &str, text: &str) {
 }
 
 #[test]
+fn a_library_that_the_policy_refuses_is_not_followed() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/alpha/SKILL.md", "---\nname: alpha\n---\nNo description.\n");
+    let list = sandbox.run(&["--profile", "strict", "list"]);
+    let watch = sandbox.run(&["--profile", "strict", "watch"]);
+    assert_eq!((watch.code, watch.stdout.as_str()), (1, ""));
+    assert_eq!((watch.code, watch.stderr), (list.code, list.stderr));
+}
+
+#[test]
 fn changes_are_printed_as_they_are_seen() {
     let sandbox = Sandbox::with_skills();
     let watching = Watching::start(&sandbox, &["watch"]);

@@ -12,7 +12,7 @@ mod report;
 mod server;
 
 pub(crate) use args::{ConnectArgs, client, clients};
-pub(crate) use connections::{Connection, connections};
+pub(crate) use connections::{Connection, broken_files, connections};
 pub(crate) use edit::toml_text;
 pub(crate) use overlap::{Files, offered_names};
 pub(crate) use own_entries::OwnEntries;

@@ -14,7 +14,7 @@ use crate::wire::Context;
 
 /// Lists the files of a skill
 ///
-/// Paths are relative to the skill, sorted. The description of a file is its first heading or comment. Hidden files, links and special files are not part of a skill.
+/// Paths are relative to the skill, sorted. The description of a file is its first heading or comment, if that says more than the name of the file. Hidden files, links and special files are not part of a skill.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
     /// The skill, as NAME or as SOURCE:NAME

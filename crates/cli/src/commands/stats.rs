@@ -46,7 +46,7 @@ const MAX_HOT_FILES: usize = 10;
 /// Shows which skills and files are used, which are not, and what they cost
 ///
 /// Counts what sessions and servers recorded, by whole days of UTC. A skill that was neither loaded, read nor run for 30 days is listed as not used,
-/// with the command that disables it. A session counts for this library if a skill of it was used or asked for in it.
+/// with the command that disables it; while less than that is recorded, the list is of the time since recording began. A session counts for this library if a skill of it was used or asked for in it.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Count what happened within this time, such as 30d, 12h or 90m
@@ -64,7 +64,10 @@ pub(crate) struct StatsArgs {
 struct Stats {
     report: UsageReport,
     since: Option<SystemTime>,
+    now: SystemTime,
     dead_after: Duration,
+    /// The time of the oldest call that is known, in RFC 3339; `None` if nothing was recorded.
+    began: Option<String>,
     sessions: SessionCount,
     /// The paths of the `SKILL.md` of skills, by name.
     paths: BTreeMap<String, String>,
@@ -76,14 +79,8 @@ struct Stats {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = if context.has_store() {
-        context.store()?
-    } else {
-        if !ui.is_json() {
-            writeln!(ui.err(), "nothing has been recorded yet")?;
-        }
-        Arc::new(MemoryStore::new())
-    };
+    let store: Arc<dyn Store> =
+        if context.has_store() { context.store()? } else { Arc::new(MemoryStore::new()) };
     let library = context.inspect_served(context.settings.policy.clone());
     let stats = stats(context, &library, &*store, args, SystemTime::now())?;
     if ui.is_json() {
@@ -132,12 +129,22 @@ fn stats(
     Ok(Stats {
         report,
         since,
+        now,
         dead_after: args.dead_after,
+        began: began(store, &usage)?,
         sessions,
         paths: library.snapshot.active().map(|entry| (entry.name().to_string(), entry.location())).collect(),
         days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
         clients,
     })
+}
+
+/// Returns the time of the oldest call that is known, in RFC 3339. Usage stays when events are removed, so that it may know an older one.
+fn began(store: &dyn Store, usage: &[Usage]) -> Result<Option<String>, CliError> {
+    let first = store.events(&EventQuery { after: Some(0), limit: 1, ..EventQuery::default() })?;
+    let event = first.first().and_then(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
+    let used = usage.iter().map(|usage| rfc3339(usage.last));
+    Ok(used.chain(event.map(|event| event.time)).min())
 }
 
 /// Returns the skills of the library, with the references of those that were loaded.
@@ -185,9 +192,10 @@ struct SessionCount {
     is_least: bool,
 }
 
-/// The part of an event that tells which library its session is of.
+/// The part of an event that tells when it happened and which library its session is of.
 #[derive(Deserialize)]
 struct SessionEvent {
+    time: String,
     session: String,
     skill: Option<String>,
     source: Option<String>,

@@ -54,6 +54,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
         let _ = interrupted.send(Wake::Interrupted);
     })?;
     let registry = context.open_to_follow();
+    // A recorded version may be in force for the skill that is refused; other commands decide with it.
+    if pollster::block_on(registry.accepted()).is_err() {
+        context.open()?;
+    }
     let watcher = registry.watch(context.eager_reload())?;
     watcher.wait_ready(READY);
     let (snapshot, changes) = subscribe(&registry);

@@ -14,10 +14,11 @@ use crate::globals::{ColorChoice, Globals};
 const UNBOUNDED: usize = usize::MAX;
 
 /// The commands that hints name and that read the skills of the directories of `--root`.
-const READING_COMMANDS: [&str; 12] = [
+const READING_COMMANDS: [&str; 13] = [
     "approve",
     "check",
     "disable",
+    "doctor",
     "enable",
     "explain",
     "files",
@@ -48,6 +49,8 @@ pub(crate) struct Ui {
     root_options: String,
     /// The option `--config` of the command line, with a blank behind it.
     config_option: String,
+    /// The option `--profile` of the command line, with a blank behind it.
+    profile_option: String,
 }
 
 impl Ui {
@@ -79,6 +82,11 @@ impl Ui {
             width,
             root_options: options("--root", &globals.root),
             config_option: options("--config", globals.config.as_slice()),
+            profile_option: globals
+                .profile
+                .as_ref()
+                .map(|profile| format!("--profile {profile} "))
+                .unwrap_or_default(),
         }
     }
 
@@ -152,9 +160,9 @@ impl Ui {
         self.message(Style::Hint, "hint:", &text)
     }
 
-    /// Returns `hint` with the options `--config` and `--root` of the command line in the commands that read skills.
+    /// Returns `hint` with the options `--config`, `--root` and `--profile` of the command line in the commands that read skills.
     pub(crate) fn with_options(&self, hint: &str) -> String {
-        with_options(hint, &self.config_option, &self.root_options)
+        with_options(hint, &self.config_option, &self.root_options, &self.profile_option)
     }
 
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
@@ -199,11 +207,12 @@ fn with_error(document: Value, error: Map<String, Value>) -> Value {
     Value::Object(keys)
 }
 
-/// Returns `hint` with options in the commands that read skills; one that names a configuration file keeps that.
-fn with_options(hint: &str, config: &str, roots: &str) -> String {
+/// Returns `hint` with options in the commands that read skills; one that names a configuration file or a profile keeps that.
+fn with_options(hint: &str, config: &str, roots: &str, profile: &str) -> String {
     let config = if hint.contains("--config ") { "" } else { config };
+    let profile = if hint.contains("--profile ") { "" } else { profile };
     READING_COMMANDS.iter().fold(hint.to_owned(), |hint, command| {
-        hint.replace(&format!("`rep {command}"), &format!("`rep {config}{roots}{command}"))
+        hint.replace(&format!("`rep {command}"), &format!("`rep {config}{roots}{profile}{command}"))
     })
 }
 
@@ -226,10 +235,20 @@ mod tests {
         let check = |hint: &str, expect: &str| {
             let config = options("--config", &["n.toml".into()]);
             let roots = options("--root", &["a".into(), "b".into()]);
-            assert_eq!(with_options(hint, &config, &roots), expect);
+            assert_eq!(with_options(hint, &config, &roots, "--profile lenient "), expect);
         };
-        check("run `rep list --all`", "run `rep --config n.toml --root a --root b list --all`");
-        check("run `rep enable --config m.toml x`", "run `rep --root a --root b enable --config m.toml x`");
+        check(
+            "run `rep list --all`",
+            "run `rep --config n.toml --root a --root b --profile lenient list --all`",
+        );
+        check(
+            "run `rep enable --config m.toml x`",
+            "run `rep --root a --root b --profile lenient enable --config m.toml x`",
+        );
+        check(
+            "run `rep check x --profile strict`",
+            "run `rep --config n.toml --root a --root b check x --profile strict`",
+        );
         check("run `rep init`", "run `rep init`");
         assert_eq!(options("--config", &["a b".into()]), "");
     }

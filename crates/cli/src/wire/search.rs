@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use repertoire::config::Embeddings;
 use repertoire::discovery::Place;
@@ -15,6 +16,9 @@ use super::context::Context;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{docs, escape};
+
+/// The time that an embedding server has to answer a trial.
+const TRIAL: Duration = Duration::from_secs(5);
 
 /// The directory of the cache for the answers of embedding servers.
 const DIRECTORY: &str = "embeddings";
@@ -43,9 +47,17 @@ impl Context {
         embedder(self).map(|_| ())
     }
 
-    /// Returns the reason that search does not work as configured, if it does not.
+    /// Returns the reason that search does not work as configured, if it does not. An embedding server is sent one word.
     pub(crate) fn search_fault(&self) -> Option<String> {
-        self.missing_key().or_else(|| embedder(self).err().map(|error| error.message_with_causes()))
+        let fault = self.missing_key();
+        fault.or_else(|| embedder(self).err().map(|error| error.message_with_causes())).or_else(|| {
+            let is_http = self.settings.search.embeddings == Embeddings::Http;
+            let mut options = http_options(self).filter(|_| is_http)?;
+            (options.cache, options.notice) = (None, None);
+            (options.timeout, options.retries) = (TRIAL, 0);
+            let embedder = HttpEmbedder::new(options).ok()?;
+            pollster::block_on(embedder.query("skill")).err().map(|error| error.chain())
+        })
     }
 
     fn missing_key(&self) -> Option<String> {
@@ -72,13 +84,18 @@ fn key(context: &Context) -> Option<Option<String>> {
     }
 }
 
-fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
+/// Returns the options of the embedding server; `None` if the variable of its key is not set.
+fn http_options(context: &Context) -> Option<HttpEmbedderOptions> {
     let search = &context.settings.search;
-    let Some(key) = key(context) else { return Ok(None) };
     let mut options = HttpEmbedderOptions::new(&search.url, &search.model);
-    options.key = key;
+    options.key = key(context)?;
     options.cache = context.cache_directory().map(|cache| cache.join(DIRECTORY));
     options.notice = Some(Arc::new(notice));
+    Some(options)
+}
+
+fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
+    let Some(options) = http_options(context) else { return Ok(None) };
     match HttpEmbedder::new(options) {
         Ok(embedder) => Ok(Some(Arc::new(embedder))),
         Err(error) => {

@@ -26,7 +26,7 @@ pub struct ListedFile {
     pub size: u64,
     /// Its purpose.
     pub kind: FileKind,
-    /// Its first heading or comment, where it has one.
+    /// Its first heading or comment, where that says more than its name.
     pub description: Option<String>,
 }
 

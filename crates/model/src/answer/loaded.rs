@@ -162,6 +162,8 @@ impl Acknowledgement {
 pub struct BucketText {
     /// The skill.
     pub skill: SkillName,
+    /// Its version, where it states one.
+    pub version: Option<String>,
     /// The files, at least one, each with its kind.
     pub files: Vec<(FileKind, FileText)>,
     /// The files it is reported to have, by kind.

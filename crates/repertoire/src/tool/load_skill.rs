@@ -159,6 +159,7 @@ async fn bucket(
         session.registry().resources(entry).await.unwrap_or_default();
     Ok(Answer::Bucket(Box::new(BucketText {
         skill: entry.name().clone(),
+        version: entry.document.manifest.version.clone(),
         files,
         available: AvailableFiles { references, scripts, assets },
     })))

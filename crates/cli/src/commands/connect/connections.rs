@@ -1,16 +1,18 @@
 //! Connections: entries of this program in the configurations of clients.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use repertoire_model::Profile;
+use serde_json::{Map, Value};
 
 use super::args::{DEFAULT_NAME, FORMER_NAME, server_name};
-use super::edit;
+use super::edit::{self, EditFault};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::env::{self, Env};
 use crate::replace_file::MAX_BYTES;
-use repertoire::config::FileTrust;
+use repertoire::config::{FileTrust, Settings};
 use repertoire::regular_file;
 
 /// An entry that leads to this program.
@@ -95,12 +97,33 @@ impl Connection {
 
     /// Returns the directories that the server is restricted to, if any.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
-        self.values("--root")
+        self.values("--root").into_iter().map(PathBuf::from).collect()
+    }
+
+    /// Returns the configuration file that the server is given, if any.
+    pub(crate) fn config(&self) -> Option<PathBuf> {
+        self.values("--config").first().map(PathBuf::from)
+    }
+
+    /// Returns the reason that the server refuses a word among its arguments, and a hint. `settings` are those that it reads.
+    pub(crate) fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
+        let (title, path) = (self.client.title, self.path.display());
+        let again = format!("run `rep connect {}`", self.client.id);
+        let is_profile = |word: &&str| Profile::ALL.iter().any(|profile| profile.as_str() == *word);
+        if let Some(profile) = self.values("--profile").into_iter().find(|word| !is_profile(word)) {
+            let message =
+                format!("{title} starts with the profile `{profile}`, which does not exist ({path})");
+            return Some((message, format!("{again} with a `--profile` that exists")));
+        }
+        let mut agents = self.values("--agent").into_iter();
+        let agent = agents.find(|agent| !settings.agents.contains_key(*agent))?;
+        let message = format!("{title} starts for the agent `{agent}`, which is not configured ({path})");
+        Some((message, format!("configure the agent, or {again} with an `--agent` that is configured")))
     }
 
     /// Returns the first path outside of the project that the entry of a project names. It is not looked at.
     pub(crate) fn path_outside(&self, places: &Places) -> Option<PathBuf> {
-        let mut paths = self.values("--config").into_iter().chain(self.roots());
+        let mut paths = self.values("--config").into_iter().map(PathBuf::from).chain(self.roots());
         paths.find(|path| !self.is_looked_at(places, &places.project().join(path)))
     }
 
@@ -110,12 +133,12 @@ impl Connection {
         self.owner == Owner::User || trust.objection_to_path("", path).is_none()
     }
 
-    /// Returns the paths that the server is given with `option`, as the next word or behind `=`.
-    fn values(&self, option: &str) -> Vec<PathBuf> {
+    /// Returns the values that the server is given with `option`, as the next word or behind `=`.
+    fn values<'c>(&'c self, option: &str) -> Vec<&'c str> {
         let next = self.args.iter().skip(1).map(Some).chain([None]);
-        let value = |(word, next): (&String, Option<&String>)| match word.strip_prefix(option)? {
-            "" => next.map(PathBuf::from),
-            rest => rest.strip_prefix('=').map(PathBuf::from),
+        let value = |(word, next): (&'c String, Option<&'c String>)| match word.strip_prefix(option)? {
+            "" => next.map(String::as_str),
+            rest => rest.strip_prefix('='),
         };
         self.args.iter().zip(next).filter_map(value).collect()
     }
@@ -124,20 +147,36 @@ impl Connection {
 /// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have
 /// none.
 pub(crate) fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
-    let mut found = Vec::new();
-    for client in CLIENTS {
-        for owner in [Owner::Project, Owner::User] {
-            for path in places.configuration(client, owner) {
-                found.extend(of_file(ours, client, owner, path));
-            }
-        }
-    }
-    found
+    let files = files(places).into_iter();
+    files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()
+}
+
+/// Returns the configuration files of clients that cannot be parsed, each once, with the reason.
+pub(crate) fn broken_files(places: &Places) -> BTreeMap<PathBuf, (&'static Client, EditFault)> {
+    let fault = |(client, _, path): (&'static Client, Owner, PathBuf)| {
+        let fault = document(client, &path)?.err()?;
+        Some((path, (client, fault)))
+    };
+    files(places).into_iter().filter_map(fault).collect()
+}
+
+/// Returns the configuration files that clients may have.
+fn files(places: &Places) -> Vec<(&'static Client, Owner, PathBuf)> {
+    let owners = CLIENTS.iter().flat_map(|client| [(client, Owner::Project), (client, Owner::User)]);
+    let files = owners.flat_map(|(client, owner)| {
+        places.configuration(client, owner).into_iter().map(move |path| (client, owner, path))
+    });
+    files.collect()
+}
+
+/// Returns the document in the file of `client`; `None` if the file cannot be read.
+fn document(client: &Client, path: &Path) -> Option<Result<Map<String, Value>, EditFault>> {
+    let text = String::from_utf8(regular_file::read(path, MAX_BYTES).ok()?).ok()?;
+    Some(edit::parse(client.format, &text))
 }
 
 fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
-    let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
-    let document = edit::parse(client.format, &text).ok()?;
+    let document = document(client, &path)?.ok()?;
     let entries = document.get(client.table)?.as_object()?;
     let (name, entry) = entries.iter().find(|(name, entry)| ours.has(client, name, entry))?;
     let (command, args) = client.command_line(entry).unzip();

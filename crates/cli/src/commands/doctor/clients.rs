@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::checks::{Checks, Status};
 use crate::clients::{CLIENTS, Places};
-use crate::commands::connect::{Files, OwnEntries, connections, offered_names};
+use crate::commands::connect::{Files, OwnEntries, broken_files, connections, offered_names};
 use crate::commands::link;
+use crate::config;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
 
@@ -32,6 +33,15 @@ impl Checks {
     /// Reports every connected client, and warns if it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
+        for (path, (client, fault)) in broken_files(&places) {
+            let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
+            let path = context.shown(&path.display().to_string());
+            let message = format!(
+                "the configuration of {} cannot be parsed: {} ({path}{line})",
+                client.title, fault.message
+            );
+            self.add(Status::Warn, "client", message, Some("correct the file"));
+        }
         for connection in connections(&OwnEntries::new(&context.env), &places) {
             if let Some((message, hint)) = connection.fault(&context.env, &places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
@@ -47,6 +57,15 @@ impl Checks {
                         "{title} uses {outside}, which is outside of the project and not looked at ({path})"
                     ),
                 );
+                continue;
+            }
+            let config = connection.config().map(|file| places.project().join(file));
+            let settings = config::load(&context.env, &Globals { config, ..Globals::default() }, false);
+            // Errors of a configuration are reported by the commands that need it.
+            if let Some((message, hint)) =
+                settings.ok().and_then(|settings| connection.refused_argument(&settings))
+            {
+                self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
             let roots = connection.roots();

@@ -19,7 +19,16 @@ impl Checks {
                 self.info("sandbox", format!("{} does not work: {}", row.name, row.detail));
             }
         }
-        if exec.enabled && exec.sandbox == SandboxChoice::None {
+        let is_named = !matches!(exec.sandbox, SandboxChoice::Auto | SandboxChoice::None);
+        if is_named && found.named(exec.sandbox.as_str()).is_none() {
+            let status = if exec.enabled { Status::Error } else { Status::Warn };
+            let message = format!(
+                "`exec.sandbox = \"{}\"` does not work here, so skills run nothing",
+                exec.sandbox.as_str()
+            );
+            let hint = "set it to a sandbox that works here, or to \"auto\", in your user configuration";
+            self.add(status, "sandbox", message, Some(hint));
+        } else if exec.enabled && exec.sandbox == SandboxChoice::None {
             let hint = Some("set `exec.sandbox = \"auto\"` in your user configuration");
             self.add(Status::Warn, "sandbox", "nothing confines what approved skills run", hint);
         } else if found.best().is_none() {

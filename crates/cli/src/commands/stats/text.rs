@@ -25,6 +25,9 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 impl Stats {
     /// Writes the report.
     pub(super) fn write(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
+        if self.began.is_none() {
+            writeln!(ui.err(), "nothing has been recorded yet")?;
+        }
         if self.report.skills.iter().any(is_used) {
             self.usage_table(ui.out_is_terminal()).write(ui)?;
             self.write_sums(ui)?;
@@ -126,10 +129,11 @@ impl Stats {
 
     fn write_dead(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
         let dead = &self.report.dead;
-        if dead.is_empty() {
+        let is_nothing_known = self.began.is_none() && self.clients.is_empty();
+        if dead.is_empty() || is_nothing_known {
             return Ok(());
         }
-        writeln!(ui.out(), "\nnot used for {}:", span(self.dead_after))?;
+        writeln!(ui.out(), "\nnot used {}:", dead_time(self.began.as_deref(), self.dead_after, self.now))?;
         let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -216,6 +220,15 @@ fn day(time: &str) -> String {
     time.chars().take("2026-02-28".len()).collect()
 }
 
+/// Returns the time without use of unused skills: less than `dead_after` where recording `began` later than that.
+fn dead_time(began: Option<&str>, dead_after: Duration, now: SystemTime) -> String {
+    let oldest = now.checked_sub(dead_after).map(rfc3339);
+    match began {
+        Some(began) if Some(began) > oldest.as_deref() => format!("since recording began on {}", day(began)),
+        _ => format!("for {}", span(dead_after)),
+    }
+}
+
 /// Returns a duration in the largest unit that it is a whole number of, such as `12 hours`.
 fn span(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -246,6 +259,23 @@ fn sparkline(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_without_use_is_told_in_its_unit_and_never_longer_than_the_record() {
+        let (minute, day) = (60, 24 * 60 * 60);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100 * day);
+        let check = |began: Option<&str>, seconds: u64, expect: &str| {
+            assert_eq!(dead_time(began, Duration::from_secs(seconds), now), expect);
+        };
+        let began = Some("1970-04-01T12:00:00.000Z");
+        check(began, 12 * 60 * minute, "for 12 hours");
+        check(began, 90 * minute, "for 90 minutes");
+        check(began, day, "for 1 day");
+        check(began, 9 * day, "for 9 days");
+        check(began, 10 * day, "since recording began on 1970-04-01");
+        check(began, 200 * day, "since recording began on 1970-04-01");
+        check(None, 30 * day, "for 30 days");
+    }
 
     #[test]
     fn days_are_summed_up_to_ten_periods_that_end_today() {

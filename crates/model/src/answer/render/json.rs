@@ -197,6 +197,7 @@ fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
     let load = Load {
         name: bucket.skill.as_str(),
         available: Some(&bucket.available),
+        version: bucket.version.as_deref(),
         content: bucket.files.iter().map(|(kind, file)| (place(*kind), file.text.as_str())).collect(),
         note: (!notes.is_empty()).then(|| notes.join("\n")),
         source: bucket.files.first().and_then(|(_, file)| sentence::source(&file.source)),

@@ -111,7 +111,8 @@ pub(in crate::answer) fn acknowledged_with_notes() -> Answer {
 pub(in crate::answer) fn bucket(kind: FileKind) -> Answer {
     let files = vec![(kind, file("text\n"))];
     let available = AvailableFiles { assets: words(["c.txt"]), ..available(&["a.md"], &["b.sh"]) };
-    Answer::Bucket(Box::new(BucketText { skill: name("pdf"), files, available }))
+    let version = Some("1.2".to_owned());
+    Answer::Bucket(Box::new(BucketText { skill: name("pdf"), version, files, available }))
 }
 
 pub(in crate::answer) fn bad_path(path: &str) -> FaultKind {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use repertoire_model::{Document, Policy, RuleId, Source};
 
-use super::place::{self, Place};
+use super::place::{self, Place, ROOT_LOCATOR};
 use super::safe_dir::{Entries, FsFault, Kind, SafeDir, Stamp};
 
 /// The file that makes a directory a skill.
@@ -14,6 +14,9 @@ pub(super) const FILE_NAME: &str = "SKILL.md";
 
 /// The spellings of [`FILE_NAME`] that are in use.
 pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKILL.MD"];
+
+/// The most entries of a root that are looked at for skills beside its own `SKILL.md`.
+const MAX_BESIDE: usize = 1_000;
 
 /// The result of looking for a directory's `SKILL.md`.
 #[derive(Debug)]
@@ -135,7 +138,34 @@ pub(super) fn parse(
     if stamp.is_none() {
         document.report_link(file_name, policy);
     }
+    if place.relative == ROOT_LOCATOR {
+        advise_own_directory(place, file_name, &mut document);
+    }
     document
+}
+
+/// Replaces the advice to rename a root that holds other skills.
+fn advise_own_directory(root: &Place<'_>, file_name: &str, document: &mut Document) {
+    let mismatch = document.diagnostics.iter_mut().find(|found| found.rule == RuleId::NameDirectory);
+    if let Some(mismatch) = mismatch
+        && holds_skills(root)
+    {
+        let name = &document.name;
+        mismatch.help =
+            Some(format!("move {file_name} into a directory `{name}`; its directory holds other skills"));
+    }
+}
+
+/// Returns whether a directory in `root` is a skill.
+fn holds_skills(root: &Place<'_>) -> bool {
+    let Ok(listed) = root.directory().and_then(|directory| directory.entries(MAX_BESIDE)) else {
+        return false;
+    };
+    let mut directories = listed.entries.iter().filter(|entry| entry.kind == Kind::Directory);
+    directories.any(|entry| {
+        let manifest = format!("{}/{FILE_NAME}", entry.name);
+        !entry.name.starts_with('.') && root.stat(&manifest).is_ok_and(|(kind, _)| kind == Kind::File)
+    })
 }
 
 /// Returns the document of a skill whose `SKILL.md` is not read.

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use repertoire_model::Standing;
+use repertoire_model::{Diagnostic, Standing};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
@@ -109,6 +109,24 @@ fn a_stray_skill_md_beside_skills_hides_none_of_them() {
     }
     assert_eq!(with(&skill_md("other")), (".".to_owned(), none.clone()));
     assert_eq!(with("# My skills\n"), (". group/c".to_owned(), none));
+}
+
+#[test]
+fn a_root_that_holds_other_skills_is_not_to_be_renamed_after_its_own_skill_md() {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    write(skills.join("SKILL.md"), skill_md("other"));
+    let provider = provider(&skills);
+    let help = || {
+        let listing = list(&provider);
+        let skill = block_on(provider.get(&listing.skills[0].locator, &Policy::default())).unwrap().unwrap();
+        let is_mismatch = |found: &&Diagnostic| found.rule == RuleId::NameDirectory;
+        skill.document.diagnostics.iter().find(is_mismatch).unwrap().help.clone().unwrap()
+    };
+    write_skill(&skills, ".hidden");
+    assert_eq!(help(), "rename the directory to `other`, or write: name: skills");
+    write_skill(&skills, "a");
+    assert_eq!(help(), "move SKILL.md into a directory `other`; its directory holds other skills");
 }
 
 #[test]
