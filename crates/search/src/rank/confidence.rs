@@ -27,7 +27,7 @@ struct Weights {
 const WITH_COSINE: Weights =
     Weights { constant: -7.52, cosine: 2.82, matched: 1.61, claimed: 3.68, lead: 2.32, words: 2.36 };
 const WITHOUT_COSINE: Weights =
-    Weights { constant: -7.2, cosine: 0.0, matched: 1.36, claimed: 4.3, lead: 3.65, words: 2.18 };
+    Weights { constant: -6.91, cosine: 0.0, matched: 1.36, claimed: 4.3, lead: 3.65, words: 2.18 };
 
 /// The evidence that a skill fits a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
