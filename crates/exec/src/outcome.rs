@@ -30,6 +30,8 @@ pub enum Aftermath {
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
     ProtectedFileReplaced(PathBuf),
+    /// The command removed this symbolic link under a protected name. It was restored, if its directory is still there.
+    ProtectedLinkRemoved(PathBuf),
     /// The commits of the command could not be transferred to the repository, for this reason.
     RepositoryNotWritten(String),
     /// These refs of the command were not applied to the repository, each with the reason.
@@ -57,6 +59,11 @@ impl std::fmt::Display for Aftermath {
             Self::ProtectedFileReplaced(path) => write!(
                 f,
                 "{}: replaced while the command ran, which could write it until it was killed; look at its content",
+                path.display()
+            ),
+            Self::ProtectedLinkRemoved(path) => write!(
+                f,
+                "{}: the command removed this link, which was restored; look at what it leads to",
                 path.display()
             ),
             Self::RepositoryNotWritten(why) => {

@@ -371,6 +371,29 @@ fn occupied_names_nested_skills_and_replaced_links_do_not_keep_a_protected_name(
     }
 }
 
+#[test]
+fn links_under_protected_names_stay() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        symlink("main.rs", world.path("project/src/GEMINI.md")).unwrap();
+        symlink("main.rs", world.path("project/src/QWEN.md")).unwrap();
+        let text = "cd src; rm -f GEMINI.md; mv QWEN.md moved; true";
+        let outcome = sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        let mut left = Vec::new();
+        for name in ["GEMINI.md", "QWEN.md"] {
+            let path = world.path("project/src").join(name);
+            assert!(
+                fs::read_link(&path).is_ok_and(|to| to.ends_with("main.rs")),
+                "{} {name}",
+                sandbox.name()
+            );
+            left.push(Aftermath::ProtectedLinkRemoved(path));
+        }
+        let is_told = outcome.aftermath == left;
+        assert!(outcome.aftermath.is_empty() || is_told, "{} {:?}", sandbox.name(), outcome.aftermath);
+    }
+}
+
 fn git(world: &World, directory: &str, arguments: &[&str]) {
     let mut command = std::process::Command::new("git");
     command.args(["-c", "user.name=n", "-c", "user.email=e"]).args(arguments);

@@ -45,6 +45,22 @@ pub(crate) struct RenamedFiles {
     ended: Option<SystemTime>,
 }
 
+/// The symbolic links under protected names in `granted`, with their targets. Some sandboxes cannot keep a command from removing them.
+pub(crate) fn links(granted: &[WritableGrant]) -> Vec<(PathBuf, PathBuf)> {
+    let entries = granted.iter().flat_map(|grant| &grant.protected).filter(|(_, entry)| entry.is_link);
+    entries.filter_map(|(path, _)| Some((path.clone(), fs::read_link(path).ok()?))).collect()
+}
+
+/// Restores those of `links` that are gone, and returns their paths.
+pub(crate) fn restore(links: Vec<(PathBuf, PathBuf)>) -> Vec<PathBuf> {
+    let is_gone =
+        |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let gone = links.into_iter().filter(|(path, _)| is_gone(path));
+    gone.inspect(|(path, target)| drop(std::os::unix::fs::symlink(target, path)))
+        .map(|(path, _)| path)
+        .collect()
+}
+
 /// Renames files and directories that a command created under protected names.
 pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
     sweep_until(granted, None, Instant::now() + SWEEP_TIME)

@@ -90,11 +90,13 @@ pub(crate) fn run(
     let journal = journal.transpose()?;
     // A file that was replaced on the host has lost its read-only mount.
     let has_mounts = cfg!(target_os = "linux") && means == ProtectionMeans::ExceptFiles;
+    let links = after::links(granted);
     let watch = Watch::start(granted, has_mounts);
     let finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
+    aftermath.extend(after::restore(links).into_iter().map(Aftermath::ProtectedLinkRemoved));
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
     let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
