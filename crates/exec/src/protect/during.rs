@@ -26,10 +26,10 @@ const MAX_WATCHES: usize = 1 << 15;
 const SEARCH_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause between two searches, as a multiple of the time that one takes.
 const PAUSE_FACTOR: u32 = 4;
-/// Size of the event buffer, in bytes.
-const BUFFER: usize = 64 << 10;
-/// The most events that are handled, and entries that are listed, at a time.
-const MAX_EVENTS: usize = 512;
+/// Size of the event buffer, in bytes. All events in it are handled before anything else.
+const BUFFER: usize = 4 << 10;
+/// The number of events after which more of them wait, and the most entries that are listed at a time.
+const MAX_EVENTS: usize = 64;
 
 /// The findings of a watch.
 #[derive(Debug, Default)]
@@ -145,13 +145,13 @@ impl<'a> Watch<'a> {
     fn read(&mut self) {
         let mut is_lost = false;
         let mut events = Vec::new();
-        let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
+        let mut buffer = [const { MaybeUninit::uninit() }; BUFFER];
         let mut reader = inotify::Reader::new(self.inotify.as_fd(), &mut buffer);
         while let Ok(event) = reader.next() {
             is_lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()).to_owned());
             events.push((event.wd(), event.events(), name));
-            if events.len() >= MAX_EVENTS {
+            if events.len() >= MAX_EVENTS && reader.is_buffer_empty() {
                 break;
             }
         }
@@ -318,6 +318,21 @@ mod tests {
         assert_eq!(findings.replaced, [root.join("docs/AGENTS.md")]);
         assert!(findings.renames.refused.is_empty());
         assert!(root.join("docs/AGENTS.md").is_file());
+    }
+
+    #[test]
+    fn no_event_of_many_is_lost() {
+        const COUNT: usize = 5_000;
+        let (_directory, root) = project();
+        let all = granted(&root, &root).unwrap();
+        let mut watch = Watch::start(std::slice::from_ref(&all), false).unwrap();
+        for number in 0..COUNT {
+            fs::create_dir(root.join(format!("src/d{number}"))).unwrap();
+        }
+        for _ in 0..COUNT / MAX_EVENTS + 1 {
+            watch.read();
+        }
+        assert_eq!(watch.pending.len(), COUNT);
     }
 
     #[test]
