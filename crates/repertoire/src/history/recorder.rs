@@ -293,9 +293,8 @@ mod tests {
         drop(start());
         assert_eq!(store.versions(&identity).unwrap().len(), 1);
         let recorder = start();
-        let manifest = Path::new(&identity).join("SKILL.md");
-        let text = fs::read_to_string(&manifest).unwrap();
-        fs::write(&manifest, format!("{text}One more line.\n")).unwrap();
+        let manifest = fs::File::options().append(true).open(Path::new(&identity).join("SKILL.md"));
+        std::io::Write::write_all(&mut manifest.unwrap(), b"One more line.\n").unwrap();
         block_on(library.reload());
         drop(recorder);
         assert_eq!(store.versions(&identity).unwrap().len(), 2);

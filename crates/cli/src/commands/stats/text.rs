@@ -17,7 +17,7 @@ const MAX_ROWS: usize = 20;
 const MAX_UNKNOWN: usize = 5;
 
 /// The most characters of a sparkline, so that a table with one fits a usual terminal.
-const MAX_PERIODS: usize = 10;
+const MAX_PERIODS: usize = 6;
 
 /// The characters of a sparkline, from the least to the most.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn days_are_summed_up_to_ten_periods_that_end_today() {
         assert_eq!(periods(&[1, 2, 3]), [1, 2, 3]);
-        assert_eq!(periods(&[1; 30]), [3; 10]);
+        assert_eq!(periods(&[1; 30]), [5; 6]);
         assert_eq!(periods(&[1; 11]), [1, 2, 2, 2, 2, 2]);
     }
 
