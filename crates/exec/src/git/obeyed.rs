@@ -189,6 +189,32 @@ pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
     path.ancestors().filter(is_tree).flat_map(of).collect()
 }
 
+/// The files of a checkout that agents, shells or git obey.
+pub(crate) struct ObeyedFiles {
+    top: PathBuf,
+    /// Those that settings point at.
+    named: Vec<PathBuf>,
+}
+
+impl ObeyedFiles {
+    /// Returns those of the checkout at `top`.
+    pub(crate) fn of(top: &Path, user: &GitUser) -> Self {
+        Self { top: top.to_owned(), named: obeyed_above(top, user) }
+    }
+
+    /// Returns whether the file at `path`, relative to the top, is or would be one of them.
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        let whole = self.top.join(path);
+        let name = whole.file_name().unwrap_or_default();
+        let is_named =
+            |named: &PathBuf| whole.starts_with(named) || named.starts_with(&whole) && !path.is_empty();
+        names::is_protected(Path::new(path))
+            || names::is_named(name, HEAD)
+            || names::is_named(name, "commondir")
+            || self.named.iter().any(is_named)
+    }
+}
+
 /// Returns the git directory that the `.git` file at `inner` leads to, or `None` if `inner` is not a file.
 pub(crate) fn pointed_at(inner: &Path, tree: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(inner).ok().filter(fs::Metadata::is_file)?;

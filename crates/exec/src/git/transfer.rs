@@ -19,8 +19,8 @@ use super::Repository;
 use super::host_git::{GitInput, HostGit};
 use super::scratch_repository::{Head, ScratchRepository};
 use crate::Aftermath;
-use crate::git::obeyed::HEAD;
-use crate::protect::names;
+use crate::GitUser;
+use crate::git::obeyed::ObeyedFiles;
 use crate::scratch::Scratch;
 use crate::verified_path;
 
@@ -50,13 +50,15 @@ struct ChangedRef {
     refusal: Option<Cow<'static, str>>,
 }
 
-/// Transfers new commits, and returns what was not applied. `run` is the name of the run under `refs/repertoire/`.
+/// Transfers new commits, and returns what was not applied. `run` is the name of the run under `refs/repertoire/`; the settings of `user`
+/// may name files that git obeys.
 pub(crate) fn transfer(
     scratch: &ScratchRepository,
     run: &str,
+    user: &GitUser,
     sandboxed: &mut SandboxedGit<'_>,
 ) -> Vec<Aftermath> {
-    match Transfer::new(scratch, run).and_then(|mut transfer| transfer.run(sandboxed)) {
+    match Transfer::new(scratch, run, user).and_then(|mut transfer| transfer.run(sandboxed)) {
         Ok(aftermath) => aftermath,
         Err(error) => vec![Aftermath::RepositoryNotWritten(error.to_string())],
     }
@@ -64,13 +66,14 @@ pub(crate) fn transfer(
 
 struct Transfer<'a> {
     scratch: &'a ScratchRepository,
+    user: &'a GitUser,
     git: HostGit,
     /// The prefix of the recorded refs of this run, with a slash at the end.
     record: String,
 }
 
 impl<'a> Transfer<'a> {
-    fn new(scratch: &'a ScratchRepository, run: &str) -> io::Result<Self> {
+    fn new(scratch: &'a ScratchRepository, run: &str, user: &'a GitUser) -> io::Result<Self> {
         // The directories must be the ones that were granted, not others of the same name.
         scratch.verified.iter().try_for_each(|directory| directory.open().map(drop))?;
         let is_same = Repository::at(&scratch.repository.top).is_ok_and(|now| now == scratch.repository);
@@ -78,7 +81,7 @@ impl<'a> Transfer<'a> {
             return Err(io::Error::other("the checkout has another git directory than before"));
         }
         let git = HostGit::new(&scratch.program, &scratch.repository.own, HOST_TIME);
-        Ok(Self { scratch, git, record: format!("refs/repertoire/{run}/") })
+        Ok(Self { scratch, user, git, record: format!("refs/repertoire/{run}/") })
     }
 
     fn run(&mut self, sandboxed: &mut SandboxedGit<'_>) -> io::Result<Vec<Aftermath>> {
@@ -234,11 +237,8 @@ impl<'a> Transfer<'a> {
             )?,
             None => self.git.text(&["ls-tree", "-r", "-z", "--name-only", new], GitInput::Nothing)?,
         };
-        let is_obeyed = |path: &&str| {
-            let name = Path::new(path).file_name().unwrap_or_default();
-            names::is_protected(Path::new(path)) || names::is_named(name, HEAD)
-        };
-        for path in paths.split('\0').filter(is_obeyed) {
+        let obeyed = ObeyedFiles::of(&self.scratch.repository.top, self.user);
+        for path in paths.split('\0').filter(|path| !path.is_empty() && obeyed.contains(path)) {
             let committed = self
                 .git
                 .text(&["rev-parse", "--verify", "--quiet", &format!("{new}:{path}")], GitInput::Nothing);

@@ -12,8 +12,8 @@ use repertoire_model::toolbox::HostCommand;
 
 use super::executor::Executor;
 use super::jobs::{CancelOnDrop, is_ending};
-use crate::git::{GitOutcome, Repository, UNFINISHED, UserGit, obeyed};
-use crate::protect::names;
+use crate::git::obeyed::{self, ObeyedFiles};
+use crate::git::{GitOutcome, Repository, UNFINISHED, UserGit};
 use crate::{Cancel, GitUser};
 
 /// The longest that aborting a rebase may take.
@@ -137,20 +137,8 @@ impl HostCall {
     ///
     /// A command in the sandbox cannot create such files, but it can commit them without a checkout.
     fn obeyed<'a>(&self, mut paths: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-        let top = &self.repository.top;
-        let obeyed = obeyed::obeyed_above(top, &self.user);
-        paths.find(|path| {
-            let whole = top.join(path);
-            let is_git_directory = || {
-                let name = whole.file_name().unwrap_or_default();
-                names::is_named(name, obeyed::HEAD) || names::is_named(name, "commondir")
-            };
-            names::is_protected(Path::new(path))
-                || is_git_directory()
-                || obeyed
-                    .iter()
-                    .any(|obeyed| whole.starts_with(obeyed) || obeyed.starts_with(&whole) && !path.is_empty())
-        })
+        let obeyed = ObeyedFiles::of(&self.repository.top, &self.user);
+        paths.find(|path| obeyed.contains(path))
     }
 
     fn git<'a>(&'a self, variables: &'a [(String, String)]) -> UserGit<'a> {

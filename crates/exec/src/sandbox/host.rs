@@ -133,7 +133,7 @@ pub(crate) fn run(
                 _ => Err(io::Error::other("git could not read the scratch repository")),
             }
         };
-        aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
+        aftermath.extend(transfer(repository, &format!("{tag:x}"), &job.git, &mut sandboxed));
     }
     let LauncherResult { report, stdout, stderr, detail, findings } = finished;
     drop(scratch);

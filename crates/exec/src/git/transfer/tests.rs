@@ -84,7 +84,7 @@ impl World {
                 Err(io::Error::other("git failed"))
             }
         };
-        transfer(&scratch, "run", &mut sandboxed)
+        transfer(&scratch, "run", &GitUser::default(), &mut sandboxed)
     }
 }
 
@@ -186,17 +186,20 @@ fn rewritten_branches_moved_tags_remotes_and_stashes_are_recorded_and_not_applie
 
 #[test]
 fn a_commit_of_files_that_agents_or_shells_obey_is_applied_only_as_the_user_has_them() {
-    let world = World::new(&[]);
-    let aftermath = world.run(|git, _| {
-        world.write("a.txt", "two\n");
-        let blob = git(&["hash-object", "-w", "b.txt"]);
-        git(&["update-index", "--add", "--cacheinfo", &format!("100755,{blob},.husky/post-commit")]);
-        git(&["add", "a.txt"]);
-        git(&["commit", "-qm", "notes"]);
-    });
-    let refused = "refs/heads/main (it changes .husky/post-commit, which agents, shells or git obey)";
-    assert_eq!(not_applied(&aftermath), [refused]);
-    assert_eq!(world.user(&["log", "--format=%s"]), "first");
+    for hook in [".husky/post-commit", "tools/hooks/post-commit"] {
+        let world = World::new(&[]);
+        world.user(&["config", "core.hooksPath", "tools/hooks"]);
+        let aftermath = world.run(|git, _| {
+            world.write("a.txt", "two\n");
+            let blob = git(&["hash-object", "-w", "b.txt"]);
+            git(&["update-index", "--add", "--cacheinfo", &format!("100755,{blob},{hook}")]);
+            git(&["add", "a.txt"]);
+            git(&["commit", "-qm", "notes"]);
+        });
+        let refused = format!("refs/heads/main (it changes {hook}, which agents, shells or git obey)");
+        assert_eq!(not_applied(&aftermath), [refused]);
+        assert_eq!(world.user(&["log", "--format=%s"]), "first");
+    }
     let world = World::new(&[]);
     world.write("AGENTS.md", "The user's own.\n");
     let aftermath = world.run(|git, _| {
@@ -327,7 +330,7 @@ fn programs_that_either_repository_names_do_not_run_on_the_host() {
             }
         }
     };
-    let aftermath = transfer(&scratch, "run", &mut sandboxed);
+    let aftermath = transfer(&scratch, "run", &GitUser::default(), &mut sandboxed);
     assert!(aftermath.is_empty(), "{aftermath:?}");
     assert!(!victim.try_exists().unwrap());
     assert_ne!(world.user(&["-c", "core.fsmonitor=false", "rev-parse", "HEAD"]), head);
@@ -357,7 +360,7 @@ fn a_damaged_or_forged_repository_transfers_nothing() {
                 Ok(name.into_bytes())
             }
         };
-        let aftermath = transfer(&scratch, "run", &mut sandboxed);
+        let aftermath = transfer(&scratch, "run", &GitUser::default(), &mut sandboxed);
         assert!(matches!(aftermath.as_slice(), [Aftermath::RepositoryNotWritten(..)]), "{aftermath:?}");
         fs::remove_dir_all(&scratch.directory).unwrap();
     }
