@@ -241,6 +241,9 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
         let alpha = &listed["skills"][0];
         assert!(alpha["state"] == "active" && finding(alpha), "{alpha}");
     }
+    let listed = sandbox.run(&["list", "--all"]);
+    assert!(listed.stdout.contains("alpha  last good  "), "{}", listed.stdout);
+    assert!(listed.stderr.contains("1 broken on disk"), "{}", listed.stderr);
     let checked = sandbox.run(&["check", "--json"]);
     let report: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert!(checked.code == 1 && finding(&report["skills"][0]), "{report}");

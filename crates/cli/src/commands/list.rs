@@ -221,7 +221,7 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
     for Row { entry, digest, tokens, .. } in rows {
         table.cell(entry.name().as_str());
         if args.all {
-            table.cell(entry.state.as_str());
+            table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
         }
         if args.tokens {
             let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
@@ -257,6 +257,7 @@ fn summary(
         (count(State::Shadowed), State::Shadowed.as_str()),
         (count(State::Disabled), State::Disabled.as_str()),
         (count(State::Quarantined), State::Quarantined.as_str()),
+        (entries.iter().filter(|entry| entry.is_last_good()).count(), "broken on disk"),
         (faulty, "with errors"),
         (flawed, "with warnings"),
     ];
