@@ -20,12 +20,17 @@ pub(crate) const OVERLOADED: &str = "overloaded";
 
 /// Who sent a request: the name of the token, if there are tokens.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Principal(pub(crate) Option<Arc<str>>);
+pub(crate) struct Principal {
+    /// Who authenticated.
+    pub(crate) name: Option<Arc<str>>,
+    /// The conversation of the client, if it shares its session with others.
+    pub(crate) conversation: Option<Arc<str>>,
+}
 
 impl Principal {
     /// Returns the origin of a request that gets skills in the way `via`.
     pub(crate) fn origin(&self, via: Via) -> CallOrigin {
-        CallOrigin { principal: self.0.clone(), via }
+        CallOrigin { principal: self.name.clone(), via, conversation: self.conversation.clone() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use repertoire::event::MemorySink;
 use repertoire::session::ToolExposure;
 use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
 use repertoire_server::http::{HttpLimits, HttpOptions, Token};
@@ -41,6 +42,26 @@ fn initialized_session(http: &Http) -> String {
 
 const JSON: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+
+#[test]
+fn clients_that_share_a_session_are_recorded_as_conversations_of_their_own() {
+    let world = World::new();
+    let sink = Arc::new(MemorySink::new());
+    let server = world.server_equipped(SessionOptions::default(), |builder| builder.sink(sink.clone()));
+    let http = Http::start(&server, HttpOptions::default());
+    let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": load}).to_string();
+    let clients = [initialized_session(&http), initialized_session(&http)];
+    for client in [&clients[0], &clients[0], &clients[1]] {
+        let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", client.as_str())];
+        assert_eq!(http.ask("POST", "/mcp", &headers, &body).0, 200);
+    }
+    http.post("tools/call", load.clone());
+    http.post("tools/call", load);
+    let sessions: Vec<String> = sink.take().into_iter().map(|event| event.session).collect();
+    assert!(sessions[0] == sessions[1] && sessions[1] != sessions[2], "{sessions:?}");
+    assert!(sessions[3] == sessions[4] && sessions[3] != sessions[0], "without a handshake: {sessions:?}");
+}
 
 #[test]
 fn requests_are_answered_without_a_handshake() {

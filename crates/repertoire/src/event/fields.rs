@@ -222,4 +222,6 @@ pub struct CallOrigin {
     pub principal: Option<Arc<str>>,
     /// The way in which the skill comes.
     pub via: Via,
+    /// The conversation that the call belongs to, where several share a session.
+    pub conversation: Option<Arc<str>>,
 }

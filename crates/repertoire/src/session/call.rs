@@ -77,7 +77,7 @@ impl Session {
             Some(CallTarget::Skill(..)) => EventKind::SkillToolCalled,
             Some(CallTarget::Host(_)) | None => EventKind::ToolCalled,
         };
-        let reply = self.answer(tool, found, arguments).await;
+        let reply = self.answer(tool, found, arguments, origin).await;
         let text = reply.answer.render(self.options().render, &self.wording);
         if !self.library().resources().sinks.is_empty() {
             let mut event = self.event(kind, &quoted(tool), origin);
@@ -97,7 +97,13 @@ impl Session {
         reply.answer.render(render, &self.wording)
     }
 
-    async fn answer(&self, tool: &str, found: Option<CallTarget<'_>>, arguments: &Value) -> ToolReply {
+    async fn answer(
+        &self,
+        tool: &str,
+        found: Option<CallTarget<'_>>,
+        arguments: &Value,
+        origin: &CallOrigin,
+    ) -> ToolReply {
         let Some(found) = found else {
             return self.no_such_tool(tool);
         };
@@ -112,7 +118,7 @@ impl Session {
         let Some(arguments) = &arguments else { return self.bad_arguments(tool) };
         match found {
             CallTarget::Builtin(builtin) | CallTarget::Load(builtin) => {
-                let mut reply = self.call_builtin(builtin, arguments).await;
+                let mut reply = self.call_builtin(builtin, arguments, origin).await;
                 let is_about_skill =
                     !matches!(builtin.kind, EventKind::SkillsListed | EventKind::SkillsSearched);
                 if is_about_skill && reply.details.skill.is_none() {
@@ -134,13 +140,19 @@ impl Session {
     /// Answers a call of a built-in tool.
     ///
     /// A skill that is gone may only have moved since the last reload, so the library is reloaded once more.
-    async fn call_builtin(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> ToolReply {
+    async fn call_builtin(
+        &self,
+        builtin: &Builtin,
+        arguments: &Map<String, Value>,
+        origin: &CallOrigin,
+    ) -> ToolReply {
+        let conversation = origin.conversation.as_deref().unwrap_or(self.id());
         let before = self.registry().snapshot();
-        let reply = self.replied(builtin.canonical, builtin.call(self, arguments).await);
+        let reply = self.replied(builtin.canonical, builtin.call(self, arguments, conversation).await);
         if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
             && !Arc::ptr_eq(&before, &self.registry().newest().await)
         {
-            return self.replied(builtin.canonical, builtin.call(self, arguments).await);
+            return self.replied(builtin.canonical, builtin.call(self, arguments, conversation).await);
         }
         reply
     }

@@ -27,7 +27,7 @@ impl Session {
             principal: origin.principal.as_deref().map(str::to_owned),
             surface: self.options().surface,
             via: origin.via,
-            ..Event::new(kind, tool, self.id(), clock::now())
+            ..Event::new(kind, tool, origin.conversation.as_deref().unwrap_or(self.id()), clock::now())
         }
     }
 

@@ -30,12 +30,14 @@ pub(super) struct Parameter<'a> {
 pub(crate) struct Arguments<'a> {
     given: &'a Map<String, Value>,
     aliases: bool,
+    /// The conversation that the call belongs to.
+    pub(crate) conversation: &'a str,
 }
 
 impl<'a> Arguments<'a> {
     /// Returns the arguments `given`; `aliases` decides whether other usual names are accepted.
-    pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool) -> Self {
-        Self { given, aliases }
+    pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool, conversation: &'a str) -> Self {
+        Self { given, aliases, conversation }
     }
 
     fn names<'p>(&self, parameter: &Parameter<'p>) -> impl Iterator<Item = &'p str> + use<'p> {

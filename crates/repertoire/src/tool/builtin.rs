@@ -47,14 +47,15 @@ impl Builtin {
         Definition { name: names.configured(self.canonical).to_owned(), description, input_schema }
     }
 
-    /// Answers a call with `arguments`.
+    /// Answers a call with `arguments`, which belongs to `conversation`.
     pub(crate) fn call<'a>(
         &self,
         session: &'a Session,
         arguments: &'a Map<String, Value>,
+        conversation: &'a str,
     ) -> BoxFuture<'a, CallResult> {
         let aliases = session.options().argument_aliases;
-        (self.call)(session, Arguments::new(arguments, aliases))
+        (self.call)(session, Arguments::new(arguments, aliases, conversation))
     }
 }
 

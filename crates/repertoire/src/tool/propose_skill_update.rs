@@ -59,7 +59,7 @@ pub(super) fn proposal_text(session: &Session, arguments: &Arguments<'_>) -> Res
         justification: arguments.required_input(&JUSTIFICATION)?.to_owned(),
         evidence: arguments.input(&EVIDENCE)?.map(str::to_owned),
         author: session.author(),
-        session: Some(session.id().to_owned()),
+        session: Some(arguments.conversation.to_owned()),
         time: clock::now(),
         replaces: None,
     })

@@ -130,7 +130,8 @@ impl HttpServer {
                     view
                 }
             };
-            let principal = Principal(tokens.get(index).map(|token| token.name.as_str().into()));
+            let name = tokens.get(index).map(|token| token.name.as_str().into());
+            let principal = Principal { name, ..Principal::default() };
             endpoints.push(Arc::new(Endpoint::new(view, principal, limits, stopping, closed)));
         }
         Ok(App {

@@ -1,7 +1,7 @@
 //! The MCP methods, as rmcp calls them.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::request::Parts;
@@ -32,6 +32,9 @@ use crate::record::Principal;
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
+
+/// The number of conversations so far.
+static CONVERSATIONS: AtomicU64 = AtomicU64::new(1);
 
 /// Methods that rmcp 3.8 takes for unknown ones if their parameters are invalid.
 const KNOWN_METHODS: &[&str] = &[
@@ -68,6 +71,8 @@ pub(crate) struct Handler {
     /// Cancels calls that still run when it is too late to answer.
     abandoned: CancellationToken,
     principal: Principal,
+    /// The id of the conversation with this client.
+    conversation: Arc<str>,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
 }
@@ -80,6 +85,8 @@ impl Handler {
         abandoned: CancellationToken,
     ) -> Self {
         let ended = closing.child_token();
+        let number = CONVERSATIONS.fetch_add(1, Ordering::Relaxed);
+        let conversation = format!("{}.{number:x}", view.session.id()).into();
         Self {
             view,
             accepted: Mutex::default(),
@@ -89,6 +96,7 @@ impl Handler {
             _end: ended.drop_guard(),
             abandoned,
             principal: Principal::default(),
+            conversation,
             own: Mutex::default(),
         }
     }
@@ -96,6 +104,16 @@ impl Handler {
     /// Returns the handler for requests of `principal`.
     pub(crate) fn with_principal(self, principal: Principal) -> Self {
         Self { principal, ..self }
+    }
+
+    /// Returns whom a request is recorded for. Clients that share a session have conversations of their own, unless their requests are not
+    /// part of one.
+    fn origin_of(&self, context: &RequestContext<RoleServer>) -> Principal {
+        let is_shared = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        let is_http = context.extensions.get::<Parts>().is_some();
+        let has_conversation = is_shared && is_http && !is_stateless_http(context);
+        let conversation = has_conversation.then(|| Arc::clone(&self.conversation));
+        Principal { conversation, ..self.principal.clone() }
     }
 
     /// Returns the client's own session if there is one, otherwise the one it shares with others.
@@ -292,12 +310,13 @@ impl ServerHandler for Handler {
         let parts = context.extensions.get::<Parts>();
         let client =
             parts.and_then(|parts| parts.extensions.get::<Disconnection>()).cloned().unwrap_or_default();
+        let origin = self.origin_of(&context);
         let mut result = tokio::select! {
             // A cancelled call must not start a run in the place that has just become free.
             biased;
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
-            result = tools::call(&self.view, &session, &self.principal, request, &client) => result?,
+            result = tools::call(&self.view, &session, &origin, request, &client) => result?,
         };
         self.notify_tools(before, &session, &context);
         result.meta = family.meta(&self.server_info());
@@ -320,13 +339,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let invocation =
-            prompts::parse(&self.view, &self.current_session(), &self.principal, &request).await?;
+            prompts::parse(&self.view, &self.current_session(), &self.origin_of(&context), &request).await?;
         if !invocation.entry.allows_models() {
             self.invoke(invocation.entry.name(), &context).await?;
         }
         let session = self.session(&context).await?;
         let before = tools::may_change(&session).then(|| session.tools());
-        let mut result = prompts::get(&self.view, &session, &self.principal, &invocation).await?;
+        let mut result = prompts::get(&self.view, &session, &self.origin_of(&context), &invocation).await?;
         self.notify_tools(before, &session, &context);
         result.meta = ProtocolFamily::of(&context).meta(&self.server_info());
         Ok(result.into())
@@ -367,7 +386,8 @@ impl ServerHandler for Handler {
             return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
         let (session, unread) = (self.current_session(), unread_limit(&context));
-        let result = resources::read(&self.view, &session, &self.principal, &request.uri, unread).await?;
+        let result =
+            resources::read(&self.view, &session, &self.origin_of(&context), &request.uri, unread).await?;
         Ok(stamped!(self, context, result).into())
     }
 
@@ -418,10 +438,17 @@ impl ServerHandler for Handler {
         }
         let mut result = match method.as_str() {
             skills::LIST => skills::list(&self.view, params).await?,
-            skills::GET => skills::get(&self.view, &self.current_session(), &self.principal, params).await?,
+            skills::GET => {
+                skills::get(&self.view, &self.current_session(), &self.origin_of(&context), params).await?
+            }
             skills::READ_DIRECTORY => {
-                resources::read_directory(&self.view, &self.current_session(), &self.principal, params)
-                    .await?
+                resources::read_directory(
+                    &self.view,
+                    &self.current_session(),
+                    &self.origin_of(&context),
+                    params,
+                )
+                .await?
             }
             known => return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None)),
         };
