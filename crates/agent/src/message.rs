@@ -50,7 +50,7 @@ pub enum Block {
         tool_use_id: String,
         /// The text of the answer.
         content: String,
-        /// Whether the call failed.
+        /// `true` if the call failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },

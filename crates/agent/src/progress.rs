@@ -26,7 +26,7 @@ pub enum Progress<'a> {
         name: &'a str,
         /// The text of the answer.
         text: &'a str,
-        /// Whether the call failed.
+        /// `true` if the call failed.
         is_error: bool,
     },
     /// The model's answer is complete.

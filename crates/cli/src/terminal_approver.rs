@@ -19,7 +19,7 @@ pub(crate) fn is_asking() -> bool {
 /// Asks on the terminal.
 #[derive(Debug)]
 pub(crate) struct TerminalApprover {
-    /// Whether skills that are not approved are asked about, too.
+    /// `true` if it also asks about skills that are not approved.
     of_skills: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) const OVERLOADED: &str = "overloaded";
 /// Who sent a request: the name of the token, if there are tokens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Principal {
-    /// Who authenticated.
+    /// The name of the token that the client authenticated with.
     pub(crate) name: Option<Arc<str>>,
     /// The conversation of the client, if it shares its session with others.
     pub(crate) conversation: Option<Arc<str>>,

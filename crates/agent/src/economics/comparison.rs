@@ -89,7 +89,7 @@ pub struct Outlay {
     pub cost: f64,
 }
 
-/// How often a skill has to be used for it to be cheaper in every system prompt than loaded when it is needed.
+/// The prices that decide whether a skill is cheaper in every system prompt or loaded on demand: its break-even.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BreakEven {

@@ -67,7 +67,7 @@ pub struct Event {
     pub sandbox: Option<&'static str>,
     /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
-    /// Who authenticated: the name of the token at an HTTP server.
+    /// The name of the token that the caller of an HTTP server authenticated with.
     pub principal: Option<String>,
     /// The surface that it was asked for on.
     pub surface: Surface,
@@ -218,7 +218,7 @@ words! {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallOrigin {
-    /// Who authenticated.
+    /// The name of the token that the caller authenticated with.
     pub principal: Option<Arc<str>>,
     /// The way in which the skill comes.
     pub via: Via,

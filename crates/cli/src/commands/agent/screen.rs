@@ -18,7 +18,7 @@ pub(super) struct Screen {
     out_is_terminal: bool,
     is_coloured: bool,
     columns: usize,
-    /// Whether the last text did not end its line.
+    /// `true` if the last text did not end its line.
     is_open: Mutex<bool>,
 }
 
