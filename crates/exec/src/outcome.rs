@@ -30,8 +30,13 @@ pub enum Aftermath {
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
     ProtectedFileReplaced(PathBuf),
-    /// The command removed this symbolic link under a protected name. It was restored, if its directory is still there.
-    ProtectedLinkRemoved(PathBuf),
+    /// The command removed this symbolic link under a protected name.
+    ProtectedLinkRemoved {
+        /// The path of the link.
+        path: PathBuf,
+        /// `true` if the link is there again.
+        is_restored: bool,
+    },
     /// The commits of the command could not be transferred to the repository, for this reason.
     RepositoryNotWritten(String),
     /// These refs of the command were not applied to the repository, each with the reason.
@@ -61,11 +66,14 @@ impl std::fmt::Display for Aftermath {
                 "{}: replaced while the command ran, which could write it until it was killed; look at its content",
                 path.display()
             ),
-            Self::ProtectedLinkRemoved(path) => write!(
-                f,
-                "{}: the command removed this link, which was restored; look at what it leads to",
-                path.display()
-            ),
+            Self::ProtectedLinkRemoved { path, is_restored } => {
+                let now = if *is_restored { "it was restored" } else { "it could not be restored" };
+                write!(
+                    f,
+                    "{}: the command removed this link; {now}; look at what it leads to",
+                    path.display()
+                )
+            }
             Self::RepositoryNotWritten(why) => {
                 write!(f, "the commits it made could not be transferred to the repository ({why})")
             }

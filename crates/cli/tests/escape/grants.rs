@@ -387,7 +387,7 @@ fn links_under_protected_names_stay() {
                 "{} {name}",
                 sandbox.name()
             );
-            left.push(Aftermath::ProtectedLinkRemoved(path));
+            left.push(Aftermath::ProtectedLinkRemoved { path, is_restored: true });
         }
         let is_told = outcome.aftermath == left;
         assert!(outcome.aftermath.is_empty() || is_told, "{} {:?}", sandbox.name(), outcome.aftermath);

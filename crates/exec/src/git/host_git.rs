@@ -37,7 +37,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// The most output of one call that is kept, in bytes.
+/// The most output of one call, in bytes.
 const MAX_OUTPUT: u64 = 64 << 20;
 /// The longest error message, in characters.
 const MAX_MESSAGE: usize = 300;
@@ -79,15 +79,20 @@ impl HostGit {
 
     /// Runs git and returns its output as text. Any exit status but 0 is an error with the message of git.
     pub(crate) fn text(&self, arguments: &[&str], input: GitInput) -> io::Result<String> {
+        self.bytes(arguments, input).map(|output| String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// Runs git and returns its output. Any exit status but 0 is an error with the message of git.
+    pub(crate) fn bytes(&self, arguments: &[&str], input: GitInput) -> io::Result<Vec<u8>> {
         let (is_success, output, message) = self.run(arguments, input)?;
         if !is_success {
             let command = arguments.first().copied().unwrap_or_default();
             return Err(io::Error::other(format!("git {command}: {message}")));
         }
-        Ok(String::from_utf8_lossy(&output).into_owned())
+        Ok(output)
     }
 
-    /// Runs git and returns whether it ended with status 0.
+    /// Runs git and returns `true` if it ended with status 0.
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> io::Result<bool> {
         self.run(arguments, GitInput::Nothing).map(|(is_success, ..)| is_success)
     }
@@ -130,6 +135,9 @@ impl HostGit {
         let is_success = self.wait(&mut child)?;
         let _ = writer.join();
         let output = stdout.join().unwrap_or_default();
+        if output.len() as u64 > MAX_OUTPUT {
+            return Err(io::Error::other("git printed too much"));
+        }
         let message = shortened(&stderr.join().unwrap_or_default());
         Ok((is_success, output, message))
     }
@@ -152,12 +160,12 @@ impl HostGit {
     }
 }
 
-/// Reads a pipe to its end in a thread, and returns the first [`MAX_OUTPUT`] bytes.
+/// Reads a pipe to its end in a thread, and returns the first bytes, one more than [`MAX_OUTPUT`] at most.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
+            let _ = pipe.by_ref().take(MAX_OUTPUT + 1).read_to_end(&mut bytes);
             let _ = io::copy(&mut pipe, &mut io::sink());
         }
         bytes

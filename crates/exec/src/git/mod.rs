@@ -5,6 +5,8 @@ mod host_git;
 #[cfg(unix)]
 pub(crate) mod obeyed;
 #[cfg(unix)]
+mod obeyed_changes;
+#[cfg(unix)]
 mod repository;
 #[cfg(unix)]
 mod scratch_repository;

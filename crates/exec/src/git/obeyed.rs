@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::settings::{self, GitSetting};
 use crate::GitUser;
 use crate::protect::names;
+use crate::verified_path;
 use repertoire::regular_file;
 
 /// The most that is read of the list of users, in bytes.
@@ -32,11 +33,14 @@ pub(crate) fn is_directory(path: &Path) -> bool {
 /// Returns whether git might take `path` for a git directory, also if its parts are symbolic links or lie elsewhere.
 pub(crate) fn may_be_directory(path: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok();
-    has(HEAD) && (has("commondir") || has("objects") && has("refs"))
+    has(HEAD) && (has(COMMON) || has("objects") && has("refs"))
 }
 
 /// The file that every git directory has.
 pub(crate) const HEAD: &str = "HEAD";
+
+/// The file of a git directory that names the one which it shares its objects with.
+const COMMON: &str = "commondir";
 
 /// The parts of a git directory that were found in a directory.
 #[derive(Debug, Default)]
@@ -50,7 +54,7 @@ pub(crate) struct GitDirParts {
 impl GitDirParts {
     pub(crate) fn note(&mut self, name: &OsStr) {
         self.head |= names::is_named(name, HEAD);
-        self.common |= names::is_named(name, "commondir");
+        self.common |= names::is_named(name, COMMON);
         self.objects |= names::is_named(name, "objects");
         self.refs |= names::is_named(name, "refs");
     }
@@ -104,7 +108,7 @@ impl ObeyedPaths {
     pub(crate) fn by_repository(inner: &Path, tree: &Path, user: &GitUser) -> Self {
         let directories = match pointed_at(inner, tree) {
             Some(own) => {
-                let common = pointer(&own.join("commondir")).map(|common| own.join(common));
+                let common = pointer(&own.join(COMMON)).map(|common| own.join(common));
                 [Some(own), common].into_iter().flatten().collect()
             }
             None => vec![inner.to_owned()],
@@ -199,18 +203,23 @@ pub(crate) struct ObeyedFiles {
 impl ObeyedFiles {
     /// Returns those of the checkout at `top`.
     pub(crate) fn of(top: &Path, user: &GitUser) -> Self {
-        Self { top: top.to_owned(), named: obeyed_above(top, user) }
+        let named = obeyed_above(top, user);
+        Self {
+            top: top.to_owned(),
+            named: named.iter().flat_map(|path| verified_path::trail(path)).collect(),
+        }
     }
 
-    /// Returns whether the file at `path`, relative to the top, is or would be one of them.
-    pub(crate) fn contains(&self, path: &str) -> bool {
+    /// Returns `true` if the file at `path`, relative to the top, is or would be one of them.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
         let whole = self.top.join(path);
         let name = whole.file_name().unwrap_or_default();
-        let is_named =
-            |named: &PathBuf| whole.starts_with(named) || named.starts_with(&whole) && !path.is_empty();
-        names::is_protected(Path::new(path))
+        let is_named = |named: &PathBuf| {
+            whole.starts_with(named) || named.starts_with(&whole) && !path.as_os_str().is_empty()
+        };
+        names::is_protected(path)
             || names::is_named(name, HEAD)
-            || names::is_named(name, "commondir")
+            || names::is_named(name, COMMON)
             || self.named.iter().any(is_named)
     }
 }
@@ -231,7 +240,6 @@ pub(crate) fn pointer(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verified_path;
 
     #[test]
     fn includes_and_pointers_are_followed() {

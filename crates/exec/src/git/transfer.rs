@@ -17,10 +17,10 @@ use rustix::fs::{Mode, OFlags};
 
 use super::Repository;
 use super::host_git::{GitInput, HostGit};
+use super::obeyed_changes::first_obeyed_change;
 use super::scratch_repository::{Head, ScratchRepository};
 use crate::Aftermath;
 use crate::GitUser;
-use crate::git::obeyed::ObeyedFiles;
 use crate::scratch::Scratch;
 use crate::verified_path;
 
@@ -228,36 +228,13 @@ impl<'a> Transfer<'a> {
     }
 
     /// Returns why the current branch is not moved from `old` to `new` if that changes files that agents, shells or git obey, other than the
-    /// user has them already. A command cannot write such files, but it can commit them, and a `git restore .` would write them.
+    /// user has them already.
     fn obeyed(&self, old: Option<&str>, new: &str) -> io::Result<Option<Cow<'static, str>>> {
-        let paths = match old {
-            Some(old) => self.git.text(
-                &["diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new],
-                GitInput::Nothing,
-            )?,
-            None => self.git.text(&["ls-tree", "-r", "-z", "--name-only", new], GitInput::Nothing)?,
-        };
-        let obeyed = ObeyedFiles::of(&self.scratch.repository.top, self.user);
-        for path in paths.split('\0').filter(|path| !path.is_empty() && obeyed.contains(path)) {
-            let committed = self
-                .git
-                .text(&["rev-parse", "--verify", "--quiet", &format!("{new}:{path}")], GitInput::Nothing);
-            let file = self.scratch.repository.top.join(path);
-            let is_file = fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
-            let checked_out = match File::open(&file) {
-                Ok(opened) if is_file => {
-                    Some(self.git.text(&["hash-object", "--stdin"], GitInput::File(opened))?)
-                }
-                _ => None,
-            };
-            if committed.ok().map(|object| object.trim().to_owned())
-                != checked_out.map(|object| object.trim().to_owned())
-            {
-                let path = shorten(path, MAX_PATH_CHARS);
-                return Ok(Some(format!("it changes {path}, which agents, shells or git obey").into()));
-            }
-        }
-        Ok(None)
+        let changed = first_obeyed_change(&self.git, &self.scratch.repository.top, self.user, old, new)?;
+        Ok(changed.map(|path| {
+            let path = shorten(&path, MAX_PATH_CHARS);
+            format!("it changes {path}, which agents, shells or git obey").into()
+        }))
     }
 
     /// Applies all changes that are not refused in one transaction, and deletes their records.

@@ -51,14 +51,36 @@ pub(crate) fn links(granted: &[WritableGrant]) -> Vec<(PathBuf, PathBuf)> {
     entries.filter_map(|(path, _)| Some((path.clone(), fs::read_link(path).ok()?))).collect()
 }
 
-/// Restores those of `links` that are gone, and returns their paths.
-pub(crate) fn restore(links: Vec<(PathBuf, PathBuf)>) -> Vec<PathBuf> {
-    let is_gone =
-        |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    let gone = links.into_iter().filter(|(path, _)| is_gone(path));
-    gone.inspect(|(path, target)| drop(std::os::unix::fs::symlink(target, path)))
-        .map(|(path, _)| path)
-        .collect()
+/// A symbolic link that a command removed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RemovedLink {
+    pub(crate) path: PathBuf,
+    /// `true` if it is there again.
+    pub(crate) is_restored: bool,
+}
+
+/// Restores those of `links` that are gone, and returns them. A parent that is a symbolic link by now is not followed.
+pub(crate) fn restore(links: Vec<(PathBuf, PathBuf)>) -> Vec<RemovedLink> {
+    let restored = links.into_iter().filter_map(|(path, target)| {
+        let is_restored = match restore_link(&path, &target) {
+            Ok(false) => return None,
+            restored => restored.is_ok(),
+        };
+        Some(RemovedLink { path, is_restored })
+    });
+    restored.collect()
+}
+
+/// Creates the symbolic link at `path` if nothing is there, and returns `true` if it did.
+fn restore_link(path: &Path, target: &Path) -> io::Result<bool> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let parent = verified_path::open(parent)?;
+    match rustix::fs::symlinkat(target, parent, name) {
+        Err(Errno::EXIST) => Ok(false),
+        made => made.map(|()| true).map_err(Into::into),
+    }
 }
 
 /// Renames files and directories that a command created under protected names.
@@ -275,6 +297,26 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn a_removed_link_is_restored_but_not_through_a_replaced_parent() {
+        let (_directory, root) = project();
+        symlink("../README.md", root.join("docs/CLAUDE.md")).unwrap();
+        let all = [granted(&root, &root).unwrap()];
+        let link = root.join("docs/CLAUDE.md");
+        let removed = |is_restored| [RemovedLink { path: link.clone(), is_restored }];
+        assert_eq!(restore(links(&all)), []);
+        let before = links(&all);
+        fs::remove_file(&link).unwrap();
+        assert_eq!(restore(before), removed(true));
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("../README.md"));
+        let before = links(&all);
+        fs::remove_file(&link).unwrap();
+        fs::rename(root.join("docs"), root.join("moved")).unwrap();
+        symlink("src", root.join("docs")).unwrap();
+        assert_eq!(restore(before), removed(false));
+        assert!(!names(&root.join("src")).contains(&"CLAUDE.md".to_owned()));
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl HostCall {
     /// A command in the sandbox cannot create such files, but it can commit them without a checkout.
     fn obeyed<'a>(&self, mut paths: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         let obeyed = ObeyedFiles::of(&self.repository.top, &self.user);
-        paths.find(|path| obeyed.contains(path))
+        paths.find(|path| obeyed.contains(Path::new(path)))
     }
 
     fn git<'a>(&'a self, variables: &'a [(String, String)]) -> UserGit<'a> {

@@ -16,7 +16,7 @@ use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
-use crate::protect::after;
+use crate::protect::after::{self, RemovedLink};
 use crate::protect::during::{Watch, WatchFindings};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
@@ -96,7 +96,11 @@ pub(crate) fn run(
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
-    aftermath.extend(after::restore(links).into_iter().map(Aftermath::ProtectedLinkRemoved));
+    let removed = after::restore(links).into_iter();
+    aftermath.extend(
+        removed
+            .map(|RemovedLink { path, is_restored }| Aftermath::ProtectedLinkRemoved { path, is_restored }),
+    );
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
     let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {

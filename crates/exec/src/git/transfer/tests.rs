@@ -1,5 +1,8 @@
 //! Tests of transfers between real repositories, with git run outside of a sandbox.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::*;
@@ -208,6 +211,83 @@ fn a_commit_of_files_that_agents_or_shells_obey_is_applied_only_as_the_user_has_
     });
     assert!(aftermath.is_empty(), "{aftermath:?}");
     assert_eq!(world.user(&["log", "--format=%s"]), "agents\nfirst");
+}
+
+/// Returns the refusal of a fast-forward that changes the obeyed file `path`.
+fn obeyed(path: &str) -> [String; 1] {
+    [format!("refs/heads/main (it changes {path}, which agents, shells or git obey)")]
+}
+
+#[test]
+fn a_commit_of_an_obeyed_link_or_mode_is_applied_only_as_the_user_has_it() {
+    let world = World::new(&[]);
+    world.write("AGENTS.md", "Rules.\n");
+    symlink("AGENTS.md", world.top.join("CLAUDE.md")).unwrap();
+    let aftermath = world.run(|git, _| {
+        git(&["add", "AGENTS.md", "CLAUDE.md"]);
+        git(&["commit", "-qm", "agents"]);
+    });
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    for change in [&["update-index", "--chmod=+x", "AGENTS.md"][..], &["rm", "-q", "--cached", "AGENTS.md"]] {
+        let world = World::new(&[]);
+        world.write("AGENTS.md", "Rules.\n");
+        world.user(&["add", "AGENTS.md"]);
+        world.user(&["commit", "-qm", "agents"]);
+        let aftermath = world.run(|git, _| {
+            git(change);
+            git(&["commit", "-qm", "changed in the index alone"]);
+        });
+        assert_eq!(not_applied(&aftermath), obeyed("AGENTS.md"));
+    }
+}
+
+#[test]
+fn pipes_and_replaced_directories_do_not_pass_for_files_of_the_user() {
+    let world = World::new(&[]);
+    fs::create_dir(world.top.join("sub")).unwrap();
+    let pipe = world.top.join("sub/HEAD");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+        .unwrap();
+    let aftermath = world.run(|git, _| {
+        let blob = git(&["hash-object", "-w", "b.txt"]);
+        git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},sub/HEAD")]);
+        git(&["commit", "-qm", "pipe"]);
+    });
+    assert_eq!(not_applied(&aftermath), obeyed("sub/HEAD"));
+    let world = World::new(&[]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("AGENTS.md"), "obey\n").unwrap();
+    let aftermath = world.run(|git, _| {
+        fs::create_dir(world.top.join("notes")).unwrap();
+        world.write("notes/AGENTS.md", "obey\n");
+        git(&["add", "notes/AGENTS.md"]);
+        git(&["commit", "-qm", "notes"]);
+        fs::remove_dir_all(world.top.join("notes")).unwrap();
+        symlink(elsewhere.path(), world.top.join("notes")).unwrap();
+    });
+    assert_eq!(not_applied(&aftermath), obeyed("notes/AGENTS.md"));
+}
+
+#[test]
+fn names_that_are_no_text_and_settings_elsewhere_are_obeyed_as_well() {
+    let world = World::new(&[]);
+    let aftermath = world.run(|git, _| {
+        fs::create_dir_all(world.top.join(".claude/commands")).unwrap();
+        let name = OsStr::from_bytes(b".claude/commands/x\xff.md");
+        fs::write(world.top.join(name), "obey\n").unwrap();
+        git(&["add", ".claude"]);
+        git(&["commit", "-qm", "command"]);
+        fs::remove_dir_all(world.top.join(".claude")).unwrap();
+    });
+    assert_eq!(not_applied(&aftermath), obeyed(".claude/commands/x\u{fffd}.md"));
+    let world = World::new(&[]);
+    world.user(&["config", "include.path", "../shared.ini"]);
+    let aftermath = world.run(|git, _| {
+        let blob = git(&["hash-object", "-w", "b.txt"]);
+        git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},shared.ini")]);
+        git(&["commit", "-qm", "settings"]);
+    });
+    assert_eq!(not_applied(&aftermath), obeyed("shared.ini"));
 }
 
 #[test]
