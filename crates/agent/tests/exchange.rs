@@ -92,3 +92,19 @@ fn openai_responses() {
     );
     insta::assert_snapshot!(requests);
 }
+
+#[test]
+fn an_answer_is_complete_although_the_service_keeps_the_stream_open() {
+    let answers = [
+        (Provider::Anthropic, anthropic("Welcome!", &[], json!({}))),
+        (Provider::OpenAi, chat("Welcome!", &[])),
+        (Provider::OpenAiResponses, responses("Welcome!", &[])),
+    ];
+    for (provider, answer) in answers {
+        let Answer::Events(events) = answer else { panic!("{answer:?}") };
+        let server = Server::start(vec![Answer::Open(events)]);
+        // The time limit is ten minutes.
+        let outcome = pollster::block_on(agent(provider, &server).run("Hello!", &|_| {})).unwrap();
+        assert_eq!(outcome.text, "Welcome!");
+    }
+}

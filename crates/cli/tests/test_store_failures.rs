@@ -92,6 +92,8 @@ fn a_state_directory_that_may_not_be_written() {
     }
     expect_degraded(&sandbox.finish(limited(&LOAD)), "must be writable");
     expect_refused(&sandbox.finish(limited(&["rollback", "alpha", "1", "--yes"])), "must be writable");
+    let doctor = sandbox.finish(limited(&["doctor"])).stdout;
+    assert!(doctor.contains("warn  store") && doctor.contains("is not writable"), "{doctor}");
     fs::set_permissions(state(&sandbox), Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -155,7 +157,7 @@ fn a_damaged_database() {
 }
 
 #[test]
-fn doctor_finds_damaged_pages() {
+fn damaged_pages_are_found() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(sandbox.run(&LOAD).code, 0);
     let file = state(&sandbox).join("repertoire.db");
@@ -167,6 +169,9 @@ fn doctor_finds_damaged_pages() {
     let doctor = sandbox.run(&["doctor"]).stdout;
     assert!(doctor.contains("the file is damaged") && !doctor.contains("ok    store"), "{doctor}");
     assert!(!doctor.contains("\\n"), "{doctor}");
+    for command in [&["events"][..], &["stats"], &["history", "alpha"], &["proposals"]] {
+        expect_refused(&sandbox.run(command), "the file is damaged");
+    }
 }
 
 #[test]

@@ -147,7 +147,12 @@ impl MetricsSink {
         text.counter("skill_search_total", "Searches for skills.", &["outcome"], &counters.searches);
         drop(counters);
         let one = |value: u64| BTreeMap::from([(Vec::new(), value)]);
-        text.counter("skill_reload_total", "Reloads of the library.", &[], &one(gauges.registry.reloads()));
+        text.counter(
+            "skill_reload_total",
+            "Reloads of the library, those that found no change included.",
+            &[],
+            &one(gauges.registry.reloads()),
+        );
         let snapshot = gauges.registry.snapshot();
         let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
         for state in [State::Active, State::Shadowed, State::Disabled, State::Quarantined] {

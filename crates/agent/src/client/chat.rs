@@ -187,6 +187,11 @@ impl Decoder for ChatDecoder {
         self.is_complete || self.stop.is_some()
     }
 
+    fn has_ended(&self) -> bool {
+        // The number of tokens may follow the end of the text.
+        self.is_complete
+    }
+
     fn response(self: Box<Self>) -> Response {
         let mut content = Vec::new();
         push_text(&mut content, &self.text);

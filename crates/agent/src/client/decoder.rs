@@ -10,8 +10,13 @@ pub(super) trait Decoder: Send {
     /// Takes the data of an event and returns the text that it adds to the answer, if any.
     fn event(&mut self, data: &str) -> Result<Option<String>, ClientError>;
 
-    /// Returns whether the answer is complete.
+    /// Returns `true` if the answer is complete.
     fn is_complete(&self) -> bool;
+
+    /// Returns `true` if no event follows in the answer.
+    fn has_ended(&self) -> bool {
+        self.is_complete()
+    }
 
     /// Returns the answer.
     fn response(self: Box<Self>) -> Response;

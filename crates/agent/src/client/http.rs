@@ -136,7 +136,11 @@ impl HttpClient {
     }
 
     /// Reads the events of an answer.
-    fn read(&self, body: impl Read, pieces: &Sender<String>) -> Result<Response, ClientError> {
+    fn read(
+        &self,
+        body: impl Read + Send + 'static,
+        pieces: &Sender<String>,
+    ) -> Result<Response, ClientError> {
         let mut events = Events::new(BufReader::new(body.take(MAX_ANSWER_BYTES)));
         let mut decoder = wire::decoder(self.provider);
         let mut received = 0;
@@ -154,6 +158,11 @@ impl HttpClient {
                 if pieces.send_blocking(text).is_err() {
                     return Err(ClientError::new(ClientErrorKind::Cancelled, "the request was cancelled"));
                 }
+            }
+            if decoder.has_ended() {
+                // A service may keep the stream open. The connection can be used again once it is read to its end.
+                std::thread::spawn(move || while let Ok(Some(_)) = events.next() {});
+                return Ok(decoder.response());
             }
         }
     }

@@ -20,6 +20,8 @@ pub(crate) enum Answer {
     Events(Vec<String>),
     /// Events, and then the connection is closed in the middle of one.
     Cut(Vec<String>),
+    /// Events, and then the connection stays open.
+    Open(Vec<String>),
     /// A status, headers and a body.
     Status(u16, &'static str, String),
     /// The connection stays open, and nothing is sent.
@@ -94,6 +96,10 @@ fn serve(mut stream: TcpStream, answer: Answer, seen: &Mutex<Vec<ReceivedRequest
     // The client may have gone.
     let _ = match answer {
         Answer::Events(events) => write!(stream, "{head}{}", data(events)),
+        Answer::Open(events) => {
+            let _ = write!(stream, "{head}{}", data(events));
+            return stream;
+        }
         Answer::Cut(events) => write!(stream, "{head}{}data: {{\"ty", data(events)),
         Answer::Status(status, header, body) => write!(
             stream,

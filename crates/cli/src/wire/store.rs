@@ -66,9 +66,9 @@ impl Context {
         self.store.get_or_init(open).clone()
     }
 
-    /// Opens the store for a command that needs it.
+    /// Opens the store for a command that needs it; a damaged one would have wrong answers.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, CliError> {
-        self.lazy_store().get().map_err(|error| {
+        self.lazy_store().get().and_then(|store| store.check().map(|()| store)).map_err(|error| {
             CliError::from(error)
                 .hint("set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration, to another place")
         })

@@ -271,14 +271,15 @@ impl Proposals for MemoryStore {
 
 /// Returns the reason not to accept `proposal` beside the proposals `all`, if there is one.
 fn refusal(all: &[Proposal], proposal: &NewProposal, limits: ProposalLimits) -> Option<Submission> {
-    let same = |other: &&Proposal| {
-        let other = &other.content;
-        (&other.skill, other.base, other.result) == (&proposal.skill, proposal.base, proposal.result)
-    };
-    for other in all.iter().filter(same) {
+    for other in all.iter().filter(|other| other.content.skill == proposal.skill) {
+        let content = &other.content;
+        let is_same = (content.base, content.result) == (proposal.base, proposal.result);
         match other.state {
-            ProposalState::Pending => return Some(Submission::Duplicate(other.id)),
-            ProposalState::Rejected => return Some(Submission::Rejected(other.id)),
+            ProposalState::Pending if is_same => return Some(Submission::Duplicate(other.id)),
+            // The same change of another base was rejected, too.
+            ProposalState::Rejected if is_same || content.diff == proposal.diff => {
+                return Some(Submission::Rejected(other.id));
+            }
             _ => {}
         }
     }

@@ -242,7 +242,7 @@ fn proposal(skill: &str, content: &str, session: &str) -> NewProposal {
         name: "pdf".to_owned(),
         base: Some(Digest::of(b"base")),
         result: Digest::of(content.as_bytes()),
-        diff: "--- a\n+++ b\n".to_owned(),
+        diff: format!("--- a\n+++ b\n+{content}\n"),
         justification: "it is wrong".to_owned(),
         evidence: None,
         check: String::new(),
@@ -280,6 +280,9 @@ fn proposals_pass_through_their_states(store: &dyn Store) {
     let found = store.proposal(id).unwrap().unwrap();
     assert_eq!((found.state, found.decision), (rejected, Some(decision)));
     assert_eq!(store.submit(&new, LIMITS).unwrap(), Submission::Rejected(id));
+    let elsewhere =
+        NewProposal { base: Some(Digest::of(b"edited")), result: Digest::of(b"edited, too"), ..new };
+    assert_eq!(store.submit(&elsewhere, LIMITS).unwrap(), Submission::Rejected(id));
 
     let create =
         NewProposal { kind: ProposalKind::Create, base: None, session: None, ..proposal("new", "2", "") };

@@ -11,22 +11,41 @@ impl Checks {
             return self.ok("store", "nowhere: there is no state directory");
         };
         let path = Path::new(&location);
-        // Other errors show when the store is opened.
-        let is_missing = |error: std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-        if !location.contains("://") && path.symlink_metadata().is_err_and(is_missing) {
-            return self.ok("store", format!("{location}, none yet"));
+        if !location.contains("://") {
+            // The file, or the nearest directory above it; SQLite makes files beside it.
+            let mut there = path.ancestors().filter(|path| path.symlink_metadata().is_ok());
+            let (nearest, above) = (there.next().unwrap_or(path), there.next());
+            let needed = if nearest == path { [Some(path), above] } else { [Some(nearest), None] };
+            if let Some(kept) = needed.into_iter().flatten().find(|path| !is_writable(path)) {
+                let why = format!("{location} cannot be written: {} is not writable", kept.display());
+                return self.add(Status::Warn, "store", why, Some(ADVICE));
+            }
+            if nearest != path {
+                return self.ok("store", format!("{location}, none yet"));
+            }
         }
         match context.lazy_store().get().and_then(|store| store.check().map(|()| store)) {
             Ok(store) => {
                 let size = path.metadata().map(|metadata| format!(", {}", bytes(metadata.len())));
                 self.ok("store", format!("{}{}", store.location(), size.unwrap_or_default()));
             }
-            Err(error) => self.add(
-                Status::Warn,
-                "store",
-                error.chain(),
-                Some("events, versions and proposals are not kept; set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration"),
-            ),
+            Err(error) => self.add(Status::Warn, "store", error.chain(), Some(ADVICE)),
         }
+    }
+}
+
+/// The advice about a store that cannot be used.
+const ADVICE: &str = "events, versions and proposals are not kept; set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration";
+
+/// Returns `true` if this process may write to `path`, as far as the system says.
+fn is_writable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        true
     }
 }

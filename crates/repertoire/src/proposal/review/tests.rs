@@ -100,6 +100,16 @@ fn i3_a_rejected_proposal_is_not_accepted_again() {
 }
 
 #[test]
+fn a_rejected_change_is_not_accepted_again_after_an_edit_elsewhere() {
+    let setting = Setting::new();
+    let proposal = setting.propose("Two.", "2.").unwrap();
+    setting.reviewer("user:ann").reject(proposal.id, "no").unwrap();
+    fs::write(setting.root.path().join("greet/notes.md"), "Unrelated.\n").unwrap();
+    assert!(matches!(setting.propose("Two.", "2."), Err(Refusal::Rejected(id)) if id == proposal.id));
+    assert!(setting.propose("Two.", "II.").is_ok());
+}
+
+#[test]
 fn i4_a_stale_proposal_is_rebased_or_conflicts() {
     let setting = Setting::new();
     let proposal = setting.propose("Three.", "3.").unwrap();
