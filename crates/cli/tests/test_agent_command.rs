@@ -106,6 +106,7 @@ fn a_conversation_is_resumed() {
     let server = Server::start(vec![
         chat("", &[("c1", "load_skill", json!({"name": "greet"}))]),
         chat("Welcome!", &[]),
+        chat("", &[("c2", "load_skill", json!({"name": "greet"}))]),
         chat("Welcome again!", &[]),
     ]);
     let first = sandbox.json(&arguments(&server.url, &["Hello!", "--json"]));
@@ -121,6 +122,8 @@ fn a_conversation_is_resumed() {
         (&json!("Welcome again!"), &json!("m"), &json!(id))
     );
     assert_eq!(second["loaded"], json!(["greet"]));
+    let events = sandbox.events();
+    assert!(events.len() >= 2 && events.iter().all(|event| event["session"] == id), "{events:?}");
     let received = server.received();
     let messages =
         |body: &str| serde_json::from_str::<Value>(body).unwrap()["messages"].as_array().unwrap().clone();

@@ -18,7 +18,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// The word of events for a request that is refused because too many responses wait to be read.
 pub(crate) const OVERLOADED: &str = "overloaded";
 
-/// Who sent a request: the name of the token, if there are tokens.
+/// The sender of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Principal {
     /// The name of the token that the client authenticated with.

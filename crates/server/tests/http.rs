@@ -46,14 +46,21 @@ const JSON: [(&str, &str); 2] =
 #[test]
 fn clients_that_share_a_session_are_recorded_as_conversations_of_their_own() {
     let world = World::new();
+    world.skill("own", "disable-model-invocation: true\n", "# Own\n");
     let sink = Arc::new(MemorySink::new());
     let server = world.server_equipped(SessionOptions::default(), |builder| builder.sink(sink.clone()));
     let http = Http::start(&server, HttpOptions::default());
     let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
-    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": load}).to_string();
+    // A client that a person gave a skill to has a session of its own from then on.
+    let give = json!({"name": "own"});
     let clients = [initialized_session(&http), initialized_session(&http)];
-    for client in [&clients[0], &clients[0], &clients[1]] {
+    for (client, method, params) in [
+        (&clients[0], "prompts/get", &give),
+        (&clients[0], "tools/call", &load),
+        (&clients[1], "tools/call", &load),
+    ] {
         let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", client.as_str())];
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}).to_string();
         assert_eq!(http.ask("POST", "/mcp", &headers, &body).0, 200);
     }
     http.post("tools/call", load.clone());

@@ -92,8 +92,9 @@ fn refusal(
     let pending = ProposalState::Pending.as_str();
     // The same change of another base was rejected, too.
     let same = connection.query_first(
-        "SELECT id, state FROM proposals WHERE skill = $1 AND state IN ($4, $5) \
-         AND (result = $2 AND base IS NOT DISTINCT FROM $3 OR state = $5 AND diff = $6) ORDER BY id LIMIT 1",
+        "SELECT id, state FROM proposals WHERE skill = $1 \
+         AND (result = $2 AND base IS NOT DISTINCT FROM $3 AND state IN ($4, $5) OR state = $5 AND diff = $6) \
+         ORDER BY id LIMIT 1",
         &[
             SqlValue::from(&proposal.skill),
             SqlValue::from(&proposal.result),

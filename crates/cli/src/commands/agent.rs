@@ -109,7 +109,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AgentArgs) -> Result<Ex
         .map_err(|error| CliError::no(error.to_string()))?;
     let service = Service::choose(context, &args.service, header.as_ref())?;
     let name = args.agent.clone().or_else(|| header.as_ref().and_then(|header| header.agent.clone()));
-    let AgentSetup { executor, mut agent, servers } = open(ui, context, args, &service, name.as_deref())?;
+    let AgentSetup { executor, mut agent, servers } =
+        open(ui, context, args, &service, name.as_deref(), header.as_ref())?;
     let library = agent.session().library().clone();
     let _watcher = context.follow(library.registry());
     let _releases = context.follow_releases(library.registry());
@@ -154,13 +155,14 @@ struct AgentSetup {
     servers: Option<RunningServers>,
 }
 
-/// Opens the session and returns an agent with it.
+/// Opens the session, that of the resumed conversation if there is one, and returns an agent with it.
 fn open(
     ui: &mut Ui,
     context: &Context,
     args: &AgentArgs,
     service: &Service,
     name: Option<&str>,
+    resumed: Option<&Header>,
 ) -> Result<AgentSetup, CliError> {
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_skills()) as Arc<dyn Approver>);
     let mut options = context.session_options(None);
@@ -197,6 +199,10 @@ fn open(
             None => library.session().await,
         }
     })?;
+    let session = match resumed {
+        Some(header) => session.with_id(&header.id),
+        None => session,
+    };
     let snapshot = session.registry().snapshot();
     report(ui, &snapshot, snapshot.problems())?;
     let place = context.env.working_directory().display();

@@ -20,11 +20,12 @@ use crate::store::{LazyStore, Origin, Store};
 use crate::{Error, ErrorKind, clock};
 
 /// The longest time between two looks at whether the recorder shall stop.
-const PATIENCE: Duration = Duration::from_millis(200);
+const STOP_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The longest time that the end of a recorder takes until the newest snapshot is recorded, and the pause between two looks at it.
-const PATIENCE_AT_END: Duration = Duration::from_secs(2);
-const PAUSE_AT_END: Duration = Duration::from_millis(2);
+/// The longest that a recorder waits at its end until the newest snapshot is recorded.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// The pause between two looks at that.
+const DRAIN_PAUSE: Duration = Duration::from_millis(2);
 
 /// The pause after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
@@ -43,7 +44,7 @@ pub struct Recorder {
     registry: Registry,
     stop: Arc<AtomicBool>,
     /// The number of the last snapshot that was gone through.
-    recorded: Arc<AtomicU64>,
+    last_snapshot: Arc<AtomicU64>,
     /// The thread waits for changes.
     is_idle: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -63,7 +64,7 @@ struct Recording {
     stop: Arc<AtomicBool>,
     is_idle: Arc<AtomicBool>,
     /// The number of the last snapshot that was gone through.
-    last: Arc<AtomicU64>,
+    last_snapshot: Arc<AtomicU64>,
     /// The newest recorded digest of each skill, once they were read.
     recorded: Option<HashMap<String, Digest>>,
     /// The least pause between two looks at all files.
@@ -90,32 +91,32 @@ impl Recorder {
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let mut changes = registry.subscribe();
-        let (is_idle, recorded) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (is_idle, last_snapshot) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut recording = Recording {
             registry: registry.clone(),
             store,
             stop: Arc::clone(&stop),
             is_idle: Arc::clone(&is_idle),
-            last: Arc::clone(&recorded),
+            last_snapshot: Arc::clone(&last_snapshot),
             recorded: None,
             pass_pause,
         };
         let thread = thread::Builder::new()
             .name("versions".to_owned())
             .spawn(move || recording.run(&mut changes, on_failure));
-        Self { registry: registry.clone(), stop, recorded, is_idle, thread: thread.ok() }
+        Self { registry: registry.clone(), stop, last_snapshot, is_idle, thread: thread.ok() }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let (newest, end) = (self.registry.snapshot().number(), Instant::now() + PATIENCE_AT_END);
+        let (newest, end) = (self.registry.snapshot().number(), Instant::now() + DRAIN_TIMEOUT);
         let is_open = || {
-            self.recorded.load(Ordering::SeqCst) < newest
+            self.last_snapshot.load(Ordering::SeqCst) < newest
                 && self.thread.as_ref().is_some_and(|it| !it.is_finished())
         };
         while is_open() && Instant::now() < end {
-            thread::sleep(PAUSE_AT_END);
+            thread::sleep(DRAIN_PAUSE);
         }
         self.stop.store(true, Ordering::SeqCst);
         // A thread that waits writes nothing more; the end of a program need not wait for it.
@@ -142,7 +143,7 @@ impl Recording {
             if let Some(snapshot) = snapshot.take() {
                 let started = Instant::now();
                 let outcome = self.record_all(&snapshot);
-                self.last.store(snapshot.number(), Ordering::SeqCst);
+                self.last_snapshot.store(snapshot.number(), Ordering::SeqCst);
                 ended = Instant::now();
                 pause = match outcome {
                     Ok(RecordingOutcome::All) => {
@@ -160,7 +161,7 @@ impl Recording {
                 break;
             }
             self.is_idle.store(true, Ordering::SeqCst);
-            snapshot = changes.next_within(PATIENCE).map(|change| change.after);
+            snapshot = changes.next_within(STOP_INTERVAL).map(|change| change.after);
             self.is_idle.store(false, Ordering::SeqCst);
         }
     }
@@ -312,7 +313,7 @@ mod tests {
             store: LazyStore::from(Arc::clone(&store) as Arc<dyn Store>),
             stop,
             is_idle: Arc::default(),
-            last: Arc::default(),
+            last_snapshot: Arc::default(),
             recorded: None,
             pass_pause: PASS_PAUSE,
         };

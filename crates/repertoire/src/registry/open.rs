@@ -73,9 +73,9 @@ pub struct RegistryOptions {
 const RELOAD_SHARE: u32 = 10;
 /// A reload that takes no longer than this is never postponed.
 const CHEAP: Duration = Duration::from_millis(50);
-/// The number of skills up to which a library is small, and [`CHEAP`] for one: where its reload takes longer, the machine is busy with
-/// something else.
+/// The number of skills up to which a library is small.
 const SMALL: usize = 500;
+/// The same as [`CHEAP`] for small libraries: their reload takes longer only while the machine is busy.
 const CHEAP_IF_SMALL: Duration = Duration::from_secs(1);
 
 /// The newest snapshot.

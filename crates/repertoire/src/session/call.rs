@@ -127,7 +127,8 @@ impl Session {
                 reply
             }
             CallTarget::Host(tool) => {
-                let (session_id, agent, registry) = (self.id(), self.agent(), self.registry());
+                let session_id = origin.conversation.as_deref().unwrap_or(self.id());
+                let (agent, registry) = (self.agent(), self.registry());
                 tool.call(ToolCall { arguments, session_id, agent, registry }).await
             }
             CallTarget::Skill(skill, tool) => {

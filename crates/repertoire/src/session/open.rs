@@ -18,6 +18,7 @@ use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
 use crate::registry::{Entry, Registry, Snapshot};
+use crate::store::AGENT_PREFIX;
 use crate::{Error, ErrorKind, clock};
 
 /// Distinguishes the sessions that one process opens within a millisecond.
@@ -238,9 +239,15 @@ impl Session {
         &self.id
     }
 
+    /// Gives the session the id of a conversation that it goes on with.
+    pub fn with_id(mut self, id: &str) -> Self {
+        id.clone_into(&mut self.id);
+        self
+    }
+
     /// Returns the name under which the session proposes and reviews changes of skills.
     pub(crate) fn author(&self) -> String {
-        format!("agent:{}", self.agent().map_or("unnamed", |agent| agent.name.as_str()))
+        format!("{AGENT_PREFIX}{}", self.agent().map_or("unnamed", |agent| agent.name.as_str()))
     }
 
     /// Returns the agent that the session is for.
@@ -344,7 +351,7 @@ fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: 
 /// Separates the id of a session from those of the sessions that it starts.
 const FAMILY_MARK: char = '.';
 
-/// Returns whether the sessions with these ids belong to one conversation: one started the other, or both were started by a third, at
+/// Returns `true` if the sessions with these ids belong to one conversation: one started the other, or both were started by a third, at
 /// whatever distance.
 #[cfg(feature = "fs")]
 pub(crate) fn are_related(one: &str, other: &str) -> bool {

@@ -110,7 +110,8 @@ impl SearchIndex {
             }
         }
         let all = all.max(f32::MIN_POSITIVE);
-        let cosine = query.vector.as_ref().map(|_| self.cosine(query, slot));
+        let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
+        let cosine = vectors.map(|(query, skill)| skill.cosine(query));
         Evidence { cosine, matched: matched / all, claimed: claimed / all, lead: 0.0, words }
     }
 

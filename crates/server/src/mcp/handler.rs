@@ -106,12 +106,11 @@ impl Handler {
         Self { principal, ..self }
     }
 
-    /// Returns whom a request is recorded for. Clients that share a session have conversations of their own, unless their requests are not
-    /// part of one.
+    /// Returns whom a request is recorded for. Every client over HTTP has a conversation of its own, unless its requests are not part of
+    /// one.
     fn origin_of(&self, context: &RequestContext<RoleServer>) -> Principal {
-        let is_shared = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_none();
         let is_http = context.extensions.get::<Parts>().is_some();
-        let has_conversation = is_shared && is_http && !is_stateless_http(context);
+        let has_conversation = is_http && !is_stateless_http(context);
         let conversation = has_conversation.then(|| Arc::clone(&self.conversation));
         Principal { conversation, ..self.principal.clone() }
     }

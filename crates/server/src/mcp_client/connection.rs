@@ -24,6 +24,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 /// The most tools of one server.
 const MAX_TOOLS: usize = 128;
 
+/// The most characters of a tool's name before a number that tells it from another one.
+const MAX_NUMBERED_CHARACTERS: usize = 50;
+
 /// A way to an MCP server.
 #[derive(Debug)]
 pub enum McpServer {
@@ -42,7 +45,8 @@ pub enum McpServer {
 ///
 /// The tools can be called as long as it exists.
 pub struct ToolServers {
-    runtime: Runtime,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
     services: Vec<RunningService<RoleClient, ClientConfig>>,
 }
 
@@ -50,7 +54,7 @@ impl ToolServers {
     /// Returns no connections yet.
     pub fn new() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        Ok(Self { runtime, services: Vec::new() })
+        Ok(Self { runtime: Some(runtime), services: Vec::new() })
     }
 
     /// Connects to the server that the host calls `name`, and returns its tools.
@@ -86,13 +90,14 @@ impl ToolServers {
                 service.list_all_tools().await.map_err(|error| io::Error::other(error.to_string()))?;
             Ok::<_, io::Error>((service, tools))
         };
-        let (service, listed) = self.runtime.block_on(async {
+        let runtime = self.runtime.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        let (service, listed) = runtime.block_on(async {
             timeout(CONNECT_LIMIT, connected).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         })?;
         if listed.len() > MAX_TOOLS {
             return Err(io::Error::other(format!("it has {} tools, more than {MAX_TOOLS}", listed.len())));
         }
-        let (handle, peer) = (self.runtime.handle().clone(), service.peer().clone());
+        let (handle, peer) = (runtime.handle().clone(), service.peer().clone());
         let tools = listed.into_iter().map(|tool| {
             let called = free_name(name, &tool.name, taken);
             taken.insert(called.clone());
@@ -104,17 +109,29 @@ impl ToolServers {
     }
 }
 
+impl Drop for ToolServers {
+    fn drop(&mut self) {
+        self.services.clear();
+        // A request that is under way may take minutes, and nobody waits for its answer.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Returns the name that models call a tool by: one that services accept and no other tool has.
 fn free_name(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {
     let plain = nearest_tool_name(tool);
     if !taken.contains(&plain) {
         return plain;
     }
-    let mut name = nearest_tool_name(&format!("{server}_{tool}"));
-    while taken.contains(&name) {
-        name = nearest_tool_name(&format!("x{name}"));
+    let long = nearest_tool_name(&format!("{server}_{tool}"));
+    if !taken.contains(&long) {
+        return long;
     }
-    name
+    let start: String = long.chars().take(MAX_NUMBERED_CHARACTERS).collect();
+    let numbered = (2u32..).map(|number| nearest_tool_name(&format!("{start}_{number}")));
+    numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or(long)
 }
 
 fn parsed(
@@ -130,4 +147,22 @@ fn parsed(
         Ok((parsed, value))
     };
     headers.into_iter().map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_gets_a_name_of_its_own() {
+        let mut taken = BTreeSet::new();
+        for tool in ["read", &"x".repeat(200)] {
+            for _ in 0..MAX_TOOLS {
+                let name = free_name("files", tool, &taken);
+                assert!(name.len() <= 64, "{name}");
+                assert!(taken.insert(name));
+            }
+        }
+        assert!(taken.contains("read") && taken.contains("files_read") && taken.contains("files_read_2"));
+    }
 }
