@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -43,11 +45,20 @@ pub struct InterruptedRuns {
 }
 
 /// A record of a running job. It is removed when this is dropped.
+///
+/// A thread renews the time of its last change, which tells when the program was killed.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
     _lock: File,
+    /// The thread, which ends when its channel is closed.
+    renewal: Option<(Sender<()>, JoinHandle<()>)>,
 }
+
+/// The time between two renewals.
+const RENEWAL: Duration = Duration::from_secs(1);
+/// The longest that a command outlives the last renewal of a program that was killed.
+const MAX_OUTLIVED: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
@@ -100,12 +111,24 @@ impl Journal {
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
-        Ok(Self { path, _lock: file })
+        let (renewal, ended) = mpsc::channel();
+        let renewed = file.try_clone()?;
+        let thread = std::thread::spawn(move || {
+            while ended.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
+                // Without it, the command is taken to have lasted as long as it may.
+                let _ = renewed.set_modified(SystemTime::now());
+            }
+        });
+        Ok(Self { path, _lock: file, renewal: Some((renewal, thread)) })
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        if let Some((channel, thread)) = self.renewal.take() {
+            drop(channel);
+            let _ = thread.join();
+        }
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -113,7 +136,7 @@ impl Drop for Journal {
 /// Completes the clean-up of runs whose program was killed: ends remaining processes, renames files that the commands had
 /// created under protected names, and removes scratch directories. `state` is the state directory.
 ///
-/// A program calls it when it starts. Files that are younger than a run could last are left alone.
+/// A program calls it when it starts. Files that were made after the program was killed are left alone.
 pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
     let mut found = InterruptedRuns::default();
     for entry in fs::read_dir(directory(state)).into_iter().flatten().flatten() {
@@ -131,8 +154,14 @@ pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
             continue;
         }
         let record = regular_file::read(&path, MAX_RECORD).ok();
+        let renewed = file.metadata().and_then(|metadata| metadata.modified());
         match record.and_then(|text| serde_json::from_slice::<Record>(&text).ok()) {
-            Some(record) => record.finish(&mut found),
+            Some(mut record) => {
+                if let Ok(renewed) = renewed {
+                    record.ended = record.ended.min(renewed + MAX_OUTLIVED);
+                }
+                record.finish(&mut found);
+            }
             None => found.unchecked.push(path.clone()),
         }
         let _ = fs::remove_file(&path);
@@ -205,6 +234,15 @@ mod tests {
         assert_eq!(found.renamed, [root.join("src/CLAUDE.md.refused")]);
         assert!(root.join("docs/AGENTS.md").is_file() && !scratch.is_dir());
         assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
+        // What the user made later is not the command's.
+        let mut journal = write();
+        let path = std::mem::take(&mut journal.path);
+        drop(journal);
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        File::options().append(true).open(path).unwrap().set_modified(long_ago).unwrap();
+        fs::write(root.join("src/GEMINI.md"), "mine").unwrap();
+        assert_eq!(finish_interrupted_runs(state.path()), InterruptedRuns::default());
+        assert!(root.join("src/GEMINI.md").is_file());
         // A program that ends well leaves no record.
         drop(write());
         assert_eq!(fs::read_dir(directory(state.path())).unwrap().count(), 0);
