@@ -7,7 +7,7 @@ use repertoire_model::answer::{MatchedWord, Section};
 
 use crate::future::BoxFuture;
 use crate::provider::Skill;
-use crate::registry::{Entry, Registry, Snapshot};
+use crate::registry::{Entry, Lookup, Registry, Snapshot};
 
 /// Searches the skills of one library. A library with a searcher offers its models the tool `search_skills`.
 pub trait Searcher: Send + Sync + fmt::Debug {
@@ -111,6 +111,18 @@ impl<'a> SkillView<'a> {
             Visibility::Of(is_visible) => is_visible(entry),
         };
         self.snapshot.held(is_visible).filter(|entry| entry.allows_models() && request.admits(entry))
+    }
+
+    /// Returns the skill that `request` may find and whose name is the query, in any case of letters.
+    pub(crate) fn named(self, request: &SearchRequest) -> Option<&'a Entry> {
+        let name = request.query.trim();
+        let Lookup::Found(entry) = self.snapshot.find(name) else { return None };
+        let is_visible = match self.visibility {
+            Visibility::All => true,
+            Visibility::Of(is_visible) => is_visible(entry),
+        };
+        let is_named = entry.name().as_str().eq_ignore_ascii_case(name);
+        (is_named && is_visible && entry.allows_models() && request.admits(entry)).then_some(entry)
     }
 }
 

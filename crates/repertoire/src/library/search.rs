@@ -33,6 +33,10 @@ impl Library {
         // Beside one that fits, others are shown that may fit as well.
         let least = if is_found { request.min_confidence * SECONDARY_SHARE } else { f32::INFINITY };
         hits.retain(|hit| hit.confidence >= least);
+        if let Some(entry) = view.named(request) {
+            put_first(&mut hits, snapshot.index_of(entry));
+            hits.truncate(request.limit);
+        }
         hits
     }
 
@@ -113,6 +117,14 @@ impl Library {
     }
 }
 
+/// Puts the skill at `entry` first in `hits`, with certainty: its name is the query.
+fn put_first(hits: &mut Vec<SearchHit>, entry: usize) {
+    let best = hits.first().map_or(1.0, |hit| hit.score);
+    let place = hits.iter().position(|hit| hit.entry == entry);
+    let words = place.map(|place| hits.remove(place).words).unwrap_or_default();
+    hits.insert(0, SearchHit { entry, score: best, confidence: 1.0, words });
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
@@ -153,6 +165,24 @@ mod tests {
         let hits = block_on(library.search_reranked(&library.snapshot(), &request, Visibility::All));
         let received = reranker.received.lock().unwrap().clone();
         (hits.into_iter().map(|hit| hit.entry).collect(), received)
+    }
+
+    #[test]
+    fn a_skill_whose_name_is_the_query_comes_first() {
+        let skill = |name: &str, description: &str| SkillDefinition::new(name, description, "# Body\n");
+        let hidden = skill("how-to", "Explains things.");
+        let skills = vec![skill("all", "Does everything."), skill("forms", "Fills in all of them."), hidden];
+        let library = Library::builder().provider(MemoryProvider::new("test", skills)).searcher(WordSearcher);
+        let library = block_on(library.open()).unwrap();
+        let snapshot = library.snapshot();
+        let search = |query: &str, visibility: Visibility<'_>| -> Vec<String> {
+            let hits = block_on(library.search(&snapshot, &SearchRequest::new(query, 5), visibility));
+            hits.iter().map(|hit| snapshot.entries()[hit.entry].name().to_string()).collect()
+        };
+        assert_eq!(search(" All ", Visibility::All)[0], "all");
+        assert_eq!(search("how-to", Visibility::All), ["how-to"]);
+        let is_visible = |entry: &crate::Entry| entry.name().as_str() != "how-to";
+        assert_eq!(search("how-to", Visibility::Of(&is_visible)), [""; 0]);
     }
 
     #[test]

@@ -13,6 +13,10 @@ const ENOUGH_WORDS: f32 = 12.0;
 const CLEAR_LEAD: f32 = 0.3;
 /// The cosine from which on a skill may fit by its meaning alone.
 const NEAR: f32 = 0.6;
+/// The cosine below which a skill is about something else.
+const FAR: f32 = 0.35;
+/// The most confidence in a skill that is about something else and claims none of the words: a long text shares words with every skill.
+const MAX_UNCLAIMED: f32 = 0.45;
 
 /// The weights of the features.
 struct Weights {
@@ -65,6 +69,8 @@ impl Evidence {
         let is_literal =
             self.matched >= 1.0 && (self.words == 1 || self.words == 2 && self.lead >= CLEAR_LEAD);
         let is_near = self.cosine.is_some_and(|cosine| cosine >= NEAR);
+        let is_unclaimed = self.claimed == 0.0 && self.cosine.is_none_or(|cosine| cosine < FAR);
+        let confidence = if is_unclaimed { confidence.min(MAX_UNCLAIMED) } else { confidence };
         if is_literal || is_near { confidence.max(MIN_CONFIDENCE) } else { confidence }
     }
 }
@@ -90,6 +96,8 @@ mod tests {
         let two = Evidence { words: 2, ..literal };
         assert!(two.confidence() < MIN_CONFIDENCE);
         assert_eq!(Evidence { lead: CLEAR_LEAD, ..two }.confidence(), MIN_CONFIDENCE);
+        let unclaimed = Evidence { claimed: 0.0, cosine: Some(0.2), words: 40, ..strong };
+        assert_eq!(unclaimed.confidence(), MAX_UNCLAIMED);
         let near = Evidence { cosine: Some(NEAR), words: 1, ..Evidence::default() };
         assert_eq!(near.confidence(), MIN_CONFIDENCE);
         assert_eq!(Evidence { words: 12, ..weak }.confidence(), Evidence { words: 500, ..weak }.confidence());

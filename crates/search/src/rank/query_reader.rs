@@ -21,11 +21,19 @@ impl SearchIndex {
         let reader = QueryReader { index: self, visible, table };
         let (head, tail) = ends(text, MAX_QUERY_BYTES);
         let text = &if tail.is_empty() { Cow::Borrowed(head) } else { Cow::Owned(format!("{head}\n{tail}")) };
-        let translation = reader.translation(text);
+        let translation = Translation::of(text);
         let unknown = reader.unknown_words(text);
         let replaced = |word: &str| reader.replaced(word, &translation, &unknown);
         Query::read(text, &translation.dense, &replaced).with_importance(|word| reader.importance(word))
     }
+}
+
+/// The words of a query that no visible skill has.
+struct UnknownWords {
+    /// Those that the embedding table does not know either: they may be misspelled.
+    unknown: HashSet<String>,
+    /// Those that it knows, if the skills have no word of the query: they may be of another language.
+    foreign: HashSet<String>,
 }
 
 struct QueryReader<'a> {
@@ -35,45 +43,35 @@ struct QueryReader<'a> {
 }
 
 impl QueryReader<'_> {
-    /// Returns the translation of `text`, without scripts that the skills themselves are in.
-    fn translation(&self, text: &str) -> Translation {
-        let mut translation = Translation::of(text);
-        if !translation.dense.is_empty() {
-            let (mut held, mut all) = (0, 0);
-            WordCutter::default().each(text, TextRole::Query, |word| {
-                if word.starts_with(is_dense) {
-                    all += 1;
-                    held += usize::from(self.is_held(word));
-                }
-            });
-            if held * 2 > all {
-                translation.dense.clear();
-            }
-        }
-        translation
-    }
-
-    /// Returns the words of `text` that may be misspelled or of another language, at most [`MAX_UNKNOWN`].
-    fn unknown_words(&self, text: &str) -> HashSet<String> {
-        let mut unknown: Vec<String> = Vec::new();
+    /// Returns the words of `text` that may be misspelled or of another language, at most [`MAX_UNKNOWN`] of each.
+    fn unknown_words(&self, text: &str) -> UnknownWords {
+        let (mut unknown, mut foreign): (Vec<String>, Vec<String>) = Default::default();
+        let mut is_any_held = false;
         WordCutter::default().each(text, TextRole::Query, |word| {
-            if !word.starts_with(is_dense) && !self.is_known(word) {
+            if word.starts_with(is_dense) || Term::of(word).1 {
+                return;
+            }
+            if self.is_held(word) {
+                is_any_held = true;
+            } else if self.importance(word).is_some() {
+                foreign.push(word.to_owned());
+            } else {
                 unknown.push(word.to_owned());
             }
         });
-        if unknown.len() > MAX_UNKNOWN {
-            unknown.drain(MAX_UNKNOWN / 2..unknown.len() - MAX_UNKNOWN / 2);
+        if is_any_held {
+            foreign.clear();
         }
-        unknown.into_iter().collect()
+        for words in [&mut unknown, &mut foreign] {
+            if words.len() > MAX_UNKNOWN {
+                words.drain(MAX_UNKNOWN / 2..words.len() - MAX_UNKNOWN / 2);
+            }
+        }
+        UnknownWords { unknown: unknown.into_iter().collect(), foreign: foreign.into_iter().collect() }
     }
 
     /// Returns the words that stand for `word`, if there are any.
-    fn replaced(
-        &self,
-        word: &str,
-        translation: &Translation,
-        unknown: &HashSet<String>,
-    ) -> Option<Vec<String>> {
+    fn replaced(&self, word: &str, translation: &Translation, words: &UnknownWords) -> Option<Vec<String>> {
         if word.starts_with(is_dense) {
             let is_translated = !translation.dense.is_empty() && !self.is_held(word);
             return is_translated.then(Vec::new);
@@ -83,16 +81,14 @@ impl QueryReader<'_> {
             words.extend(self.is_held(word).then(|| word.to_owned()));
             return Some(words);
         }
-        if !unknown.contains(word) {
+        if words.foreign.contains(word) {
+            return translation.word(word);
+        }
+        if !words.unknown.contains(word) {
             return None;
         }
         let corrected = |distance| Some(vec![corrected(word, distance, |word| self.frequency(word))?]);
         corrected(1).or_else(|| translation.word(word)).or_else(|| corrected(2))
-    }
-
-    /// Returns whether `word` is a word of the visible skills, of the table or of grammar.
-    fn is_known(&self, word: &str) -> bool {
-        self.is_held(word) || Term::of(word).1 || self.importance(word).is_some()
     }
 
     fn importance(&self, word: &str) -> Option<f32> {

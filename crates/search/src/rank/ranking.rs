@@ -215,7 +215,9 @@ impl SearchIndex {
             }
             let held = holders as f32;
             let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
-            let common = if asked.is_common { weights.common } else { 1.0 };
+            // A log has many numbers that no skill is about.
+            let is_noise = asked.is_data && query.length() > 0.5;
+            let common = if asked.is_common || is_noise { weights.common } else { 1.0 };
             let importance =
                 pow(asked.importance, weights.importance) * pow(asked.count.max(1) as f32, weights.repeated);
             let weight = pow(rarity, exponent) * common * importance;
