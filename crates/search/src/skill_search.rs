@@ -298,6 +298,8 @@ mod tests {
             "Preencha este formulário para mim",
             "帮我填写这个表单",
             "このフォームに入力してください",
+            "formulario",
+            "remplir un formulaire de contact",
         ] {
             assert_eq!(found(query).len(), 1, "{query}: {:?}", found(query));
         }

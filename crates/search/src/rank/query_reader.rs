@@ -78,7 +78,8 @@ impl QueryReader<'_> {
         }
         if translation.is_foreign() {
             let mut words = translation.word(word)?;
-            words.extend(self.is_held(word).then(|| word.to_owned()));
+            let is_function_word = words.is_empty();
+            words.extend((!is_function_word && self.is_held(word)).then(|| word.to_owned()));
             return Some(words);
         }
         if words.foreign.contains(word) {
