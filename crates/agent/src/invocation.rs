@@ -5,6 +5,15 @@ use repertoire::SkillName;
 /// The most skills that one text invokes.
 const MAX_INVOKED: usize = 8;
 
+/// Characters that may follow a name at the end of a sentence or a clause.
+const PUNCTUATION: [char; 9] = ['.', ',', ';', ':', '!', '?', ')', '"', '\''];
+
+/// Returns the name in `/name`, the first word of `text`, if it can be that of a skill.
+pub(crate) fn first_name(text: &str) -> Option<SkillName> {
+    let name = text.split_whitespace().next()?.strip_prefix('/')?;
+    SkillName::new(name.trim_end_matches(PUNCTUATION))
+}
+
 /// Returns the skills that a person invokes in `text`, in order and each once: `/name` as its first word, and `$name` anywhere.
 ///
 /// `find` returns the skill of a name; other words are plain text, so that paths, prices and variables of a shell stay what they are.
@@ -15,8 +24,7 @@ pub(crate) fn invoked(text: &str, find: impl Fn(&str) -> Option<SkillName>) -> V
             Some(name) if position == 0 => Some(name),
             _ => word.strip_prefix('$'),
         };
-        // A name may end a sentence.
-        let name = name.map(|name| name.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']));
+        let name = name.map(|name| name.trim_end_matches(PUNCTUATION));
         let skill = name.filter(|name| !name.is_empty()).and_then(&find);
         if let Some(skill) = skill.filter(|skill| !found.contains(skill)) {
             found.push(skill);
@@ -43,6 +51,15 @@ mod tests {
         assert_eq!(names("/git show the log"), ["git"]);
         assert_eq!(names("use $csv-report, then $git."), ["csv-report", "git"]);
         assert_eq!(names("  /git $git"), ["git"]);
+    }
+
+    #[test]
+    fn the_first_word_may_name_a_skill() {
+        let name = |text: &str| first_name(text).map(|name| name.to_string());
+        assert_eq!(name("/gti, show the log").as_deref(), Some("gti"));
+        for text in ["show /git", "/usr/bin/git is gone", "/", "git", ""] {
+            assert_eq!(name(text), None, "{text}");
+        }
     }
 
     #[test]

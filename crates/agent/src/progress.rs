@@ -43,6 +43,13 @@ pub enum Progress<'a> {
     },
     /// The model was told of changes of the library.
     Note(&'a str),
+    /// A person named a skill at the start of a task, as `/name`, and there is none to load.
+    UnknownSkill {
+        /// The name.
+        name: &'a str,
+        /// The name of a skill that may be meant.
+        nearest: Option<&'a str>,
+    },
     /// The conversation was replaced by a summary.
     Compaction {
         /// The number of messages that were replaced.

@@ -55,6 +55,9 @@ impl Agent {
                 if outcome.text.chars().count() > MAX_RESULT_CHARACTERS {
                     text.push_str("\n[cut: the result was longer]");
                 }
+                if text.trim().is_empty() {
+                    text = "The sub-agent gave no answer.".to_owned();
+                }
                 if outcome.ending != Ending::Done {
                     text.push_str("\n[the sub-agent did not finish: it reached a limit]");
                 }

@@ -3,6 +3,7 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
+use repertoire_model::text::nearest;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, INVOKED};
@@ -114,6 +115,7 @@ impl Agent {
     /// Loads the skills that a person names in a task.
     async fn load_invoked(&mut self, task: &str, observer: Observer<'_>) -> Result<(), AgentError> {
         let invoked = invocation::invoked(task, |name| self.session.invocable(name));
+        self.report_unknown_skill(task, observer);
         if !invoked.is_empty() {
             let position = self.messages.len();
             let calls = invoked.iter().enumerate().map(|(number, name)| {
@@ -128,6 +130,17 @@ impl Agent {
             self.answer_calls(observer).await?;
         }
         Ok(())
+    }
+
+    /// Reports a skill that a person names at the start of a task and that is not there.
+    fn report_unknown_skill(&self, task: &str, observer: Observer<'_>) {
+        let Some(name) = invocation::first_name(task) else { return };
+        if self.session.invocable(name.as_str()).is_none() {
+            let snapshot = self.session.registry().snapshot();
+            let names = snapshot.active().map(|entry| entry.name().as_str());
+            let nearest = nearest(name.as_str(), names.filter(|name| self.session.invocable(name).is_some()));
+            observer(Progress::UnknownSkill { name: name.as_str(), nearest });
+        }
     }
 
     /// Asks the model and adds its answer to the conversation.

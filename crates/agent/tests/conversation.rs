@@ -245,6 +245,45 @@ fn a_cancelled_call_leaves_a_conversation_that_can_go_on() {
 }
 
 #[test]
+fn a_subagent_without_an_answer_is_said_to_have_none() {
+    let (client, requests) = Script::new(|number, _| match number {
+        0 => calls(0, "run_subagent", json!({"task": "Count."})),
+        1 => Message { role: Role::Assistant, content: Vec::new() },
+        _ => says("Done."),
+    });
+    let mut options = AgentOptions::new("m");
+    options.subagents = true;
+    let mut agent = Agent::new(client, session(), options);
+    run(&mut agent, "Go.").unwrap();
+    let requests = requests.lock().unwrap();
+    let result = &requests.last().unwrap()["messages"][2]["content"][0]["content"];
+    assert_eq!(result, "The sub-agent gave no answer.");
+}
+
+#[test]
+fn a_skill_that_is_named_first_and_is_not_there_is_reported() {
+    let check = |task: &str, expect: Option<(&str, Option<&str>)>| {
+        let (client, _) = Script::new(|_, _| says("Done."));
+        let mut agent = Agent::new(client, session(), AgentOptions::new("m"));
+        let seen = Mutex::new(None);
+        let outcome = pollster::block_on(agent.run(task, &|progress| {
+            if let Progress::UnknownSkill { name, nearest } = progress {
+                *seen.lock().unwrap() = Some((name.to_owned(), nearest.map(str::to_owned)));
+            }
+        }));
+        assert_eq!(outcome.unwrap().text, "Done.", "the task goes on");
+        let seen = seen.lock().unwrap();
+        let seen = seen.as_ref().map(|(name, nearest)| (name.as_str(), nearest.as_deref()));
+        assert_eq!(seen, expect, "{task}");
+    };
+    check("/nosuch do it", Some(("nosuch", None)));
+    check("/gret, do it", Some(("gret", Some("greet"))));
+    check("/greet do it", None);
+    check("/usr/bin/gret is gone", None);
+    check("say /gret", None);
+}
+
+#[test]
 fn a_subagent_does_not_load_what_is_kept_for_people() {
     let deploy = "---\nname: deploy\ndescription: Deploys. Use when asked to.\ndisable-model-invocation: true\n---\nPush it.\n";
     let directory = tempfile::tempdir().unwrap();

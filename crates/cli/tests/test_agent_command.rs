@@ -154,6 +154,17 @@ fn a_conversation_goes_on_with_the_model_that_it_had_last() {
 }
 
 #[test]
+fn a_skill_that_is_not_there_is_warned_about() {
+    let sandbox = library();
+    let server = Server::start(vec![chat("Done.", &[])]);
+    let url = format!("{}/v1", server.url);
+    let run = sandbox.run(&arguments(&url, &["/gret do it"]));
+    assert_eq!((run.code, run.stdout.as_str()), (0, "Done.\n"), "{}", run.stderr);
+    let warning = "warning: there is no skill `gret` to load; did you mean `/greet`?\n";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+}
+
+#[test]
 fn the_length_of_an_answer_can_be_limited() {
     let sandbox = library();
     let server = Server::start(vec![chat("Hi.", &[]), anthropic("Hi.", &[], json!({}))]);

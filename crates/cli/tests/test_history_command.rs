@@ -243,7 +243,7 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
     }
     let listed = sandbox.run(&["list", "--all"]);
     assert!(listed.stdout.contains("alpha  last good  "), "{}", listed.stdout);
-    assert!(listed.stderr.contains("1 broken on disk"), "{}", listed.stderr);
+    assert!(listed.stderr.starts_with("2 active, 1 broken on disk"), "{}", listed.stderr);
     let checked = sandbox.run(&["check", "--json"]);
     let report: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert!(checked.code == 1 && finding(&report["skills"][0]), "{report}");
@@ -255,6 +255,8 @@ fn a_recorded_version_that_is_served_for_a_broken_file_is_reported_everywhere() 
         "{}",
         doctor.stdout
     );
+    let counts = "2 active, 0 shadowed, 0 quarantined, 1 broken on disk";
+    assert!(doctor.stdout.contains(counts), "{}", doctor.stdout);
 }
 
 #[test]

@@ -129,6 +129,13 @@ fn records_of_clients_are_told_apart() {
     sandbox.write("../home/.claude/projects/p/s.jsonl", format!("odd \"Skill\"\n{line}\n{line}\n"));
     let line = r#"{"timestamp":"2999-01-02T00:00:00.000Z","payload":{"type":"function_call","arguments":"cat x/gamma/SKILL.md"}}"#;
     sandbox.write("../home/.codex/sessions/2999/01/02/rollout.jsonl", line);
+    let none = sandbox.run(&["stats", "--from-clients"]);
+    assert!(none.stderr.starts_with("nothing has been recorded yet\n"), "{}", none.stderr);
+    assert!(
+        !none.transcript().contains("not used") && !none.transcript().contains("rep disable"),
+        "{}",
+        none.stdout
+    );
     let stats = sandbox.json(&["stats", "--json", "--from-clients"]);
     let skill = |name: &str, uses: u64, last: &str| json!([{"name": name, "uses": uses, "last_use": last}]);
     assert_eq!(

@@ -8,6 +8,7 @@ use repertoire::{Entry, EventKind, Lookup, Outcome, Session, Snapshot};
 use repertoire_model::Digest;
 use repertoire_model::text::shorten;
 use repertoire_model::tokens::approximate;
+use serde_json::Value;
 
 /// The name of the file with the instructions of a skill.
 const MANIFEST: &str = "SKILL.md";
@@ -30,7 +31,12 @@ pub(crate) struct Principal {
 impl Principal {
     /// Returns the origin of a request that gets skills in the way `via`.
     pub(crate) fn origin(&self, via: Via) -> CallOrigin {
-        CallOrigin { principal: self.name.clone(), via, conversation: self.conversation.clone() }
+        CallOrigin {
+            principal: self.name.clone(),
+            via,
+            conversation: self.conversation.clone(),
+            method: None,
+        }
     }
 }
 
@@ -93,7 +99,13 @@ impl<'a> RequestRecord<'a> {
         self.event.digest = digest;
     }
 
-    /// Notes that the client gets a list, of which the model reads little, or has the content already.
+    /// Notes that the client gets a list, which has no tokens of instructions or files.
+    pub(crate) fn listed(&mut self, digest: Option<Digest>, list: &Value) {
+        self.served(digest, &[]);
+        self.event.bytes = list.to_string().len() as u64;
+    }
+
+    /// Notes that the client has the content already.
     pub(crate) fn acknowledged(&mut self, digest: Option<Digest>) {
         self.served(digest, &[]);
     }

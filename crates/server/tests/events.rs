@@ -48,6 +48,9 @@ impl RecordedServer {
                 assert!(event.digest.is_some() && event.bytes > 0 && !event.duration.is_zero(), "{event:?}");
                 assert!(event.tokens > 0 || request.ends_with(".tar.gz"), "{event:?}");
             }
+            if event.kind == EventKind::FilesListed && event.outcome == Outcome::Ok {
+                assert!(event.bytes > 0 && event.tokens == 0, "{event:?}");
+            }
         }
     }
 }
@@ -78,7 +81,7 @@ fn every_method_that_returns_skills_has_an_event() {
     check("tools/call", load("alpha"), &["skill_loaded alpha project:skills - ok call load_skill"]);
     check("tools/call", load("secret"), &["skill_loaded secret - - denied call load_skill"]);
     let prompt = |name: &str| json!({"name": name});
-    check("prompts/get", prompt("beta"), &["skill_loaded beta project:skills - ok prompt load_skill"]);
+    check("prompts/get", prompt("beta"), &["skill_loaded beta project:skills - ok prompt prompts/get"]);
     check("prompts/get", prompt("nope"), &["skill_loaded nope - - not_found prompt prompts/get"]);
     check("prompts/get", prompt("secret"), &["skill_loaded secret - - denied prompt prompts/get"]);
     let bad = json!({"name": "beta", "arguments": {"arguments": 1}});

@@ -53,6 +53,11 @@ pub trait Connection {
     /// Returns an error about the database.
     fn error(&self, why: &str) -> Error;
 
+    /// Returns an error about damage to the data.
+    fn damage(&self, what: &str) -> Error {
+        self.error(&format!("the data is damaged ({what})"))
+    }
+
     /// Returns the first row of a query.
     fn query_first(&mut self, sql: &str, values: &[SqlValue]) -> Result<Option<Row>, Error> {
         Ok(self.query(sql, values)?.into_iter().next())
@@ -72,6 +77,11 @@ pub trait Database: Send + Sync {
     /// Looks for damage to the data, where that does not take long.
     fn check(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Looks for damage to the data, however long that takes.
+    fn check_fully(&self) -> Result<(), Error> {
+        self.check()
     }
 
     /// Runs queries. They may be run again if a connection breaks.

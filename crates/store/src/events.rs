@@ -55,9 +55,18 @@ impl<D: Database> Journal for SqlStore<D> {
         let order = if query.after.is_some() { "ASC" } else { "DESC" };
         values.push(SqlValue::from(query.limit as u64));
         sql.push_str(&format!(" ORDER BY id {order} LIMIT ${}", values.len()));
-        let rows = self.database.read(|connection| connection.query(&sql, &values))?;
-        let lines = rows.into_iter().map(|mut row| Ok(JournalLine { id: row.number()?, json: row.text()? }));
-        let mut lines: Vec<JournalLine> = lines.collect::<Result<_, Error>>()?;
+        let mut lines = self.database.read(|connection| {
+            let rows = connection.query(&sql, &values)?;
+            let mut lines: Vec<JournalLine> = Vec::with_capacity(rows.len());
+            for mut row in rows {
+                let (id, json) = (row.number()?, row.text()?);
+                if !jsonl::is_line(&json) {
+                    return Err(connection.damage(&format!("event {id} is no JSON")));
+                }
+                lines.push(JournalLine { id, json });
+            }
+            Ok(lines)
+        })?;
         if query.after.is_none() {
             lines.reverse();
         }

@@ -24,4 +24,8 @@ impl<D: Database> Store for SqlStore<D> {
     fn check(&self) -> Result<(), Error> {
         self.database.check()
     }
+
+    fn check_fully(&self) -> Result<(), Error> {
+        self.database.check_fully()
+    }
 }

@@ -171,6 +171,43 @@ fn damaged_pages_are_errors_that_name_the_file() {
 }
 
 #[test]
+fn a_full_check_finds_damage_in_a_file_of_any_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.append(&vec![event(); 500]).unwrap();
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 4096;
+    bytes[last..].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    let check = |is_checked_by_all: bool| {
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(store.check().is_err(), is_checked_by_all);
+        let error = store.check_fully().unwrap_err().chain();
+        assert!(error.contains("move it away") && !error.contains(['\n', '\\']), "{error}");
+    };
+    check(true);
+    // What follows the last page is no part of the database.
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(65 * 1024 * 1024).unwrap();
+    check(false);
+}
+
+#[test]
+fn a_stored_event_that_is_no_json_is_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.append(&[event(), event()]).unwrap();
+    for json in ["ZZZZ", "7", "{\"time\":", "x'ff'"] {
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.execute("UPDATE events SET json = ?1 WHERE id = 2", [json]).unwrap();
+        let error = store.events(&EventQuery::default()).unwrap_err().chain();
+        assert!(error.contains("move it away") && error.contains("event 2 is no JSON"), "{error}");
+    }
+}
+
+#[test]
 fn a_changed_blob_is_detected_and_repaired_by_the_right_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");

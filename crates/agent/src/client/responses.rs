@@ -75,24 +75,32 @@ fn item(role: Role, block: &Block) -> Option<Value> {
 #[derive(Debug, Default)]
 pub(super) struct ResponsesDecoder {
     content: Vec<Block>,
+    /// The text that came in pieces since the last message was complete.
+    streamed: String,
+    /// `true` if an item came in an event of its own.
+    has_items: bool,
     usage: Usage,
     stop: Option<Stop>,
     is_complete: bool,
 }
 
 impl ResponsesDecoder {
-    /// Adds an item that is complete.
-    fn add(&mut self, item: &Value) {
+    /// Adds an item that is complete, and returns its text if none of it came in pieces.
+    fn add(&mut self, item: &Value) -> Option<String> {
         let text = |key: &str| item[key].as_str().unwrap_or_default();
         match text("type") {
             "message" => {
+                let mut whole = String::new();
                 for part in item["content"].as_array().into_iter().flatten() {
                     let said = part["text"].as_str().or_else(|| part["refusal"].as_str());
-                    push_text(&mut self.content, said.unwrap_or_default());
+                    whole.push_str(said.unwrap_or_default());
                     if part["type"] == "refusal" {
                         self.stop = Some(Stop::Refusal);
                     }
                 }
+                push_text(&mut self.content, &whole);
+                let is_new = std::mem::take(&mut self.streamed).is_empty();
+                return Some(whole).filter(|whole| is_new && !whole.is_empty());
             }
             "function_call" => {
                 let id = if text("call_id").is_empty() { text("id") } else { text("call_id") };
@@ -101,15 +109,26 @@ impl ResponsesDecoder {
             }
             _ => self.content.push(Block::Vendor { provider: Provider::OpenAiResponses, data: item.clone() }),
         }
+        None
     }
 
-    fn end(&mut self, response: &Value, stop: Stop) {
+    /// Ends the answer. Returns the text of `response` if nothing of it came before.
+    fn end(&mut self, response: &Value, stop: Stop) -> Option<String> {
+        let mut text = String::new();
+        if !self.has_items {
+            for item in response["output"].as_array().into_iter().flatten() {
+                text.extend(self.add(item));
+            }
+            let streamed = std::mem::take(&mut self.streamed);
+            push_text(&mut self.content, &streamed);
+        }
         let cached = count(response, "/usage/input_tokens_details/cached_tokens");
         self.usage.cache_read = cached;
         self.usage.input = count(response, "/usage/input_tokens").saturating_sub(cached);
         self.usage.output = count(response, "/usage/output_tokens");
         self.stop = self.stop.or(Some(stop));
         self.is_complete = true;
+        Some(text).filter(|text| !text.is_empty())
     }
 }
 
@@ -121,14 +140,19 @@ impl Decoder for ResponsesDecoder {
         let event = parsed(data)?;
         match event["type"].as_str().unwrap_or_default() {
             "response.output_text.delta" | "response.refusal.delta" => {
-                return Ok(event["delta"].as_str().map(str::to_owned));
+                let piece = event["delta"].as_str().unwrap_or_default();
+                self.streamed.push_str(piece);
+                return Ok(Some(piece.to_owned()));
             }
-            "response.output_item.done" => self.add(&event["item"]),
-            "response.completed" => self.end(&event["response"], Stop::Done),
+            "response.output_item.done" => {
+                self.has_items = true;
+                return Ok(self.add(&event["item"]));
+            }
+            "response.completed" => return Ok(self.end(&event["response"], Stop::Done)),
             "response.incomplete" => {
                 let reason = event.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
                 let stop = if reason == Some("content_filter") { Stop::Refusal } else { Stop::Length };
-                self.end(&event["response"], stop);
+                return Ok(self.end(&event["response"], stop));
             }
             "response.failed" => return Err(reported(&event["response"]["error"])),
             "error" => return Err(reported(&event)),
@@ -147,5 +171,62 @@ impl Decoder for ResponsesDecoder {
             stop: self.stop.unwrap_or(Stop::Done),
             usage: Usage { requests: 1, ..self.usage },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks the pieces of text and the text of the answer that `events` make.
+    fn check(events: &[Value], pieces: &[&str], text: &str) {
+        let mut decoder = Box::new(ResponsesDecoder::default());
+        let shown: Vec<String> =
+            events.iter().filter_map(|event| decoder.event(&event.to_string()).unwrap()).collect();
+        assert!(decoder.is_complete());
+        assert_eq!(shown, pieces);
+        assert_eq!(decoder.response().message.text(), text);
+    }
+
+    fn message(text: &str) -> Value {
+        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+    }
+
+    fn item(text: &str) -> Value {
+        json!({"type": "response.output_item.done", "item": message(text)})
+    }
+
+    fn delta(text: &str) -> Value {
+        json!({"type": "response.output_text.delta", "delta": text})
+    }
+
+    fn completed(output: Value) -> Value {
+        json!({"type": "response.completed", "response": {"output": output}})
+    }
+
+    #[test]
+    fn text_is_shown_once_whichever_events_it_comes_in() {
+        let whole = || completed(json!([message("Hello!")]));
+        check(&[delta("Hel"), delta("lo!"), item("Hello!"), whole()], &["Hel", "lo!"], "Hello!");
+        check(&[item("Hello!"), whole()], &["Hello!"], "Hello!");
+        check(&[item("Hello!"), completed(Value::Null)], &["Hello!"], "Hello!");
+        check(&[whole()], &["Hello!"], "Hello!");
+        check(&[delta("Hello!"), whole()], &["Hello!"], "Hello!");
+        check(&[delta("Hello!"), completed(Value::Null)], &["Hello!"], "Hello!");
+        // Only the first message came in pieces.
+        check(
+            &[delta("One."), item("One."), item("Two."), completed(Value::Null)],
+            &["One.", "Two."],
+            "One.Two.",
+        );
+    }
+
+    #[test]
+    fn calls_of_an_answer_without_events_for_items_are_read() {
+        let call = json!({"type": "function_call", "call_id": "c1", "name": "load_skill", "arguments": "{}"});
+        let mut decoder = ResponsesDecoder::default();
+        let event = completed(json!([call]));
+        assert_eq!(decoder.event(&event.to_string()).unwrap(), None);
+        assert_eq!(Box::new(decoder).response().message.calls().count(), 1);
     }
 }

@@ -60,10 +60,10 @@ pub(crate) struct AgentArgs {
     /// Let the model give tasks to sub-agents, whose skills `subagent.inherit` decides
     #[arg(long)]
     subagents: bool,
-    /// The most requests for one task
+    /// The most requests for one task; each sub-agent has the same limit for its own task
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
-    /// The most tokens for one task, in and out, cached or not
+    /// The most tokens for one task, in and out, cached or not; each sub-agent has the same limit for its own task
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens: Option<u64>,
 }

@@ -347,7 +347,7 @@ pub const KEYS: &[Key] = &[
     key!("store.url" Kind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory."),
     key!("events.journal" Kind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
     key!("events.keep_days" Kind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
-    key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first."),
+    key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first, when a process writes its first events and then hourly."),
     key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" Kind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),

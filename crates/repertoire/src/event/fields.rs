@@ -224,4 +224,6 @@ pub struct CallOrigin {
     pub via: Via,
     /// The conversation that the call belongs to, where several share a session.
     pub conversation: Option<Arc<str>>,
+    /// The method of a protocol that the host answers by the call; events name it in place of the tool.
+    pub method: Option<&'static str>,
 }

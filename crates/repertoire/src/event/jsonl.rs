@@ -1,10 +1,13 @@
 //! An event as a line of JSON.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::text::is_control_or_invisible;
 use serde::Serialize as _;
+use serde::de::IgnoredAny;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 
@@ -27,6 +30,11 @@ pub fn line(event: &Event) -> io::Result<String> {
     let mut line = Vec::new();
     record(event).serialize(&mut Serializer::with_formatter(&mut line, LineFormatter))?;
     String::from_utf8(line).map_err(io::Error::other)
+}
+
+/// Returns `true` if `line` is an object of JSON, as every event is.
+pub fn is_line(line: &str) -> bool {
+    serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(line).is_ok()
 }
 
 /// Returns `time` as an RFC 3339 timestamp in UTC with milliseconds, between 1970 and 9999.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use repertoire_model::SkillName;
+use repertoire_model::name::{Grammar, grammar_faults};
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::scope::Pattern;
 
@@ -127,6 +128,9 @@ impl Proposer {
         files: SkillFiles,
         text: ProposalText,
     ) -> Result<Proposal, Refusal> {
+        if let Some(fault) = grammar_faults(name.as_str(), Grammar::AgentSkills).into_iter().next() {
+            return Err(Refusal::NameGrammar(name.to_string(), fault));
+        }
         self.expect_open("", name)?;
         let exists = registry.snapshot().entries().iter().any(|entry| entry.name() == name);
         if exists {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use repertoire_model::name::{Grammar, GrammarFault};
 use repertoire_model::patch::PatchFault;
 
 use crate::Error;
@@ -20,6 +21,8 @@ pub enum Refusal {
     Exists(String),
     /// The name cannot be used, for a reason that the one who proposes may not know.
     NameUnusable(String),
+    /// The name of the new skill is none of the open standard.
+    NameGrammar(String, GrammarFault),
     /// The diff does not apply.
     Diff(PatchFault),
     /// The diff changes nothing.
@@ -60,6 +63,13 @@ impl fmt::Display for Refusal {
             Self::Locked(name) => write!(f, "the skill {name} is locked; its owner changes it"),
             Self::NoFiles(name) => write!(f, "the skill {name} has no directory that could be changed"),
             Self::NameUnusable(name) => write!(f, "the name {name} cannot be used for a new skill"),
+            Self::NameGrammar(name, fault) => {
+                write!(
+                    f,
+                    "the name {name} {fault}; the name of a new skill is {}",
+                    Grammar::AgentSkills.in_words()
+                )
+            }
             Self::Exists(name) => write!(f, "there is a skill {name}; propose a change of it instead"),
             Self::Diff(fault) => fault.fmt(f),
             Self::Unchanged => f.write_str("the diff changes nothing"),

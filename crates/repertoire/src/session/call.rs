@@ -80,7 +80,8 @@ impl Session {
         let reply = self.answer(tool, found, arguments, origin).await;
         let text = reply.answer.render(self.options().render, &self.wording);
         if !self.library().resources().sinks.is_empty() {
-            let mut event = self.event(kind, &quoted(tool), origin);
+            let called = origin.method.map_or_else(|| quoted(tool), str::to_owned);
+            let mut event = self.event(kind, &called, origin);
             (event.time, event.duration) = (time, started.elapsed());
             self.record(event, &reply, text.len());
         }

@@ -39,4 +39,9 @@ pub trait Store: Journal + Versions + Proposals + Releases {
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Looks for damage to the data, however long that takes.
+    fn check_fully(&self) -> Result<(), Error> {
+        self.check()
+    }
 }

@@ -1,6 +1,7 @@
 //! `propose_skill`: a new skill, for a person to review.
 
 use repertoire_model::answer::FaultKind;
+use repertoire_model::name::Grammar;
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{SkillName, SkillPath, State};
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             name: name.to_owned(),
             expected: expected.to_owned(),
         };
-        let name = SkillName::new(asked).ok_or_else(|| bad(NAME.name, "lower-case words with hyphens"))?;
+        let name = SkillName::new(asked).ok_or_else(|| bad(NAME.name, Grammar::AgentSkills.in_words()))?;
         let files = files(&arguments)?;
         let proposal = proposal_text(session, &arguments)?;
         let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };

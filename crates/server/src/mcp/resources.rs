@@ -121,8 +121,10 @@ async fn read_file(
         return match path.as_str() {
             FASTMCP_MANIFEST => {
                 record.set(|event| (event.kind, event.file) = (EventKind::FilesListed, None));
-                record.acknowledged(None);
-                Ok(ReadResourceResult::new(vec![fastmcp_manifest(uri, skill)]))
+                let list = fastmcp_manifest(skill);
+                record.listed(None, &list);
+                let contents = ResourceContents::text(list.to_string(), uri);
+                Ok(ReadResourceResult::new(vec![contents.with_mime_type("application/json")]))
             }
             _ => Err(not_found()),
         };
@@ -148,11 +150,10 @@ async fn read_file(
 }
 
 /// Returns the list of files that FastMCP's `download_skill` and `sync_skills` expect.
-fn fastmcp_manifest(uri: &str, skill: &PublishedSkill) -> ResourceContents {
+fn fastmcp_manifest(skill: &PublishedSkill) -> Value {
     let file = |file: &BundleFile| json!({"path": file.path.as_str(), "size": file.size, "hash": file.digest.to_string()});
     let files: Vec<Value> = skill.bundle.files().iter().map(file).collect();
-    let text = json!({"skill": skill.name, "files": files}).to_string();
-    ResourceContents::text(text, uri).with_mime_type("application/json")
+    json!({"skill": skill.name, "files": files})
 }
 
 fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
@@ -211,7 +212,6 @@ async fn list_directory(
         (None, Some(path)) if is_empty_directory(view, entry, &skill, path).await => BTreeMap::new(),
         (None, _) => return Err(no_directory()),
     };
-    record.acknowledged(None);
     let mut rest = children.into_iter().filter(|(child, _)| child.as_str() > after.as_str()).peekable();
     let (mut resources, mut last) = (Vec::new(), None);
     for (child, resource) in rest.by_ref().take(PAGE) {
@@ -222,7 +222,9 @@ async fn list_directory(
         last = Some(child);
     }
     let next = rest.peek().and(last).map(|last| cursor::after(&last));
-    let mut result = Map::from_iter([("resources".to_owned(), Value::Array(resources))]);
+    let resources = Value::Array(resources);
+    record.listed(None, &resources);
+    let mut result = Map::from_iter([("resources".to_owned(), resources)]);
     result.extend(next.map(|next| ("nextCursor".to_owned(), Value::String(next))));
     Ok(result)
 }

@@ -108,8 +108,9 @@ async fn described(
     record.found(entry);
     match view.publish(entry).await {
         PublishResult::Published(skill) => {
-            record.acknowledged(Some(skill.bundle.digest()));
-            Ok(Map::from_iter([("skill".to_owned(), skill_json(&skill))]))
+            let described = skill_json(&skill);
+            record.listed(Some(skill.bundle.digest()), &described);
+            Ok(Map::from_iter([("skill".to_owned(), described)]))
         }
         PublishResult::Withheld(reasons) => {
             record.failed(Outcome::Error, "withheld");

@@ -58,6 +58,12 @@ impl Connection for SqliteConnection<'_> {
     fn error(&self, why: &str) -> Error {
         Error::new(ErrorKind::Store).at(self.path).because(why)
     }
+
+    fn damage(&self, what: &str) -> Error {
+        // SQLite's own words may have several lines.
+        let lines: Vec<&str> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        self.error(&format!("{DAMAGED} ({})", lines.join(" ")))
+    }
 }
 
 impl rusqlite::ToSql for SqlValue {
@@ -83,7 +89,7 @@ fn owned(value: ValueRef<'_>) -> SqlValue {
 }
 
 /// The advice about a damaged file.
-pub(super) const DAMAGED: &str = "the file is damaged, or no database; move it away with the files `-wal` and `-shm` beside it, and a new one is made";
+const DAMAGED: &str = "the file is damaged, or no database; move it away with the files `-wal` and `-shm` beside it, and a new one is made";
 
 /// Returns the error for a failure of SQLite, with advice.
 pub(super) fn failure(path: &Path, error: rusqlite::Error) -> Error {

@@ -9,7 +9,7 @@ use repertoire::{Error, ErrorKind};
 use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, ffi};
 
-use super::connection::{DAMAGED, SqliteConnection, failure};
+use super::connection::{SqliteConnection, failure};
 use super::file::{self, FileIdentity};
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability};
@@ -21,7 +21,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// The time between two looks at a file that others may have written to.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The largest file that is read as a whole to look for damage.
+/// The largest file that each command reads as a whole to look for damage.
 const MAX_CHECKED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A store in a SQLite file.
@@ -203,10 +203,14 @@ impl Database for SqliteDatabase {
         if self.path.metadata().map_or(0, |metadata| metadata.len()) > MAX_CHECKED_BYTES {
             return Ok(());
         }
+        self.check_fully()
+    }
+
+    fn check_fully(&self) -> Result<(), Error> {
         self.read(|connection| {
             let found = connection.query_first("PRAGMA quick_check(1)", &[])?;
             match found.map(|mut row| row.text()).transpose()? {
-                Some(found) if found != "ok" => Err(connection.error(&format!("{DAMAGED} ({found})"))),
+                Some(found) if found != "ok" => Err(connection.damage(&found)),
                 _ => Ok(()),
             }
         })

@@ -51,6 +51,11 @@ impl Screen {
                 self.line(Style::Warning, &format!("trying again in {pause:.0?}: {error}"));
             }
             Progress::Note(_) => self.line(Style::Faint, "the model is told what changed in the library"),
+            Progress::UnknownSkill { name, nearest } => {
+                let meant =
+                    nearest.map(|nearest| format!("; did you mean `/{nearest}`?")).unwrap_or_default();
+                self.line(Style::Warning, &format!("warning: there is no skill `{name}` to load{meant}"));
+            }
             Progress::Compaction { messages } => {
                 self.line(Style::Faint, &format!("{messages} messages were replaced by a summary"));
             }

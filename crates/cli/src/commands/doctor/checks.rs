@@ -317,13 +317,16 @@ impl Checks {
         for disabled in context.settings.disabled.iter().filter(|it| !is_used(it)).take(MAX_NAMED) {
             self.info("disabled", format!("{} matches no skill", context.pattern_and_file(disabled)));
         }
+        // A skill whose last good version is served is active.
         let counts = [
-            (of(State::Active).count(), "active"),
+            (of(State::Active).count() + recorded.len(), "active"),
             (of(State::Shadowed).count(), "shadowed"),
             (of(State::Disabled).count(), "disabled"),
-            (of(State::Quarantined).count(), "quarantined"),
+            (of(State::Quarantined).count().saturating_sub(recorded.len()), "quarantined"),
+            (recorded.len(), "broken on disk"),
         ];
-        let is_shown = |(number, word): &&(usize, &str)| *number > 0 || *word != "disabled";
+        let is_shown =
+            |(number, word): &&(usize, &str)| *number > 0 || !["disabled", "broken on disk"].contains(word);
         let counts: Vec<String> =
             counts.iter().filter(is_shown).map(|(number, word)| format!("{number} {word}")).collect();
         if let Err(error) = pollster::block_on(library.registry.accepted()) {

@@ -24,7 +24,7 @@ impl Checks {
                 return self.ok("store", format!("{location}, none yet"));
             }
         }
-        match context.lazy_store().get().and_then(|store| store.check().map(|()| store)) {
+        match context.lazy_store().get().and_then(|store| store.check_fully().map(|()| store)) {
             Ok(store) => {
                 let size = path.metadata().map(|metadata| format!(", {}", bytes(metadata.len())));
                 self.ok("store", format!("{}{}", store.location(), size.unwrap_or_default()));

@@ -129,8 +129,8 @@ impl Stats {
 
     fn write_dead(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
         let dead = &self.report.dead;
-        let is_nothing_known = self.began.is_none() && self.clients.is_empty();
-        if dead.is_empty() || is_nothing_known {
+        // Skills are not unused because nothing was recorded.
+        if dead.is_empty() || self.began.is_none() {
             return Ok(());
         }
         writeln!(ui.out(), "\nnot used {}:", dead_time(self.began.as_deref(), self.dead_after, self.now))?;

@@ -239,6 +239,10 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
         propose("beta"),
         "Error: The call was refused: there is a skill beta; propose a change of it instead."
     );
+    assert_eq!(
+        propose("F5"),
+        "Error: The call was refused: the name F5 holds upper-case letters; the name of a new skill is 1 to 64 characters of a-z, 0-9 and single hyphens."
+    );
     std::fs::create_dir(library.directory.path().join("taken")).unwrap();
     assert_eq!(
         propose("taken"),
@@ -247,7 +251,7 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
     assert_eq!(propose("fresh"), "The skill `fresh` is there now; you may not load it, others may.");
     let errors: Vec<Option<String>> = library.sink.take().into_iter().map(|event| event.error).collect();
     let refused = || Some("refused".to_owned());
-    assert_eq!(errors, [refused(), refused(), refused(), None]);
+    assert_eq!(errors, [refused(), refused(), refused(), refused(), None]);
 }
 
 #[test]
