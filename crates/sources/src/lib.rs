@@ -1,0 +1,1 @@
+//! Where skills come from: what installers recorded about them, fetching them, locks and updates.
