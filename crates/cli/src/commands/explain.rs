@@ -3,6 +3,7 @@
 mod absence;
 mod decisions;
 
+pub(crate) use absence::first_of;
 use clap::Args;
 use repertoire::{Entry, Lookup};
 use serde::Serialize;

@@ -73,7 +73,8 @@ fn chosen(
     let is_named = !named.is_empty();
     let clients = if is_named { named } else { found(places, args.owner()) };
     if clients.is_empty() {
-        let ids = CLIENTS.iter().filter(|client| !client.project_skills.is_empty()).map(|client| client.id);
+        let ids =
+            CLIENTS.iter().filter(|client| !client.directories().project.is_empty()).map(|client| client.id);
         let ids: Vec<&str> = ids.collect();
         return Err(CliError::no("none of the clients that read skills was found")
             .hint(format!("name one: {}", ids.join(", "))));
@@ -84,13 +85,13 @@ fn chosen(
         let mut skip =
             |reason: String, is_refusal| skipped.push(SkippedClient { client, reason, is_refusal });
         if places.skills(client, args.owner()).is_empty() {
-            skip(format!("{} reads no skills from files", client.title), is_named);
+            skip(format!("{} reads no skills from files", client.title()), is_named);
         } else if let Some(connection) = connection.filter(|_| !args.force) {
             skip(
                 format!(
                     "{} is connected to the MCP server and would be offered every skill twice; {}, or link all the same \
                      with --force",
-                    client.title,
+                    client.title(),
                     connection.undo_in_words(),
                 ),
                 is_named,

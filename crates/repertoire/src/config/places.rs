@@ -15,6 +15,7 @@ impl Settings {
     pub fn places(&self, input: &ConfigInput, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         let mut discovery = DiscoveryInput::new(&input.working_directory, input.home.clone());
         discovery.xdg_config.clone_from(&input.config_home);
+        discovery.client_homes.clone_from(&input.client_homes);
         (discovery.project, discovery.user) = (self.discover_project, self.discover_user);
         discovery.role_packs = policy.profile == Profile::Bernstein;
         let mut places = discovery::discover(&discovery).places;

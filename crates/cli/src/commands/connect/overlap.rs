@@ -67,14 +67,14 @@ impl Files {
         let read = overlap.in_words();
         Some(match connection {
             Some(connection) => (
-                format!("{} is connected ({}) and also reads {read} by itself", client.title, connection.path.display()),
+                format!("{} is connected ({}) and also reads {read} by itself", client.title(), connection.path.display()),
                 format!(
                     "a skill is best offered one way: {}, or remove the files, which `rep link --undo` does for links",
                     connection.undo_in_words()
                 ),
             ),
             None => (
-                format!("{} reads {read}, each of them more than once", client.title),
+                format!("{} reads {read}, each of them more than once", client.title()),
                 "a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, \
                  and `rep connect` serves the skills instead"
                     .to_owned(),
@@ -116,7 +116,7 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
         };
         plan.warnings.push(format!(
             "{} has the server as `{}` already and will be offered every skill twice; {}",
-            plan.client.title,
+            plan.client.title(),
             escape(&other.name),
             other.undo_in_words(),
         ));
@@ -131,7 +131,7 @@ pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
         if !overlap.names.is_empty() {
             plan.warnings.push(format!(
                 "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",
-                plan.client.title,
+                plan.client.title(),
                 overlap.in_words()
             ));
         }

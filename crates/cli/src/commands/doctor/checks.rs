@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use repertoire::config::{DisabledPattern, Settings};
 
+use crate::commands::explain;
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
@@ -188,7 +189,7 @@ impl Checks {
                 .map(|place| context.shown(&place.root.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {
-                self.info("place", format!("not there: {}", missing.join(", ")));
+                self.info("place", format!("not there: {}", explain::first_of(&missing)));
             }
         }
     }

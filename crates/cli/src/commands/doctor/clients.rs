@@ -38,7 +38,8 @@ impl Checks {
             let path = context.shown(&path.display().to_string());
             let message = format!(
                 "the configuration of {} cannot be parsed: {} ({path}{line})",
-                client.title, fault.message
+                client.title(),
+                fault.message
             );
             self.add(Status::Warn, "client", message, Some("correct the file"));
         }
@@ -48,7 +49,7 @@ impl Checks {
                 continue;
             }
             let path = context.shown(&connection.path.display().to_string());
-            let title = connection.client.title;
+            let title = connection.client.title();
             if let Some(outside) = connection.path_outside(&places) {
                 let outside = outside.display();
                 self.info(
