@@ -4,8 +4,10 @@
 mod row;
 mod table;
 mod places;
+mod readers;
 
 pub(crate) use places::{Owner, Places};
+pub(crate) use readers::{ClientReader, readers};
 pub(crate) use repertoire::discovery::CANONICAL;
 pub(crate) use row::{Client, Format, Server};
 pub(crate) use table::CLIENTS;

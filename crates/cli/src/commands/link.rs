@@ -3,7 +3,7 @@
 mod apply;
 mod args;
 mod copy;
-mod paths;
+pub(crate) mod paths;
 mod plan;
 mod record;
 mod report;
@@ -12,17 +12,42 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
+pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, Connection, Files, OwnEntries, connections};
+use crate::commands::connect::{self, Connection, Files, OwnEntries, connections, present};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
+
+/// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
+pub(crate) fn record_link(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    path: &Path,
+    to: &Path,
+    clients: Vec<String>,
+) -> Result<(), CliError> {
+    let mut record = record::Record::load(places, owner, base)?;
+    let to = Some(to.to_string_lossy().into_owned());
+    record.add(record::RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
+    record.save(base)
+}
+
+/// Removes the link at `path` from the record.
+pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), CliError> {
+    let mut record = record::Record::load(places, owner, base)?;
+    let shown = paths::shown(base, path);
+    record.made.retain(|made| made.path != shown);
+    record.save(base)
+}
 
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
 pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
@@ -114,6 +139,10 @@ fn warnings(
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
     let files = Files { planned: made.map(|step| step.path.clone()).collect() };
+    let mut present = present(places, connections);
+    present.extend(linked);
+    present.sort_by_key(|client| client.id);
+    present.dedup_by_key(|client| client.id);
     let mut warnings = Vec::new();
     for client in CLIENTS {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
@@ -125,7 +154,7 @@ fn warnings(
         if connection.is_some_and(|connection| !connection.roots().is_empty()) {
             continue;
         }
-        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names) {
+        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names, &present) {
             warnings.push(Warning { message: format!("with these links {message}"), hint });
         }
     }
