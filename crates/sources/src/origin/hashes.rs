@@ -7,7 +7,6 @@ use repertoire_model::Digest;
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-use super::record::Comparison;
 use super::skill_files::{SkillFile, SkillFiles};
 
 /// The order of ASCII characters in the root collation of Unicode, by which JavaScript's `localeCompare` sorts. A letter sorts
@@ -20,18 +19,12 @@ pub fn folder_hash(files: &SkillFiles) -> Option<String> {
     Some(hash_in_order(&collated(&files.files)?))
 }
 
-/// Compares `files` with the hash that `npx skills` recorded.
-pub(super) fn compare_folder(files: &SkillFiles, expected: &str) -> Comparison {
-    let collated = folder_hash(files);
+/// Returns `true` if `expected` is the hash of `files` that `npx skills` recorded; `None` if that cannot be said.
+pub(super) fn is_folder_hash(files: &SkillFiles, expected: &str) -> Option<bool> {
     let by_bytes = hash_in_order(&files.files.iter().collect::<Vec<_>>());
-    let is_expected = |found: &str| found.eq_ignore_ascii_case(expected);
-    match collated {
-        Some(found) if is_expected(&found) => Comparison::Unchanged,
-        // Other programs that write this format sort by bytes.
-        _ if is_expected(&by_bytes) => Comparison::Unchanged,
-        Some(_) => Comparison::Changed { files: Vec::new() },
-        None => Comparison::Unknown("the hash depends on the locale of the installer".to_owned()),
-    }
+    let is_expected = |found: String| found.eq_ignore_ascii_case(expected);
+    // Other programs that write this format sort by bytes.
+    if is_expected(by_bytes) { Some(true) } else { folder_hash(files).map(is_expected) }
 }
 
 fn hash_in_order(files: &[&SkillFile]) -> String {
