@@ -11,8 +11,8 @@ use clap_complete::CompleteEnv;
 use crate::commands::{
     adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect, cost,
     diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list,
-    migrate, new, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session, show,
-    stats, verify, watch,
+    migrate, new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session,
+    show, stats, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -53,6 +53,7 @@ pub(crate) enum Command {
     New(new::NewArgs),
     Check(check::CheckArgs),
     Eval(eval::EvalArgs),
+    Pack(pack::PackArgs),
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
     Connect(connect::ConnectArgs),

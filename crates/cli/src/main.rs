@@ -34,8 +34,8 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
     disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list, migrate,
-    new, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session, show, stats,
-    verify, watch,
+    new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session, show,
+    stats, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -82,6 +82,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::New(args) => new::run(ui, &env, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
         Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Pack(args) => pack::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),

@@ -51,6 +51,7 @@ mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_notices;
+mod test_pack_command;
 mod test_prompt_command;
 #[cfg(unix)]
 mod test_proposals_command;

@@ -164,6 +164,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("new", &["No Name"]),
         ("check", &["nothing"]),
         ("eval", &["triggers", "nowhere"]),
+        ("pack", &["skill", "nothing"]),
         ("migrate", &["roles", "nowhere"]),
         ("init", &["--root", "nowhere"]),
         ("connect", &[]),

@@ -63,7 +63,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
     for entry in entries {
         let found = pollster::block_on(library.registry.check(entry));
         let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
-        decisions.extend(surroundings.decisions(context, entry));
+        decisions.extend(surroundings.decisions(context, &library, entry));
         skills.push(ExplainedJson {
             name: entry.name().to_string(),
             source: entry.source.to_string(),

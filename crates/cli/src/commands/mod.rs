@@ -27,6 +27,7 @@ pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod pack;
 pub(crate) mod prompt;
 pub(crate) mod proposals;
 pub(crate) mod propose;

@@ -88,6 +88,8 @@ pub enum Tier {
     Configured,
     /// Those of a plugin pack.
     Pack,
+    /// Those of an Agent Plugin, or of a plugin that a client has installed.
+    Plugin,
 }
 
 impl Tier {
@@ -99,6 +101,7 @@ impl Tier {
             Self::User => "a place of the user",
             Self::Configured => "configured",
             Self::Pack => "a pack",
+            Self::Plugin => "a plugin",
         }
     }
 }

@@ -173,7 +173,9 @@ impl Checks {
             Tier::Configured if place.presence == Presence::NotDirectory => {
                 (Status::Error, "correct `roots` in the configuration")
             }
-            Tier::Configured | Tier::Pack => (Status::Warn, "correct it in the configuration, or make it"),
+            Tier::Configured | Tier::Pack | Tier::Plugin => {
+                (Status::Warn, "correct it in the configuration, or make it")
+            }
             Tier::Project | Tier::User if place.presence == Presence::Missing => return,
             Tier::Project | Tier::User => (Status::Warn, "make it a directory of skills, or remove it"),
         };

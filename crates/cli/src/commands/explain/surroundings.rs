@@ -1,5 +1,6 @@
 //! Who installed a skill, and which clients on this machine get it.
 
+use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
 use repertoire_sources::origin::Origins;
 use serde::Serialize;
@@ -57,7 +58,7 @@ impl Surroundings {
     }
 
     /// Returns the decisions about `entry`.
-    pub(super) fn decisions(&self, context: &Context, entry: &Entry) -> Vec<Decision> {
+    pub(super) fn decisions(&self, context: &Context, library: &Library, entry: &Entry) -> Vec<Decision> {
         let mut decisions = Vec::new();
         let origins = self.origins(entry);
         for compared in &origins {
@@ -71,6 +72,7 @@ impl Surroundings {
             );
             decisions.push(Decision { topic: "origin", text });
         }
+        decisions.extend(plugin_of(context, library, entry).map(|text| Decision { topic: "plugin", text }));
         if origins.is_empty() {
             decisions.push(Decision { topic: "origin", text: "no installer recorded it".to_owned() });
         }
@@ -91,4 +93,24 @@ impl Surroundings {
         }
         decisions
     }
+}
+
+/// Returns the plugin that `entry` belongs to, with the MCP servers that it brings along, in words.
+fn plugin_of(context: &Context, library: &Library, entry: &Entry) -> Option<String> {
+    let place = library.places.iter().find(|place| place.root.label == *entry.source)?;
+    let directory = place.root.path.parent().filter(|_| place.root.tier == Tier::Plugin)?;
+    let shown = context.shown(&directory.display().to_string());
+    let Some(plugin) = plugin(directory, &context.settings.policy).0 else {
+        return Some(format!("of {shown}"));
+    };
+    let version = plugin.manifest.version.map(|version| format!(" {version}")).unwrap_or_default();
+    let servers =
+        plugin.servers.iter().map(|server| format!("{} ({})", server.name, server.transport.as_str()));
+    let servers: Vec<String> = servers.collect();
+    let servers = if servers.is_empty() {
+        String::new()
+    } else {
+        format!("; it brings MCP servers along, which are not started: {}", servers.join(", "))
+    };
+    Some(format!("{}{version} in {shown}{servers}", plugin.manifest.name))
 }
