@@ -167,7 +167,7 @@ fn address(url: &str) -> Result<&str, String> {
         None => authority.split(':').next().unwrap_or_default(),
     };
     let is_loopback =
-        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        host == "localhost" || host.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     match scheme {
         "https" => Ok(url),
         "http" if is_loopback => Ok(url),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use repertoire::discovery::{Plugin, is_plugin, plugin};
 use serde_json::{Map, Value, json};
 
-use super::MarketplacePackArgs;
+use super::args::MarketplacePackArgs;
 use super::plugin::write_json;
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -9,7 +9,7 @@ use repertoire_model::patch::SkillFiles;
 use repertoire_model::plugin::{MANIFEST_FILE, MANIFEST_SCHEMA, SKILLS, is_plugin_name};
 use serde_json::{Map, Value, json};
 
-use super::PluginPackArgs;
+use super::args::PluginPackArgs;
 use super::files;
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -9,7 +9,7 @@ use serde_json::json;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::SkillPackArgs;
+use super::args::SkillPackArgs;
 use super::files::{self, refused};
 use crate::error::CliError;
 use crate::exit::Exit;
