@@ -52,6 +52,10 @@ impl Context {
     /// Returns the directories that links below `places` may lead to; the roots of the library count even if
     /// other places are given.
     pub(super) fn link_scope(&self, places: &[Place], policy: &Policy) -> LinkScope {
+        // Links that may lead anywhere need no second look at all the directories.
+        if let LinkScope::Anywhere = self.settings.link_scope(places.iter()) {
+            return LinkScope::Anywhere;
+        }
         let (library, _) = self.places(policy);
         self.settings.link_scope(places.iter().chain(&library))
     }
