@@ -101,6 +101,13 @@ fn following_the_advice_of_doctor_ends() {
     let copied = sandbox(&[".claude", ".cursor"]);
     copied.write(".claude/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
     assert_eq!(follow(&copied), 2);
+    // Links of another installer are not ours to remove.
+    let foreign = sandbox(&[".claude", ".cursor"]);
+    fs::create_dir_all(foreign.project().join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../.agents/skills/beta", foreign.project().join(".claude/skills/beta"))
+        .unwrap();
+    assert!(foreign.run(&["doctor"]).stdout.contains("another program made the links"));
+    assert_eq!(follow(&foreign), 0);
     // In a directory that no other client reads.
     let own = sandbox(&[".cursor"]);
     own.write(".cursor/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));

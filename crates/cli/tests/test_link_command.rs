@@ -320,7 +320,7 @@ fn link_warns_of_clients_that_read_two_directories() {
     let run = sandbox.run(&["doctor"]);
     assert!(run.stdout.contains(words), "{}", run.stdout);
     assert!(
-        run.stdout.contains("(`rep link --undo claude-code`), then run `rep connect claude-code`"),
+        run.stdout.contains("run `rep link --undo claude-code`, then `rep connect claude-code`"),
         "{}",
         run.stdout
     );

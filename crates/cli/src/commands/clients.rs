@@ -10,6 +10,7 @@ use crate::clients::{CLIENTS, ClientReader, Places, readers};
 use crate::commands::connect::{
     Connection, Files, OwnEntries, connections, names_offered_by, offered_names, present,
 };
+use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
@@ -131,7 +132,8 @@ fn view<'a>(
     let names = served.clone().unwrap_or_else(|| offered_names(library));
     let client = CLIENTS.iter().find(|client| client.id == id);
     let advice = client.and_then(|client| {
-        Files::default().offered_twice(places, client, connection, &names, &present(places, connections))
+        let files = Files { recorded: link::recorded(places), ..Files::default() };
+        files.offered_twice(places, client, connection, &names, &present(places, connections))
     });
     ClientView { reader, connection, offered: served.unwrap_or_default(), advice }
 }

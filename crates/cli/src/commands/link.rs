@@ -10,7 +10,7 @@ mod report;
 mod undo;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
@@ -25,6 +25,17 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
+
+/// Returns the links that are recorded for the project and for the user.
+pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = record::Record::load(places, owner, &base).ok()?;
+        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
+        Some(links.collect::<Vec<_>>())
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
+}
 
 /// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
 pub(crate) fn record_link(
@@ -138,7 +149,8 @@ fn warnings(
 ) -> Vec<Warning> {
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
-    let files = Files { planned: made.map(|step| step.path.clone()).collect() };
+    let planned = made.map(|step| step.path.clone()).collect();
+    let files = Files { planned, recorded: recorded(places) };
     let mut present = present(places, connections);
     present.extend(linked);
     present.sort_by_key(|client| client.id);

@@ -66,6 +66,8 @@ pub(crate) fn names_offered_by(
 pub(crate) struct Files {
     /// The directories of skills that are about to be made.
     pub(crate) planned: BTreeSet<PathBuf>,
+    /// The links that `rep link` recorded, and so can remove.
+    pub(crate) recorded: BTreeSet<PathBuf>,
 }
 
 impl Files {
@@ -144,9 +146,11 @@ impl Files {
             format!(
                 "only {titles} {need} {shown}: `rep connect {ids}` instead gives every client each skill once"
             )
+        } else if own.iter().all(|path| self.recorded.contains(path)) {
+            format!("only {titles} {need} {shown}: run `rep link --undo {ids}`, then `rep connect {ids}`")
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
-                "only {titles} {need} {shown}: remove the links there (`rep link --undo {ids}`), then run `rep connect {ids}`"
+                "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
             )
         } else {
             format!(

@@ -45,6 +45,7 @@ impl Checks {
         }
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let present = present(&places, &connections);
+        let files = Files { recorded: link::recorded(&places), ..Files::default() };
         for connection in connections {
             if let Some((message, hint)) = connection.fault(&context.env, &places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
@@ -73,13 +74,7 @@ impl Checks {
             }
             // A server that is confined to some directories offers nothing else.
             let names = names_offered_by(context, library, &places, &connection);
-            match Files::default().offered_twice(
-                &places,
-                connection.client,
-                Some(&connection),
-                &names,
-                &present,
-            ) {
+            match files.offered_twice(&places, connection.client, Some(&connection), &names, &present) {
                 Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
                 None => self.ok("client", format!("{title} is connected ({path})")),
             }
@@ -91,10 +86,9 @@ impl Checks {
         let places = Places::new(&context.env);
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let (names, present) = (offered_names(library), present(&places, &connections));
+        let files = Files { recorded: link::recorded(&places), ..Files::default() };
         for client in present.iter().filter(|client| places.is_there(client)) {
-            if let Some((message, hint)) =
-                Files::default().offered_twice(&places, client, None, &names, &present)
-            {
+            if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
         }
