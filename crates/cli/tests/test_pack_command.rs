@@ -153,6 +153,8 @@ fn plugins_of_clients_and_packages_are_found_as_configured() {
     assert_eq!(names(), [""; 0]);
     sandbox.write("../home/.claude/settings.json", r#"{"enabledPlugins": {"p@m": true}}"#);
     assert_eq!(names(), ["plugin:p@m from-plugin"]);
+    let answer = sandbox.json(&["list", "--origin", "--json"]);
+    assert_eq!(answer["skills"][0]["origins"][0]["installer"], "claude-plugin");
     sandbox.write("repertoire.toml", "[discovery]\npackages = true\nplugins = false\n");
     assert_eq!(names(), ["npm:@scope/lib from-npm", "python:lib from-pip"]);
 }

@@ -1,4 +1,4 @@
-//! The clients on this machine that read skills from files, and the skills that each of them finds.
+//! The clients on this machine, and the skills that each of them finds in files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{canonicalize, read_dir};
@@ -11,7 +11,7 @@ use super::places::{Owner, Places};
 /// The most entries of a directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
-/// A client that reads skills from files.
+/// A client, which may read skills from files.
 #[derive(Debug)]
 pub(crate) struct ClientReader {
     /// The client.
@@ -44,8 +44,7 @@ impl ClientReader {
 /// for the user.
 pub(crate) fn readers(places: &Places, projects: &[PathBuf]) -> Vec<ClientReader> {
     let mut listed: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
-    let clients =
-        CLIENT_DIRECTORIES.iter().filter(|client| !client.user.is_empty() && places.has_sign_of(client));
+    let clients = CLIENT_DIRECTORIES.iter().filter(|client| places.has_sign_of(client));
     clients
         .map(|client| {
             let of_projects =

@@ -129,6 +129,9 @@ impl Context {
             let places = library.places.iter().filter(|place| place.root.tier == Tier::User);
             let skill_directories: Vec<PathBuf> = places.map(|place| place.root.path.clone()).collect();
             let mut record_directories = vec![directory.join(".agents"), directory.join(".apm")];
+            let claude =
+                self.env.directory(env::CLAUDE_CONFIG_DIR).unwrap_or_else(|| directory.join(".claude"));
+            record_directories.push(claude.join("plugins"));
             let state = self.env.get(env::XDG_STATE_HOME).map(PathBuf::from);
             record_directories
                 .extend(state.filter(|state| state.is_absolute()).map(|state| state.join("skills")));

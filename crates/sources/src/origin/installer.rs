@@ -20,6 +20,8 @@ pub enum Installer {
     OpenSkills,
     /// ClawHub, which writes `.clawhub/origin.json` into the skill.
     ClawHub,
+    /// Claude Code, which records its plugins in `installed_plugins.json`.
+    ClaudePlugin,
 }
 
 impl Installer {
@@ -33,6 +35,7 @@ impl Installer {
             Self::ToolHive => "toolhive",
             Self::OpenSkills => "openskills",
             Self::ClawHub => "clawhub",
+            Self::ClaudePlugin => "claude-plugin",
         }
     }
 
@@ -46,6 +49,7 @@ impl Installer {
             Self::ToolHive => "thv skill",
             Self::OpenSkills => "openskills",
             Self::ClawHub => "clawhub",
+            Self::ClaudePlugin => "claude plugin",
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) enum LockedPlace {
     Named(String),
     /// This directory.
     At(PathBuf),
+    /// Any directory below this one.
+    Below(PathBuf),
 }
 
 /// The format of a lock file.

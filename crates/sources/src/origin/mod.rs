@@ -13,6 +13,7 @@ mod user_skills_lock;
 mod apm_lock;
 mod dotagents_lock;
 mod toolhive_lock;
+mod claude_plugins;
 mod gh_metadata;
 mod openskills;
 mod clawhub;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::lock_file::{self, LockFormat, LockedPlace, LockedSkill};
 use super::record::Origin;
 use super::{
-    apm_lock, clawhub, dotagents_lock, gh_metadata, openskills, skills_lock, toolhive_lock, user_skills_lock,
+    apm_lock, claude_plugins, clawhub, dotagents_lock, gh_metadata, openskills, skills_lock, toolhive_lock,
+    user_skills_lock,
 };
 
 /// A directory that installers put lock files in, with the directories of skills that these are about.
@@ -26,7 +27,7 @@ impl OriginBase {
     /// Returns the place of `locked` for each of the directories of skills.
     fn places<'a>(&'a self, locked: &'a LockedPlace) -> Vec<PathBuf> {
         match locked {
-            LockedPlace::At(directory) => vec![directory.clone()],
+            LockedPlace::At(directory) | LockedPlace::Below(directory) => vec![directory.clone()],
             LockedPlace::Named(name) => {
                 let directory = directory_name(name);
                 self.skill_directories.iter().map(|skills| skills.join(&directory)).collect()
@@ -47,10 +48,13 @@ fn directory_name(name: &str) -> String {
 type LockReader = fn(&Path, &Path, &Value) -> Vec<LockedSkill>;
 
 /// The lock files, each with its format and its reader.
-const LOCKS: [(&str, LockFormat, LockReader); 5] = [
+const LOCKS: [(&str, LockFormat, LockReader); 6] = [
     (skills_lock::FILE, skills_lock::FORMAT, |path, _, document| skills_lock::skills(path, document)),
     (user_skills_lock::FILE, user_skills_lock::FORMAT, |path, _, document| {
         user_skills_lock::skills(path, document)
+    }),
+    (claude_plugins::FILE, claude_plugins::FORMAT, |path, _, document| {
+        claude_plugins::plugins(path, document)
     }),
     (apm_lock::FILE, apm_lock::FORMAT, apm_lock::skills),
     (dotagents_lock::FILE, dotagents_lock::FORMAT, |path, _, document| {
@@ -94,7 +98,11 @@ impl Origins {
     pub fn of(&self, directories: &[PathBuf], name: &str, manifest: &Manifest) -> Vec<Origin> {
         let mut found: Vec<Origin> = Vec::new();
         for (locked, places) in &self.locked {
-            if places.iter().any(|place| directories.contains(place)) && !found.contains(&locked.origin) {
+            let is_about = |directory: &PathBuf| match &locked.place {
+                LockedPlace::Below(above) => directory.starts_with(above),
+                LockedPlace::Named(_) | LockedPlace::At(_) => places.contains(directory),
+            };
+            if directories.iter().any(is_about) && !found.contains(&locked.origin) {
                 found.push(locked.origin.clone());
             }
         }
@@ -111,6 +119,8 @@ impl Origins {
         let is_gone = |places: &[PathBuf]| {
             !places.iter().any(|place| matches!(place.join("SKILL.md").try_exists(), Ok(true)))
         };
-        self.locked.iter().filter(|(_, places)| is_gone(places)).map(|(locked, _)| &locked.origin).collect()
+        let is_skill = |locked: &LockedSkill| !matches!(locked.place, LockedPlace::Below(_));
+        let skills = self.locked.iter().filter(|(locked, _)| is_skill(locked));
+        skills.filter(|(_, places)| is_gone(places)).map(|(locked, _)| &locked.origin).collect()
     }
 }
