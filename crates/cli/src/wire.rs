@@ -23,6 +23,8 @@ pub(crate) use disabled::enable_command;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
-pub(crate) use origins::{ComparedOrigin, OriginJson, compared_origins, origin_json, projects, routes};
+pub(crate) use origins::{
+    ComparedOrigin, OriginJson, compared_origins, origin_json, plugin_directories, projects, routes,
+};
 pub(crate) use places::expect_directories;
 pub(crate) use sessions::narrowed;

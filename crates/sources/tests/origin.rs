@@ -178,3 +178,38 @@ fn broken_records_are_faults_and_never_stop_others() {
     assert_eq!(installers, [Installer::Dotagents, Installer::OpenSkills]);
     assert_eq!(project.read().faults.len(), 2);
 }
+
+#[test]
+fn truncated_records_are_read_without_a_panic() {
+    let records = [
+        (
+            "skills-lock.json",
+            r#"{"version": 1, "skills": {"a": {"source": "o/r", "skillPath": "a/SKILL.md", "computedHash": "00"}}}"#,
+        ),
+        (
+            ".agents/.skill-lock.json",
+            r#"{"version": 3, "skills": {"a": {"source": "o/r", "skillFolderHash": "00"}}}"#,
+        ),
+        (
+            ".agents/installed_plugins.json",
+            r#"{"plugins": {"p@m": [{"installPath": "/x", "version": "1"}]}}"#,
+        ),
+        ("agents.lock", "version = 1\n[skills.a]\nsource = \"x\"\nresolved_commit = \"1\"\n"),
+        (
+            "apm.lock.yaml",
+            "dependencies:\n- repo_url: x\n  deployed_files: [.agents/skills/a/]\n  deployed_file_hashes: {a: b}\n",
+        ),
+        ("toolhive.lock.yaml", "skills:\n- name: a\n  source: x\n  contentDigest: sha256:1\n"),
+        (".agents/skills/a/.openskills.json", r#"{"source": "x", "subpath": "y"}"#),
+        (".agents/skills/a/.clawhub/origin.json", r#"{"registry": "r", "slug": "s", "fingerprint": "0"}"#),
+    ];
+    for (path, text) in records {
+        for length in 0..=text.len() {
+            let project = Project::new(&[(".agents/skills/a/SKILL.md", SKILL), (path, &text[..length])]);
+            for origin in project.origins(".agents/skills/a") {
+                origin.compare(&SkillFiles::read(&project.path(".agents/skills/a")));
+            }
+            project.read().missing();
+        }
+    }
+}

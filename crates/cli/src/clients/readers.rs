@@ -40,9 +40,13 @@ impl ClientReader {
     }
 }
 
-/// Returns the clients of which there is a sign on this machine, with the skills that they read in the projects `projects` and
-/// for the user.
-pub(crate) fn readers(places: &Places, projects: &[PathBuf]) -> Vec<ClientReader> {
+/// The directories of clients below which they install plugins.
+const PLUGINS: [(&str, &str); 3] =
+    [("claude-code", "$CLAUDE/plugins"), ("codex", "$CODEX/plugins"), ("cursor", "~/.cursor/plugins")];
+
+/// Returns the clients of which there is a sign on this machine, with the skills that they read in the projects `projects`, for the
+/// user, and in those of `plugins`, directories of skills of plugins, that they have installed.
+pub(crate) fn readers(places: &Places, projects: &[PathBuf], plugins: &[PathBuf]) -> Vec<ClientReader> {
     let mut listed: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let clients = CLIENT_DIRECTORIES.iter().filter(|client| places.has_sign_of(client));
     clients
@@ -52,7 +56,11 @@ pub(crate) fn readers(places: &Places, projects: &[PathBuf]) -> Vec<ClientReader
             let of_user = places.directories(client, Owner::User);
             let mut reader = ClientReader { client, directories: Vec::new(), skills: Vec::new() };
             let mut seen = BTreeSet::new();
-            for directory in of_projects.chain(of_user) {
+            let own = PLUGINS.iter().find(|(id, _)| *id == client.id);
+            let own = own.and_then(|(_, template)| places.path(Owner::User, template));
+            let of_plugins =
+                plugins.iter().filter(|path| own.as_ref().is_some_and(|own| path.starts_with(own)));
+            for directory in of_projects.chain(of_user).chain(of_plugins.cloned()) {
                 // One directory under two names is read once.
                 let Ok(real) = canonicalize(&directory) else { continue };
                 if seen.insert(real.clone()) {

@@ -14,7 +14,7 @@ use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library, projects};
+use crate::wire::{Context, Library, plugin_directories, projects};
 
 /// Shows which clients on this machine get which skills
 ///
@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result
     let library = context.inspect(context.settings.policy.clone());
     let places = Places::new(&context.env);
     let project_directories: Vec<PathBuf> = projects(&library.places).into_keys().collect();
-    let readers = readers(&places, &project_directories);
+    let readers = readers(&places, &project_directories, &plugin_directories(&library.places));
     let connections = connections(&OwnEntries::new(&context.env), &places);
     let names = offered_names(&library);
     let views: Vec<ClientView<'_>> =

@@ -254,7 +254,10 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         match origins {
             None => table.cell(&*entry.document.description),
             Some(origins) => {
-                table.cell(origins.first().map_or("-", |first| first.comparison.as_str()));
+                // Installers may disagree; a change that one of them sees is what matters.
+                let states = origins.iter().map(|origin| origin.comparison.as_str());
+                let changed = states.clone().find(|state| *state == "changed");
+                table.cell(changed.or_else(|| states.clone().next()).unwrap_or("-"));
                 table.cell(origins_in_words(origins));
             }
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::decisions::Decision;
 use crate::clients::{ClientReader, Places, readers};
 use crate::commands::connect::{Connection, OwnEntries, connections};
-use crate::wire::{ComparedOrigin, Context, Library, compared_origins, projects, routes};
+use crate::wire::{ComparedOrigin, Context, Library, compared_origins, plugin_directories, projects, routes};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
@@ -34,7 +34,7 @@ impl Surroundings {
         let projects: Vec<_> = projects(&library.places).into_keys().collect();
         Self {
             origins: context.origins(library),
-            readers: readers(&places, &projects),
+            readers: readers(&places, &projects, &plugin_directories(&library.places)),
             connections: connections(&OwnEntries::new(&context.env), &places),
         }
     }
