@@ -9,9 +9,10 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
+    adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect, cost,
+    diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list,
+    migrate, new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session,
+    show, stats, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -42,6 +43,9 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     Files(files::FilesArgs),
     Explain(explain::ExplainArgs),
+    Verify(verify::VerifyArgs),
+    Duplicates(duplicates::DuplicatesArgs),
+    Clients(clients::ClientsArgs),
     Catalog(catalog::CatalogArgs),
     Cost(cost::CostArgs),
     Prompt(prompt::PromptArgs),
@@ -49,10 +53,12 @@ pub(crate) enum Command {
     New(new::NewArgs),
     Check(check::CheckArgs),
     Eval(eval::EvalArgs),
+    Pack(pack::PackArgs),
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
+    Adopt(adopt::AdoptArgs),
     Disable(disable::DisableArgs),
     Enable(enable::EnableArgs),
     Serve(serve::ServeArgs),

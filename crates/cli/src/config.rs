@@ -24,6 +24,7 @@ pub(crate) fn input(env: &Env, globals: &Globals) -> ConfigInput {
     let mut input = ConfigInput::new(env.working_directory());
     input.home = env.home();
     input.config_home = env.config_home();
+    input.client_homes = env.client_homes();
     input.file = globals.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
     for key in KEYS {
         let origin = env::variable_of(key.name);

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use repertoire::discovery::CLIENT_HOMES;
+
 /// The prefix of the variables that are Repertoire's own.
 pub(crate) const PREFIX: &str = "REPERTOIRE_";
 
@@ -45,10 +47,6 @@ pub(crate) const APPDATA: &str = "APPDATA";
 pub(crate) const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 /// The user's directory of Codex.
 pub(crate) const CODEX_HOME: &str = "CODEX_HOME";
-/// The user's directory of Grok Build.
-pub(crate) const GROK_HOME: &str = "GROK_HOME";
-/// The user's directory of Kimi Code.
-pub(crate) const KIMI_CODE_HOME: &str = "KIMI_CODE_HOME";
 /// The address of an OpenTelemetry collector.
 pub(crate) const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The address that spans are sent to, in full.
@@ -109,8 +107,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (APPDATA, "The directory of what programs keep for a user on Windows. Default: `~/AppData/Roaming`."),
     (CLAUDE_CONFIG_DIR, "Where Claude Code keeps what is the user's. Default: `~/.claude`."),
     (CODEX_HOME, "Where Codex keeps what is the user's. Default: `~/.codex`."),
-    (GROK_HOME, "Where Grok Build keeps what is the user's. Default: `~/.grok`."),
-    (KIMI_CODE_HOME, "Where Kimi Code keeps what is the user's. Default: `~/.kimi-code`."),
+    ("GROK_HOME", "Where Grok Build keeps what is the user's. Default: `~/.grok`."),
+    ("KIMI_CODE_HOME", "Where Kimi Code keeps what is the user's. Default: `~/.kimi-code`."),
+    ("AUTOHAND_HOME", "Where Autohand Code keeps what is the user's. Default: `~/.autohand`."),
+    ("HERMES_HOME", "Where Hermes Agent keeps what is the user's. Default: `~/.hermes`."),
+    ("VIBE_HOME", "Where Mistral Vibe keeps what is the user's. Default: `~/.vibe`."),
     (
         OTLP_ENDPOINT,
         "The address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://localhost:4318`. Calls of tools are sent to `v1/traces` below it.",
@@ -234,6 +235,12 @@ impl Env {
     /// Returns the directory that the variable `name` names; a relative one counts from the working directory.
     pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.working_directory.join(value))
+    }
+
+    /// Returns the directories of clients that variables name, by the name of the variable.
+    pub(crate) fn client_homes(&self) -> BTreeMap<String, PathBuf> {
+        let variables = CLIENT_HOMES.iter().map(|home| home.variable);
+        variables.filter_map(|name| Some((name.to_owned(), self.directory(name)?))).collect()
     }
 
     /// Returns the home directory.

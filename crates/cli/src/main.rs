@@ -32,9 +32,10 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
+    adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list, migrate,
+    new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session, show,
+    stats, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -71,6 +72,9 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Show(args) => show::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Files(args) => files::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Explain(args) => explain::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Verify(args) => verify::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Duplicates(args) => duplicates::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Clients(args) => commands::clients::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Catalog(args) => catalog::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Cost(args) => cost::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Prompt(args) => prompt::run(ui, &Context::load(ui, env, globals)?, &args),
@@ -78,10 +82,12 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::New(args) => new::run(ui, &env, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
         Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Pack(args) => pack::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Adopt(args) => adopt::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Disable(args) => disable::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Enable(args) => enable::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Serve(args) => {

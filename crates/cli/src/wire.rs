@@ -8,6 +8,7 @@ mod http;
 mod library;
 mod notices;
 mod notify;
+mod origins;
 mod places;
 mod python_tools;
 mod rerank;
@@ -22,5 +23,8 @@ pub(crate) use disabled::enable_command;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
+pub(crate) use origins::{
+    ComparedOrigin, OriginJson, compared_origins, origin_json, plugin_directories, projects, routes,
+};
 pub(crate) use places::expect_directories;
 pub(crate) use sessions::narrowed;

@@ -115,6 +115,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-search", vec!["repertoire", "repertoire-model"]),
         ("repertoire-exec", vec!["repertoire", "repertoire-model"]),
         ("repertoire-store", vec!["repertoire", "repertoire-model"]),
+        ("repertoire-sources", vec!["repertoire", "repertoire-model"]),
         ("repertoire-agent", vec!["repertoire", "repertoire-model"]),
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         (
@@ -126,6 +127,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "repertoire-model",
                 "repertoire-search",
                 "repertoire-server",
+                "repertoire-sources",
                 "repertoire-store",
             ],
         ),

@@ -16,18 +16,22 @@ mod postgres_server;
 #[allow(dead_code, reason = "the tests of the agent use all of it")]
 mod model_server;
 mod sandbox;
+#[cfg(unix)]
+mod test_adopt_command;
 mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
 mod test_channel_command;
 mod test_check_command;
+mod test_clients_command;
 mod test_completions_command;
 mod test_connect_command;
 mod test_cost_command;
 mod test_configuration;
 mod test_disable_command;
 mod test_doctor_command;
+mod test_duplicates_command;
 mod test_documentation;
 mod test_eval_command;
 mod test_events;
@@ -47,6 +51,7 @@ mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_notices;
+mod test_pack_command;
 mod test_prompt_command;
 #[cfg(unix)]
 mod test_proposals_command;
@@ -59,6 +64,7 @@ mod test_stats_command;
 #[cfg(unix)]
 mod test_store_failures;
 mod test_tools_over_mcp;
+mod test_verify_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

@@ -901,7 +901,7 @@ fn connect_warns_of_skills_that_a_client_reads_by_itself() {
     };
     insta::assert_snapshot!(doctor(&sandbox), @r#"
     warn  client    Claude Code is connected ([DIR]/home/.claude.json) and also reads 1 skill from [DIR]/project/.claude/skills by itself
-    a skill is best offered one way: run `rep connect --undo claude-code`, or remove the files, which `rep link --undo` does for links
+    it reads all skills from files and needs no server: run `rep connect --undo claude-code`
     "#);
     // One that serves other skills offers nothing twice.
     sandbox.write("own/x/SKILL.md", skill("x", "x\n"));

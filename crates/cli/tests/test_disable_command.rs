@@ -47,6 +47,7 @@ fn a_disabled_skill_is_left_out_and_counted() {
            state  disabled by `alpha` in [DIR]/home/.config/repertoire/config.toml: `alpha` does not exist for agents
           enable  run `rep enable alpha`
          catalog  left out, because it is disabled
+          origin  no installer recorded it
     --- stderr
     "#);
     assert_run!(sandbox.run(&["disable", "alpha"]), @r#"

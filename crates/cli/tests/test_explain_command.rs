@@ -18,6 +18,8 @@ fn explain_lists_every_decision() {
        collision  it wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
            state  active: it holds its name and can be loaded
          catalog  shown with its whole description, under no budget
+          origin  no installer recorded it
+         clients  not seen by Claude Code
 
     alpha from user:.claude/skills is shadowed
            found  in [DIR]/home/.claude/skills/alpha by user:.claude/skills, a place of the user
@@ -26,6 +28,8 @@ fn explain_lists_every_decision() {
        collision  the name `alpha` is taken by [DIR]/project/.agents/skills/alpha (project:.agents/skills), which wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
            state  shadowed: load it as user:.claude/skills:alpha
          catalog  left out, because it is not active
+          origin  no installer recorded it
+         clients  read by Claude Code
     --- stderr
     "#);
 }
@@ -49,6 +53,7 @@ fn repairs_and_derived_names() {
             rule  warning[name-missing] there is no `name`; the directory's is used: my-dir (SKILL.md)
            state  active: it holds its name and can be loaded
          catalog  shown with its whole description, under no budget
+          origin  no installer recorded it
     --- stderr
     "#);
 }

@@ -206,6 +206,18 @@ fn a_commented_file_is_written_once() {
     # Whether the same directories are looked for under the home directory. Takes: true, false.
     # user = true
 
+    # Whether the skills of plugins are read that Claude Code and Codex have installed and enabled. Takes:
+    # true, false.
+    # plugins = true
+
+    # Whether the skills of all plugins in Cursor's directories are read; Cursor does not record in a file
+    # which of them are enabled. Takes: true, false.
+    # plugin_caches = false
+
+    # Whether skills in packages that are installed in the project are read: in `skills` or
+    # `.agents/skills` of packages in `node_modules`, `.venv` and `venv`. Takes: true, false.
+    # packages = false
+
     [packs]
     # Directories whose every sub-directory is a pack of skills. Takes: a list of directories.
     # directories = []

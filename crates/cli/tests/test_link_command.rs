@@ -319,7 +319,11 @@ fn link_warns_of_clients_that_read_two_directories() {
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
     assert!(run.stdout.contains(words), "{}", run.stdout);
-    assert!(run.stdout.contains("`rep link --undo` removes links"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("run `rep link --undo claude-code`, then `rep connect claude-code`"),
+        "{}",
+        run.stdout
+    );
     // What is there already is the business of `rep doctor`.
     assert_eq!(link(&sandbox, &[]).stderr, "");
 }
@@ -340,7 +344,7 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     2 linked
     --- stderr
     warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
+    hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     "#);
     assert!(sandbox.run(&["doctor"]).stdout.contains("more than once"));
     assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
@@ -381,7 +385,7 @@ fn directories_that_lead_out_of_the_project_get_no_links() {
     2 linked
     --- stderr
     warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
+    hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     left out: [DIR]/project/.kiro/skills leads out of the project
     "#);
 }
@@ -402,9 +406,9 @@ fn a_client_is_offered_skills_one_way() {
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
-    hint: a skill is best offered one way: run `rep connect --undo --project claude-code`, or remove the files, which `rep link --undo` does for links
+    hint: it reads all skills from files and needs no server: run `rep connect --undo --project claude-code`
     warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
+    hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
     "#);
     let run = sandbox.run(&["doctor"]);
     assert!(
@@ -414,7 +418,7 @@ fn a_client_is_offered_skills_one_way() {
         run.stdout
     );
     assert!(
-        run.stdout.contains("run `rep connect --undo --project claude-code`, or remove the files"),
+        run.stdout.contains("needs no server: run `rep connect --undo --project claude-code`"),
         "{}",
         run.stdout
     );

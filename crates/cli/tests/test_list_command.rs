@@ -324,7 +324,7 @@ fn near_misses_are_reported() {
 #[test]
 fn a_given_root_is_searched_with_its_hidden_directories() {
     let sandbox = Sandbox::new();
-    for path in ["skills/.curated/a", ".kiro/skills/b", ".claude/skills/c", "skills/c", ".git/skills/d"] {
+    for path in ["skills/.curated/a", ".mine/skills/b", ".claude/skills/c", "skills/c", ".git/skills/d"] {
         let name = path.rsplit('/').next().unwrap();
         sandbox.write(&format!("clone/{path}/SKILL.md"), skill(name, "x\n"));
     }

@@ -22,6 +22,7 @@ pub mod document;
 pub mod bundle;
 pub mod file_description;
 pub mod patch;
+pub mod plugin;
 pub mod toolbox;
 pub mod diagnostic;
 pub mod validate;

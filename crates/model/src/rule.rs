@@ -147,6 +147,11 @@ rules! {
     ToolCount "tool-count" [W W I I W] "a skill has more than 8 tools";
     ToolFew "tool-few" [I I - - I] "a skill has 1 or 2 tools";
     ToolDuplicate "tool-duplicate" [W W W W W] "tools of two skills have the same name";
+    // Plugins and marketplaces.
+    PluginInvalid "plugin-invalid" [E E E E E] "a plugin breaks the specification of Agent Plugins and is rejected";
+    PluginField "plugin-field" [W W W W E] "a field of a plugin's manifest is unknown and ignored";
+    PluginServer "plugin-server" [W W W W E] "MCP servers of a plugin break the specification and are ignored";
+    MarketplaceInvalid "marketplace-invalid" [E E W W E] "a marketplace lists a plugin that cannot be installed";
     // All skills together.
     SourceBroken "source-broken" [E E E E E] "a source cannot be read";
     SourceMissing "source-missing" [W W W W W] "a configured directory of skills does not exist";

@@ -1,10 +1,13 @@
-//! The clients that Repertoire knows: where each keeps its configuration, how a server is written down there, and where
-//! it reads skills from. A new client is a row in `table.rs`.
+//! The clients that Repertoire connects: where each keeps its configuration, and how a server is written down there. A new
+//! client is a row in `table.rs`, and one in the core's table of the directories that clients read skills from.
 
 mod row;
 mod table;
 mod places;
+mod readers;
 
 pub(crate) use places::{Owner, Places};
+pub(crate) use readers::{ClientReader, readers};
+pub(crate) use repertoire::discovery::CANONICAL;
 pub(crate) use row::{Client, Format, Server};
-pub(crate) use table::{CANONICAL, CLIENTS};
+pub(crate) use table::CLIENTS;

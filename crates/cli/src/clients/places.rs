@@ -1,8 +1,9 @@
 //! Resolves the paths of the table on this machine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use repertoire::discovery::repository_root;
+use repertoire::discovery::{ClientDirectories, UserDirectories, repository_root};
 
 use super::row::Client;
 use crate::env::{self, Env};
@@ -41,10 +42,7 @@ pub(crate) struct Places {
     home: Option<PathBuf>,
     config: Option<PathBuf>,
     app_data: Option<PathBuf>,
-    claude: Option<PathBuf>,
-    codex: Option<PathBuf>,
-    grok: Option<PathBuf>,
-    kimi: Option<PathBuf>,
+    client_homes: BTreeMap<String, PathBuf>,
     project: PathBuf,
 }
 
@@ -63,10 +61,7 @@ impl Places {
             home: env.home(),
             config: env.config_home(),
             app_data: env.directory(env::APPDATA),
-            claude: env.directory(env::CLAUDE_CONFIG_DIR),
-            codex: env.directory(env::CODEX_HOME),
-            grok: env.directory(env::GROK_HOME),
-            kimi: env.directory(env::KIMI_CODE_HOME),
+            client_homes: env.client_homes(),
             project: root.unwrap_or_else(|| working_directory.to_owned()),
         }
     }
@@ -96,15 +91,25 @@ impl Places {
 
     /// Returns the directories in which `client` reads skills of `owner`, its own first.
     pub(crate) fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+        self.directories(client.directories(), owner)
+    }
+
+    /// Returns the directories in which the client of a row of the core's table reads skills of `owner`, its own first.
+    pub(crate) fn directories(&self, client: &ClientDirectories, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
-            Owner::User => client.user_skills,
-            Owner::Project => client.project_skills,
+            Owner::User => client.user,
+            Owner::Project => client.project,
         };
         templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
     /// Returns `true` if a directory or a file shows that the user has `client`.
     pub(crate) fn is_there(&self, client: &Client) -> bool {
+        self.has_sign_of(client.directories())
+    }
+
+    /// Returns `true` if a directory or a file shows that the user has the client of a row of the core's table.
+    pub(crate) fn has_sign_of(&self, client: &ClientDirectories) -> bool {
         let mut signs = client.signs.iter().filter_map(|sign| self.path(Owner::User, sign));
         signs.any(|sign| sign.is_dir() || sign.is_file())
     }
@@ -116,22 +121,23 @@ impl Places {
         }
         let (start, rest) = template.split_once('/').unwrap_or((template, ""));
         let home = |rest: &str| self.home.as_ref().map(|home| home.join(rest));
+        let user = UserDirectories {
+            home: self.home.as_deref(),
+            config: self.config.as_deref(),
+            client_homes: &self.client_homes,
+        };
         let directory = match start {
-            "~" => self.home.clone(),
-            "$CONFIG" => self.config.clone(),
             "$APPDATA" => self.app_data.clone().or_else(|| home("AppData/Roaming")),
             "$SUPPORT" => match self.system {
                 System::Unix => self.config.clone(),
                 System::Mac => home("Library/Application Support"),
                 System::Windows => self.app_data.clone().or_else(|| home("AppData/Roaming")),
             },
-            "$CLAUDE" => self.claude.clone().or_else(|| home(".claude")),
             // The file lies beside the directory, unless the directory was moved: then it lies in it.
-            "$CLAUDE_FILE" => self.claude.clone().or_else(|| self.home.clone()),
-            "$CODEX" => self.codex.clone().or_else(|| home(".codex")),
-            "$GROK" => self.grok.clone().or_else(|| home(".grok")),
-            "$KIMI" => self.kimi.clone().or_else(|| home(".kimi-code")),
-            _ => None,
+            "$CLAUDE_FILE" => {
+                self.client_homes.get(env::CLAUDE_CONFIG_DIR).cloned().or_else(|| self.home.clone())
+            }
+            start => user.path(start),
         };
         Some(if rest.is_empty() { directory? } else { directory?.join(rest) })
     }
@@ -148,10 +154,7 @@ mod tests {
             home: Some("/home/me".into()),
             config: Some("/home/me/.config".into()),
             app_data: (system == System::Windows).then(|| "/appdata".into()),
-            claude: None,
-            codex: None,
-            grok: None,
-            kimi: None,
+            client_homes: BTreeMap::new(),
             project: "/src/project".into(),
         }
     }
@@ -254,8 +257,8 @@ mod tests {
     #[test]
     fn environment_variables_move_directories_of_clients() {
         let mut places = places(System::Unix);
-        places.claude = Some("/c".into());
-        places.codex = Some("/x".into());
+        places.client_homes.insert("CLAUDE_CONFIG_DIR".to_owned(), "/c".into());
+        places.client_homes.insert("CODEX_HOME".to_owned(), "/x".into());
         let path = |template| places.path(Owner::User, template).unwrap().display().to_string();
         assert_eq!(path("$CLAUDE_FILE/.claude.json"), "/c/.claude.json");
         assert_eq!(path("$CLAUDE/skills"), "/c/skills");

@@ -1,5 +1,6 @@
 //! The description of a client.
 
+use repertoire::discovery::ClientDirectories;
 use serde_json::{Map, Value};
 
 /// A program that speaks MCP, reads skills, or both.
@@ -9,16 +10,12 @@ pub(crate) struct Client {
     pub(crate) id: &'static str,
     /// Other names on the command line.
     pub(crate) aliases: &'static [&'static str],
-    /// Its name as written by its makers.
-    pub(crate) title: &'static str,
     /// Its user's configuration file: the first of these that is there, or else the last; see `places.rs`.
     pub(crate) user: &'static [&'static str],
     /// The same on Windows, where that is another place.
     pub(crate) windows: &'static [&'static str],
     /// Its configuration file in a project, if it reads one there.
     pub(crate) project: &'static [&'static str],
-    /// Directories and files of the user that show that it is there.
-    pub(crate) signs: &'static [&'static str],
     /// The format of its configuration file.
     pub(crate) format: Format,
     /// The key of the table of servers.
@@ -29,10 +26,6 @@ pub(crate) struct Client {
     pub(crate) http: Option<fn(&str, &str) -> Value>,
     /// True if it is started without the user's shell, and so does not have their `PATH`.
     pub(crate) is_desktop: bool,
-    /// The directories of a project that it reads skills from, its own first.
-    pub(crate) project_skills: &'static [&'static str],
-    /// The directories of its user that it reads skills from, its own first.
-    pub(crate) user_skills: &'static [&'static str],
 }
 
 /// The format of a configuration file.
@@ -66,6 +59,16 @@ pub(crate) enum Server {
 }
 
 impl Client {
+    /// Returns its row in the table of directories that clients read skills from.
+    pub(crate) fn directories(&self) -> &'static ClientDirectories {
+        ClientDirectories::of(self.id)
+    }
+
+    /// Returns its name as written by its makers.
+    pub(crate) fn title(&self) -> &'static str {
+        self.directories().title
+    }
+
     /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
     pub(crate) fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {

@@ -3,6 +3,7 @@
 mod compat;
 mod confusable;
 mod fix;
+mod plugins;
 mod python;
 mod report;
 mod target;
@@ -11,11 +12,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
+use repertoire::discovery::is_plugin;
 use repertoire::provider::Problem;
 use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
 use self::compat::CompatTool;
 use self::target::{CheckedSkill, Target, is_named};
+use crate::clients::Places;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -26,7 +29,8 @@ use crate::wire::{Context, Library, skill_directory};
 /// Checks skills and shows what is wrong with them
 ///
 /// Without an argument, every skill of the library is checked. An argument is a skill by NAME or by the path of its
-/// directory or SKILL.md, or a directory of skills. Exits with 0 when there is nothing worse than warnings, with 1 when
+/// directory or SKILL.md, or a directory of skills. A plugin.json and a marketplace.json in the directory, or in the
+/// project where there is no argument, are checked with them. Exits with 0 when there is nothing worse than warnings, with 1 when
 /// there is an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -109,7 +113,11 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Targ
         }
     }
     if args.skills.is_empty() || !names.is_empty() {
-        let library = context.inspect(policy.clone());
+        let mut library = context.inspect(policy.clone());
+        if args.skills.is_empty() && !args.confusable {
+            let here = Places::new(&context.env);
+            library.problems.extend(plugins::problems(here.project(), policy));
+        }
         let mut known = Vec::new();
         for (name, error) in names {
             let entries = library.snapshot.entries();
@@ -147,7 +155,10 @@ fn open_path(context: &Context, given: &Path, policy: &Policy) -> Result<Library
         .hint("a skill is a directory with a SKILL.md"));
     }
     let places = context.given_places("path", skill_directory(given));
-    let library = context.inspect_places(places, Vec::new(), policy.clone());
+    let library = context.inspect_places(places, plugins::problems(directory, policy), policy.clone());
+    if is_plugin(directory) {
+        return Ok(library);
+    }
     // Skills beyond a limit were not checked either.
     let is_beyond_limit = |problem: &Problem| problem.diagnostic.rule == RuleId::SourceLimit;
     if library.snapshot.entries().is_empty() && library.problems.iter().all(is_beyond_limit) {

@@ -2,22 +2,26 @@
 
 mod absence;
 mod decisions;
+mod surroundings;
 
+pub(crate) use absence::first_of;
 use clap::Args;
 use repertoire::{Entry, Lookup};
 use serde::Serialize;
+use surroundings::{ClientJson, Surroundings};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{ComparedOrigin, Context, Library, OriginJson};
 
 /// Explains every decision about a skill, or why it is missing
 ///
 /// Shows where it was found and where else it is reachable, what had to be repaired, how its name and description
-/// were chosen, what the rules found, which skill won a collision of names, and how the catalog shows it.
+/// were chosen, what the rules found, which skill won a collision of names, how the catalog shows it, who installed it
+/// from where and whether it was changed since, and which clients on this machine get it.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The skill, as NAME or as SOURCE:NAME
@@ -41,6 +45,8 @@ struct ExplainedJson {
     path: String,
     state: &'static str,
     decisions: Vec<decisions::Decision>,
+    origins: Vec<OriginJson>,
+    clients: Vec<ClientJson>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -52,15 +58,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
         return explain_absence(ui, context, &library, &args.name);
     }
     let refusal = pollster::block_on(library.registry.accepted()).err();
+    let surroundings = Surroundings::of(context, &library);
     let mut skills = Vec::new();
     for entry in entries {
         let found = pollster::block_on(library.registry.check(entry));
+        let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
+        decisions.extend(surroundings.decisions(context, &library, entry));
         skills.push(ExplainedJson {
             name: entry.name().to_string(),
             source: entry.source.to_string(),
             path: entry.path.to_string(),
             state: entry.state.as_str(),
-            decisions: decisions::of(context, &library, entry, &found, refusal.as_ref())?,
+            decisions,
+            origins: surroundings.origins(entry).iter().map(ComparedOrigin::json).collect(),
+            clients: surroundings.clients(entry),
             diagnostics: found.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
         });
     }

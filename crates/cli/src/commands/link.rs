@@ -3,26 +3,62 @@
 mod apply;
 mod args;
 mod copy;
-mod paths;
+pub(crate) mod paths;
 mod plan;
 mod record;
 mod report;
 mod undo;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
+pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, Connection, Files, OwnEntries, connections};
+use crate::commands::connect::{self, Connection, Files, OwnEntries, connections, present};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
+
+/// Returns the links that are recorded for the project and for the user.
+pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = record::Record::load(places, owner, &base).ok()?;
+        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
+        Some(links.collect::<Vec<_>>())
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
+}
+
+/// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
+pub(crate) fn record_link(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    path: &Path,
+    to: &Path,
+    clients: Vec<String>,
+) -> Result<(), CliError> {
+    let mut record = record::Record::load(places, owner, base)?;
+    let to = Some(to.to_string_lossy().into_owned());
+    record.add(record::RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
+    record.save(base)
+}
+
+/// Removes the link at `path` from the record.
+pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), CliError> {
+    let mut record = record::Record::load(places, owner, base)?;
+    let shown = paths::shown(base, path);
+    record.made.retain(|made| made.path != shown);
+    record.save(base)
+}
 
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
 pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
@@ -73,7 +109,8 @@ fn chosen(
     let is_named = !named.is_empty();
     let clients = if is_named { named } else { found(places, args.owner()) };
     if clients.is_empty() {
-        let ids = CLIENTS.iter().filter(|client| !client.project_skills.is_empty()).map(|client| client.id);
+        let ids =
+            CLIENTS.iter().filter(|client| !client.directories().project.is_empty()).map(|client| client.id);
         let ids: Vec<&str> = ids.collect();
         return Err(CliError::no("none of the clients that read skills was found")
             .hint(format!("name one: {}", ids.join(", "))));
@@ -84,13 +121,13 @@ fn chosen(
         let mut skip =
             |reason: String, is_refusal| skipped.push(SkippedClient { client, reason, is_refusal });
         if places.skills(client, args.owner()).is_empty() {
-            skip(format!("{} reads no skills from files", client.title), is_named);
+            skip(format!("{} reads no skills from files", client.title()), is_named);
         } else if let Some(connection) = connection.filter(|_| !args.force) {
             skip(
                 format!(
                     "{} is connected to the MCP server and would be offered every skill twice; {}, or link all the same \
                      with --force",
-                    client.title,
+                    client.title(),
                     connection.undo_in_words(),
                 ),
                 is_named,
@@ -112,7 +149,12 @@ fn warnings(
 ) -> Vec<Warning> {
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
-    let files = Files { planned: made.map(|step| step.path.clone()).collect() };
+    let planned = made.map(|step| step.path.clone()).collect();
+    let files = Files { planned, recorded: recorded(places) };
+    let mut present = present(places, connections);
+    present.extend(linked);
+    present.sort_by_key(|client| client.id);
+    present.dedup_by_key(|client| client.id);
     let mut warnings = Vec::new();
     for client in CLIENTS {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
@@ -124,7 +166,7 @@ fn warnings(
         if connection.is_some_and(|connection| !connection.roots().is_empty()) {
             continue;
         }
-        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names) {
+        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names, &present) {
             warnings.push(Warning { message: format!("with these links {message}"), hint });
         }
     }

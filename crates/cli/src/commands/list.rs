@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library};
+use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
 
 /// The most skills that are checked in full. Checking takes ten times as long as listing.
 const MOST_CHECKED: usize = 20;
@@ -40,6 +40,9 @@ pub(crate) struct ListArgs {
     /// Count the tokens of each skill's catalog entry and instructions
     #[arg(long)]
     tokens: bool,
+    /// Show who installed each skill, from where, and if it was changed since
+    #[arg(long)]
+    origin: bool,
 }
 
 #[derive(Serialize)]
@@ -65,6 +68,9 @@ struct SkillJson<'a> {
     digest: Option<Option<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<TokensJson>,
+    /// Present only on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origins: Option<Vec<OriginJson>>,
     state: &'static str,
     /// The files that disable it, if it is disabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +96,7 @@ struct Row<'a> {
     diagnostics: &'a [Diagnostic],
     digest: Option<Option<String>>,
     tokens: Option<TokensJson>,
+    origins: Option<Vec<ComparedOrigin>>,
 }
 
 /// Runs the command.
@@ -98,6 +105,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     let library =
         if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
+    let origins = args.origin.then(|| context.origins(&library));
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
     let findings = library.findings(&entries, MOST_CHECKED);
     let rows: Vec<Row<'_>> = entries
@@ -109,6 +117,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             diagnostics,
             digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
+            origins: origins.as_ref().map(|origins| compared_origins(origins, entry)),
         })
         .collect();
     if ui.is_json() {
@@ -133,7 +142,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
 }
 
 fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
-    let Row { entry, diagnostics, digest, tokens } = row;
+    let Row { entry, diagnostics, digest, tokens, origins } = row;
     let document = &entry.document;
     let disabled_by = context
         .disabled_by(entry)
@@ -148,6 +157,7 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
         tags: &document.manifest.tags,
         digest: digest.as_ref().map(Option::as_deref),
         tokens: *tokens,
+        origins: origins.as_ref().map(|origins| origins.iter().map(ComparedOrigin::json).collect()),
         state: entry.state.as_str(),
         disabled_by: disabled_by.collect(),
         diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
@@ -216,9 +226,14 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         columns.push(column("DISABLED BY", Align::Left, Some(Style::Faint)));
     }
     // The last column, because it is not padded.
-    columns.push(column("DESCRIPTION", Align::Elastic, None));
+    if args.origin {
+        columns.push(column("SINCE", Align::Left, None));
+        columns.push(column("ORIGIN", Align::Elastic, None));
+    } else {
+        columns.push(column("DESCRIPTION", Align::Elastic, None));
+    }
     let mut table = Table::new(columns);
-    for Row { entry, digest, tokens, .. } in rows {
+    for Row { entry, digest, tokens, origins, .. } in rows {
         table.cell(entry.name().as_str());
         if args.all {
             table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
@@ -236,9 +251,28 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         if has_disabled {
             table.cell(context.disabled_where(entry));
         }
-        table.cell(&*entry.document.description);
+        match origins {
+            None => table.cell(&*entry.document.description),
+            Some(origins) => {
+                // Installers may disagree; a change that one of them sees is what matters.
+                let states = origins.iter().map(|origin| origin.comparison.as_str());
+                let changed = states.clone().find(|state| *state == "changed");
+                table.cell(changed.or_else(|| states.clone().next()).unwrap_or("-"));
+                table.cell(origins_in_words(origins));
+            }
+        }
     }
     table
+}
+
+/// Returns the installers and sources of `origins` in one line.
+fn origins_in_words(origins: &[ComparedOrigin]) -> String {
+    let words = origins.iter().map(|ComparedOrigin { origin, .. }| match origin.in_words() {
+        Some(source) => format!("{}: {source}", origin.installer.command()),
+        None => origin.installer.command().to_owned(),
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "-".to_owned() } else { words.join("; ") }
 }
 
 fn summary(

@@ -1,5 +1,6 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and its implementation.
 
+pub(crate) mod adopt;
 pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
@@ -7,12 +8,14 @@ pub(crate) mod call;
 pub(crate) mod catalog;
 pub(crate) mod channel;
 pub(crate) mod check;
+pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod cost;
 pub(crate) mod diff;
 pub(crate) mod disable;
 pub(crate) mod doctor;
+pub(crate) mod duplicates;
 pub(crate) mod enable;
 pub(crate) mod eval;
 pub(crate) mod events;
@@ -24,6 +27,7 @@ pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod pack;
 pub(crate) mod prompt;
 pub(crate) mod proposals;
 pub(crate) mod propose;
@@ -36,4 +40,5 @@ pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod verify;
 pub(crate) mod watch;

@@ -111,7 +111,7 @@ impl Context {
         let level = |tier: Tier| match tier {
             Tier::Project => exec.trust_project,
             Tier::User => exec.trust_user,
-            Tier::Given | Tier::Configured | Tier::Pack => exec.trust_configured,
+            Tier::Given | Tier::Configured | Tier::Pack | Tier::Plugin => exec.trust_configured,
         };
         let levels = TrustLevels::new(Trust::Never);
         places.into_iter().fold(levels, |levels, place| levels.with(place.root.label, level(place.root.tier)))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use repertoire::discovery::{Place, Presence, Root, SKILL_DIRECTORIES, Tier};
+use repertoire::discovery::{Place, Presence, Root, Tier, project_skill_directories};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::LinkScope;
 use repertoire_model::Policy;
@@ -43,7 +43,8 @@ impl Context {
             let label = format!("{kind}:{}", name.display());
             Place::of(Root { label, path, tier: Tier::Given })
         };
-        let hidden = SKILL_DIRECTORIES.iter().map(|name| place(&root.join(name), path.join(name)));
+        let hidden = project_skill_directories();
+        let hidden = hidden.into_iter().map(|name| place(&root.join(name), path.join(name)));
         let hidden: Vec<Place> = hidden.filter(|place| place.presence == Presence::Found).collect();
         [hidden, vec![place(root, path.clone())]].concat()
     }
@@ -51,6 +52,10 @@ impl Context {
     /// Returns the directories that links below `places` may lead to; the roots of the library count even if
     /// other places are given.
     pub(super) fn link_scope(&self, places: &[Place], policy: &Policy) -> LinkScope {
+        // Links that may lead anywhere need no second look at all the directories.
+        if let LinkScope::Anywhere = self.settings.link_scope(places.iter()) {
+            return LinkScope::Anywhere;
+        }
         let (library, _) = self.places(policy);
         self.settings.link_scope(places.iter().chain(&library))
     }

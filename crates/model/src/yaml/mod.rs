@@ -8,6 +8,5 @@ mod tree;
 mod simple;
 mod parser;
 
-pub(crate) use parser::parse_within;
-pub use parser::{MAX_DEPTH, MAX_NODES, YamlFault, parse};
+pub use parser::{MAX_DEPTH, MAX_NODES, YamlFault, parse, parse_within};
 pub use tree::{MappingEntry, Node, ParsedYaml, Range, Scalar, entries_to_json};

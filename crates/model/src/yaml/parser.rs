@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<ParsedYaml, YamlFault> {
 /// Parses one YAML document of at most `nodes` values, and takes those it has from `nodes`.
 ///
 /// A text that is read in pieces has one budget for all of them.
-pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<ParsedYaml, YamlFault> {
+pub fn parse_within(text: &str, nodes: &mut usize) -> Result<ParsedYaml, YamlFault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;

@@ -1,5 +1,6 @@
 //! The input of the configuration: directories, a named file, and values that override files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::discovery::repository_root;
@@ -18,6 +19,8 @@ pub struct ConfigInput {
     pub home: Option<PathBuf>,
     /// The directory of user configuration, as in `~/.config`; the user's file is `repertoire/config.toml` in it.
     pub config_home: Option<PathBuf>,
+    /// The directories that environment variables of clients name, as `CODEX_HOME`, by the name of the variable.
+    pub client_homes: BTreeMap<String, PathBuf>,
     /// A file to read instead of the project's and the user's.
     pub file: Option<PathBuf>,
     /// Values that win over files, later ones over earlier ones.

@@ -3,6 +3,7 @@
 //! Nothing here reads the environment or the home directory: [`ConfigInput`] holds them.
 
 mod defaults;
+mod client_plugins;
 mod input;
 mod error;
 mod trust;

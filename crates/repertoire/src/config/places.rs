@@ -4,9 +4,10 @@ use std::path::Path;
 
 use repertoire_model::{Policy, Profile};
 
+use super::client_plugins;
 use super::input::ConfigInput;
 use super::settings::{LinkTargets, Settings};
-use crate::discovery::{self, DiscoveryInput, Place, Presence, Root, Tier};
+use crate::discovery::{self, DiscoveryInput, Place, Presence, Root, Tier, UserDirectories};
 use crate::provider::Problem;
 use crate::provider::fs::{FsOptions, LinkScope};
 
@@ -15,6 +16,7 @@ impl Settings {
     pub fn places(&self, input: &ConfigInput, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         let mut discovery = DiscoveryInput::new(&input.working_directory, input.home.clone());
         discovery.xdg_config.clone_from(&input.config_home);
+        discovery.client_homes.clone_from(&input.client_homes);
         (discovery.project, discovery.user) = (self.discover_project, self.discover_user);
         discovery.role_packs = policy.profile == Profile::Bernstein;
         let mut places = discovery::discover(&discovery).places;
@@ -28,7 +30,27 @@ impl Settings {
             places.extend(roots.into_iter().map(Place::of));
             problems.extend(broken);
         }
+        places.extend(self.installed(input).into_iter().map(Place::of));
         (Place::distinct(places), problems)
+    }
+
+    /// Returns the roots of the plugins of clients and of the packages of the project, as far as they are wanted.
+    fn installed(&self, input: &ConfigInput) -> Vec<Root> {
+        let (home, config) = (input.home.as_deref(), input.config_home.as_deref());
+        let directories = UserDirectories { home, config, client_homes: &input.client_homes };
+        let project = discovery::repository_root(&input.working_directory, home);
+        let project = project.unwrap_or_else(|| input.working_directory.clone());
+        let mut roots = Vec::new();
+        if self.discover_user && self.discover_plugins {
+            roots.extend(client_plugins::enabled(&directories, &project));
+        }
+        if self.discover_user && self.discover_plugin_caches {
+            roots.extend(client_plugins::cursor(&directories));
+        }
+        if self.discover_packages {
+            roots.extend(discovery::packages(&project));
+        }
+        roots
     }
 
     /// Returns the directories that links below `places` may lead to.
@@ -55,6 +77,11 @@ impl Settings {
                     options.limits.hidden = true;
                 }
                 options.links = links.clone();
+                // The specification of plugins allows skills one level deep, and no link out of the plugin.
+                if let (Tier::Plugin, Some(plugin)) = (place.root.tier, place.root.path.parent()) {
+                    options.limits.max_depth = 1;
+                    options.links = LinkScope::Within(vec![plugin.to_owned()]);
+                }
                 options
             })
             .collect()

@@ -235,6 +235,12 @@ pub struct Settings {
     pub discover_project: bool,
     /// True if the user's directories are searched for skills.
     pub discover_user: bool,
+    /// Reads the skills of plugins that Claude Code and Codex have enabled.
+    pub discover_plugins: bool,
+    /// Reads the skills of all plugins in Cursor's directories.
+    pub discover_plugin_caches: bool,
+    /// Reads the skills of packages that are installed in the project.
+    pub discover_packages: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredPath>,
     /// The model of `rep agent`.
@@ -299,6 +305,9 @@ impl Settings {
             scan_links: LinkTargets::Anywhere,
             discover_project: true,
             discover_user: true,
+            discover_plugins: true,
+            discover_plugin_caches: false,
+            discover_packages: false,
             packs: Vec::new(),
             catalog_prefer: CatalogPreference::default(),
             model: ModelSettings::default(),

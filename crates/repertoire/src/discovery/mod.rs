@@ -2,13 +2,21 @@
 //!
 //! Nothing here reads the environment: the caller passes the working directory and the home.
 
+mod clients;
 mod roots;
+mod packages;
 mod packs;
+mod plugins;
 #[cfg(test)]
 mod tests;
 
+pub use clients::{
+    CANONICAL, CLIENT_DIRECTORIES, CLIENT_HOMES, ClientDirectories, ClientHome, UserDirectories,
+};
+pub use packages::packages;
 pub use packs::packs;
+pub use plugins::{Plugin, is_plugin, plugin};
 pub use roots::{
-    Discovery, DiscoveryInput, Place, Presence, Root, SKILL_DIRECTORIES, Tier, discover, distinct,
+    Discovery, DiscoveryInput, Place, Presence, Root, Tier, discover, distinct, project_skill_directories,
     repository_root,
 };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use repertoire_model::{Policy, RuleId};
 
+use super::plugins::{is_plugin, plugin};
 use super::{Root, Tier};
 use crate::provider::Problem;
 use crate::provider::fs::holds_skills;
@@ -17,7 +18,7 @@ const SKILLS: &str = "skills";
 
 /// Returns the roots of the packs in `directory`, and the problems of broken ones.
 ///
-/// Every sub-directory is a pack. Its skills are below its `skills/`, or directly below it, or it is one skill. A
+/// Every sub-directory is a pack. One with a `plugin.json` is an Agent Plugin and is read by the rules for those. Of others the skills are below its `skills/`, or directly below it, or it is one skill. A
 /// broken pack never keeps the others from loading. A directory that is not there holds no packs.
 pub fn packs(directory: &Path, policy: &Policy) -> (Vec<Root>, Vec<Problem>) {
     let mut finder = Finder { policy, roots: Vec::new(), problems: Vec::new() };
@@ -69,6 +70,12 @@ impl Finder<'_> {
         }
         if !path.is_dir() {
             return self.broken(path, format!("pack `{name}` is not a directory"));
+        }
+        if is_plugin(path) {
+            let (plugin, problems) = plugin(path, self.policy);
+            self.problems.extend(problems);
+            self.roots.extend(plugin.and_then(|plugin| plugin.root()));
+            return;
         }
         let skills = path.join(SKILLS);
         let root = if skills.is_dir() { skills } else { path.to_owned() };

@@ -1,14 +1,16 @@
 //! The directories that agents keep skills in, in a project and in a home.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{canonicalize, metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
+use super::clients::{CANONICAL, CLIENT_DIRECTORIES, UserDirectories};
 use crate::provider::fs::FsOptions;
 
-/// The directories of skills in a project and in a home directory, in order of precedence.
-pub const SKILL_DIRECTORIES: [&str; 8] = [
-    ".agents/skills",
+/// The directories of skills in a project and in a home directory that come first, in order of precedence; the others of the
+/// table of clients follow.
+const FIRST_DIRECTORIES: [&str; 8] = [
+    CANONICAL,
     ".claude/skills",
     ".cursor/skills",
     ".codex/skills",
@@ -24,14 +26,14 @@ const ROLE_PACKS: &str = "templates/skills";
 /// The directory of role prompts in a project.
 const ROLE_PROMPTS: &str = "templates/roles";
 
-/// Further directories of skills in a home directory: Copilot, Windsurf, OpenClaw.
-const HOME_DIRECTORIES: [&str; 3] = [".copilot/skills", ".codeium/windsurf/skills", ".openclaw/skills"];
-
-/// Directories of skills in the configuration directory, by default `~/.config`: Goose, opencode.
-const CONFIG_DIRECTORIES: [&str; 2] = ["agents/skills", "opencode/skills"];
-
-/// The name that the directory for configuration has in labels, wherever it is.
-const CONFIG: &str = ".config";
+/// Further directories of a user that come before the others of the table of clients.
+const FIRST_USER_DIRECTORIES: [&str; 5] = [
+    "~/.copilot/skills",
+    "~/.codeium/windsurf/skills",
+    "~/.openclaw/skills",
+    "$CONFIG/agents/skills",
+    "$CONFIG/opencode/skills",
+];
 
 /// The most directories searched between the working directory and the root of its repository.
 const MAX_ANCESTORS: usize = 64;
@@ -46,6 +48,8 @@ pub struct DiscoveryInput {
     pub home: Option<PathBuf>,
     /// The user's configuration directory, if it is not below home.
     pub xdg_config: Option<PathBuf>,
+    /// The directories that environment variables of clients name, as `CODEX_HOME`, by the name of the variable.
+    pub client_homes: BTreeMap<String, PathBuf>,
     /// Looks for the project's skills.
     pub project: bool,
     /// Looks for the user's skills.
@@ -58,7 +62,16 @@ impl DiscoveryInput {
     /// Returns the input for all skills of the project around `working_directory` and of the user whose home is `home`.
     pub fn new(working_directory: impl Into<PathBuf>, home: impl Into<Option<PathBuf>>) -> Self {
         let (working_directory, home) = (working_directory.into(), home.into());
-        Self { working_directory, home, xdg_config: None, project: true, user: true, role_packs: false }
+        let client_homes = BTreeMap::new();
+        Self {
+            working_directory,
+            home,
+            xdg_config: None,
+            client_homes,
+            project: true,
+            user: true,
+            role_packs: false,
+        }
     }
 }
 
@@ -75,6 +88,8 @@ pub enum Tier {
     Configured,
     /// Those of a plugin pack.
     Pack,
+    /// Those of an Agent Plugin, or of a plugin that a client has installed.
+    Plugin,
 }
 
 impl Tier {
@@ -86,6 +101,7 @@ impl Tier {
             Self::User => "a place of the user",
             Self::Configured => "configured",
             Self::Pack => "a pack",
+            Self::Plugin => "a plugin",
         }
     }
 }
@@ -249,6 +265,7 @@ fn look(root: &Root, seen: &mut HashMap<PathBuf, String>) -> Presence {
 fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
     let working_directory = resolve(&input.working_directory);
     let home = input.home.as_deref().map(resolve);
+    let first_then_others = project_skill_directories();
     let mut candidates = Vec::new();
     for (distance, directory) in project_directories(&working_directory, home.as_deref()).iter().enumerate() {
         // Home's directories are the user's, also for someone who works there.
@@ -256,7 +273,7 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
             continue;
         }
         let has_packs = input.role_packs || directory.join(ROLE_PROMPTS).is_dir();
-        for name in SKILL_DIRECTORIES.into_iter().chain(has_packs.then_some(ROLE_PACKS)) {
+        for name in first_then_others.iter().copied().chain(has_packs.then_some(ROLE_PACKS)) {
             let label = format!("project:{}{name}", "../".repeat(distance));
             candidates.push(Root { label, path: directory.join(name), tier: Tier::Project });
         }
@@ -300,20 +317,26 @@ fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> 
     directories
 }
 
+/// Returns the directories of a project that clients read skills from, relative to its root, in order of precedence.
+pub fn project_skill_directories() -> Vec<&'static str> {
+    let mut seen = HashSet::new();
+    let others = CLIENT_DIRECTORIES.iter().flat_map(|client| client.project.iter().copied());
+    FIRST_DIRECTORIES.into_iter().chain(others).filter(|name| seen.insert(*name)).collect()
+}
+
 fn user_candidates(input: &DiscoveryInput) -> Vec<Root> {
+    let (home, config) = (input.home.as_deref(), input.xdg_config.as_deref());
+    let directories = UserDirectories { home, config, client_homes: &input.client_homes };
+    let first = FIRST_DIRECTORIES.iter().map(|name| format!("~/{name}"));
+    let others = CLIENT_DIRECTORIES.iter().flat_map(|client| client.user);
+    let others = FIRST_USER_DIRECTORIES.iter().chain(others).map(|template| (*template).to_owned());
+    let mut seen = HashSet::new();
     let mut candidates = Vec::new();
-    let mut add = |name: &str, path: PathBuf| {
-        candidates.push(Root { label: format!("user:{name}"), path, tier: Tier::User });
-    };
-    if let Some(home) = &input.home {
-        for name in SKILL_DIRECTORIES.iter().chain(&HOME_DIRECTORIES) {
-            add(name, home.join(name));
-        }
-    }
-    let config = input.xdg_config.clone().or_else(|| Some(input.home.as_ref()?.join(CONFIG)));
-    if let Some(config) = config {
-        for name in CONFIG_DIRECTORIES {
-            add(&format!("{CONFIG}/{name}"), config.join(name));
+    for template in first.chain(others) {
+        let Some(path) = directories.path(&template) else { continue };
+        if seen.insert(path.clone()) {
+            let label = format!("user:{}", directories.label(&template));
+            candidates.push(Root { label, path, tier: Tier::User });
         }
     }
     candidates

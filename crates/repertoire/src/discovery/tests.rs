@@ -1,8 +1,8 @@
 //! Tests of the places that are searched for skills.
 
-use std::path::PathBuf;
-
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
 use repertoire_model::{Policy, RuleId};
 
@@ -28,6 +28,7 @@ impl Layout {
             working_directory: self.path(working_directory),
             home: Some(self.path("home")),
             xdg_config: None,
+            client_homes: BTreeMap::new(),
             project: true,
             user: true,
             role_packs: false,
@@ -138,6 +139,58 @@ fn every_place_is_listed_with_its_presence() {
     let count = all.len();
     all.dedup();
     assert_eq!(all.len(), count, "labels are unique");
+}
+
+#[test]
+fn every_directory_of_the_table_of_clients_is_discovered() {
+    let layout = Layout::new(&["home", "repo/.git"]);
+    let mut input = layout.input("repo");
+    for home in CLIENT_HOMES {
+        input.client_homes.insert(home.variable.to_owned(), layout.path("moved").join(home.usual));
+    }
+    let client_homes = input.client_homes.clone();
+    let directories =
+        UserDirectories { home: input.home.as_deref(), config: None, client_homes: &client_homes };
+    let mut expected: Vec<PathBuf> = Vec::new();
+    for client in CLIENT_DIRECTORIES {
+        expected.extend(client.project.iter().map(|name| layout.path("repo").join(name)));
+        expected.extend(client.user.iter().map(|template| directories.path(template).unwrap()));
+    }
+    for path in &expected {
+        fs::create_dir_all(path).unwrap();
+    }
+    let discovery = discover(&input);
+    for path in expected {
+        assert!(discovery.roots.iter().any(|root| root.path == path), "{}", path.display());
+    }
+    let moved = discovery.roots.iter().find(|root| root.label == "user:$CODEX_HOME/skills");
+    assert_eq!(moved.unwrap().path, layout.path("moved/.codex/skills"));
+    // A directory that a variable names in its usual place is one place.
+    let mut input = layout.input("repo");
+    input.client_homes.insert("CODEX_HOME".to_owned(), layout.path("home/.codex"));
+    let labels = labels(&discover(&input));
+    assert!(!labels.iter().any(|label| label.contains("CODEX_HOME")), "{labels:?}");
+}
+
+#[test]
+fn directories_of_more_clients_come_after_those_that_were_always_read() {
+    let layout = Layout::new(&["repo/.git", "home"]);
+    let discovery = discover(&layout.input("repo"));
+    let first = |tier: Tier, count: usize| -> Vec<String> {
+        let places = discovery.places.iter().filter(|place| place.root.tier == tier);
+        places.take(count).map(|place| place.root.label.clone()).collect()
+    };
+    assert_eq!(
+        first(Tier::Project, 9).join(" "),
+        "project:.agents/skills project:.claude/skills project:.cursor/skills project:.codex/skills \
+         project:.github/skills project:.opencode/skills project:.gemini/skills project:.goose/skills \
+         project:.windsurf/skills"
+    );
+    assert_eq!(
+        first(Tier::User, 14)[7..].join(" "),
+        "user:.goose/skills user:.copilot/skills user:.codeium/windsurf/skills user:.openclaw/skills \
+         user:.config/agents/skills user:.config/opencode/skills user:.config/goose/skills"
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn run(
             ui.write_diff(&path, before.as_deref(), after)?;
             files += 1;
         } else if !ui.is_json() {
-            let heading = ui.paint(Style::Heading, &format!("# {}: {}", plan.client.title, escape(&path)));
+            let heading = ui.paint(Style::Heading, &format!("# {}: {}", plan.client.title(), escape(&path)));
             writeln!(ui.out(), "{heading}\n{}", after.trim_end())?;
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn run(
             }
         };
         let Plan { client, path, entry, warnings, .. } = plan;
-        let (client, title, path) = (client.id, client.title, path.display().to_string());
+        let (client, title, path) = (client.id, client.title(), path.display().to_string());
         outcomes.push(Outcome { client, title, path, state, entry, error, warnings });
     }
     report::write(ui, server, args, &outcomes)?;

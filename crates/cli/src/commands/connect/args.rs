@@ -64,7 +64,7 @@ impl ConnectArgs {
 
 /// Returns the parser of names of clients.
 pub(crate) fn clients() -> PossibleValuesParser {
-    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title);
+    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
     PossibleValuesParser::new(CLIENTS.iter().map(value))
 }
 

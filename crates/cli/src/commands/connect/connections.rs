@@ -53,7 +53,7 @@ impl Connection {
 
     /// Returns the reason that the client does not get the skills, and a hint, as far as the entry shows it.
     pub(crate) fn fault(&self, env: &Env, places: &Places) -> Option<(String, String)> {
-        let (title, path) = (self.client.title, self.path.display());
+        let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
         if self.is_off {
             let hint = format!("switch the entry `{}` on in {title}", self.name);
@@ -107,7 +107,7 @@ impl Connection {
 
     /// Returns the reason that the server refuses a word among its arguments, and a hint. `settings` are those that it reads.
     pub(crate) fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
-        let (title, path) = (self.client.title, self.path.display());
+        let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
         let is_profile = |word: &&str| Profile::ALL.iter().any(|profile| profile.as_str() == *word);
         if let Some(profile) = self.values("--profile").into_iter().find(|word| !is_profile(word)) {

@@ -8,7 +8,8 @@ use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{Plan, Step};
-use crate::clients::{Client, Owner, Places};
+use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
+use crate::globals::Globals;
 use crate::ui::{count, escape};
 use crate::wire::{Context, Library};
 
@@ -35,6 +36,29 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
     library.snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
+/// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
+pub(crate) fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
+    let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
+    CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
+}
+
+/// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is confined to some
+/// directories.
+pub(crate) fn names_offered_by(
+    context: &Context,
+    library: &Library,
+    places: &Places,
+    connection: &Connection,
+) -> BTreeSet<String> {
+    let roots: Vec<PathBuf> = connection.roots().iter().map(|root| places.project().join(root)).collect();
+    if roots.is_empty() {
+        return offered_names(library);
+    }
+    let globals = Globals { root: roots, ..context.globals.clone() };
+    let confined = Context::new(context.env.clone(), globals, context.settings.clone());
+    offered_names(&confined.inspect(context.settings.policy.clone()))
+}
+
 /// The directories that clients read skills from, as they are and with planned links.
 ///
 /// The name of a directory counts as the name of the skill, whatever its `SKILL.md` says.
@@ -42,44 +66,120 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
 pub(crate) struct Files {
     /// The directories of skills that are about to be made.
     pub(crate) planned: BTreeSet<PathBuf>,
+    /// The links that `rep link` recorded, and so can remove.
+    pub(crate) recorded: BTreeSet<PathBuf>,
 }
 
 impl Files {
     fn has(&self, directory: &Path, name: &str) -> bool {
-        let path = directory.join(name);
-        path.join("SKILL.md").is_file() || self.planned.contains(&path)
+        self.is_there(&directory.join(name))
     }
 
     /// Returns the message that `client` is offered some of `names` twice, and a hint what to do: by its `connection` and from
-    /// files, or without one from more than one directory.
+    /// files, or without one from more than one directory. `present` are the clients on this machine.
+    ///
+    /// One rule decides every hint, so that following them ends: a client that reads skills from files is given them by files,
+    /// and the server is for clients of which no files are needed any more.
     pub(crate) fn offered_twice(
         &self,
         places: &Places,
         client: &Client,
         connection: Option<&Connection>,
         names: &BTreeSet<String>,
+        present: &[&'static Client],
     ) -> Option<(String, String)> {
         let least = if connection.is_some() { 1 } else { 2 };
         let overlap = self.read_often(places, client, names, least);
         if overlap.names.is_empty() {
             return None;
         }
-        let read = overlap.in_words();
+        let (title, id, read) = (client.title(), client.id, overlap.in_words());
         Some(match connection {
-            Some(connection) => (
-                format!("{} is connected ({}) and also reads {read} by itself", client.title, connection.path.display()),
-                format!(
-                    "a skill is best offered one way: {}, or remove the files, which `rep link --undo` does for links",
-                    connection.undo_in_words()
-                ),
-            ),
-            None => (
-                format!("{} reads {read}, each of them more than once", client.title),
-                "a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, \
-                 and `rep connect` serves the skills instead"
-                    .to_owned(),
-            ),
+            Some(connection) => {
+                let (path, undo) = (connection.path.display(), connection.undo_in_words());
+                let message = format!("{title} is connected ({path}) and also reads {read} by itself");
+                let hint = if overlap.names.len() == names.len() {
+                    format!("it reads all skills from files and needs no server: {undo}")
+                } else {
+                    format!("files are enough: {undo}, then `rep link {id}` for the other skills")
+                };
+                (message, hint)
+            }
+            None => {
+                let message = format!("{title} reads {read}, each of them more than once");
+                (message, self.hint_about_directories(places, client, &overlap, present))
+            }
         })
+    }
+
+    /// Returns what to do about skills that `client` reads in more than one directory.
+    fn hint_about_directories(
+        &self,
+        places: &Places,
+        client: &Client,
+        overlap: &Overlap,
+        present: &[&'static Client],
+    ) -> String {
+        // The one place is never to be given up: it is what links lead to.
+        let directories: Vec<&PathBuf> =
+            overlap.directories.iter().filter(|directory| !directory.ends_with(CANONICAL)).collect();
+        for directory in &directories {
+            if self.needing(places, client, directory, overlap, present).is_empty() {
+                let directory = directory.display();
+                return format!(
+                    "no other client here needs {directory}: remove these skills there, links with `rep link --undo`"
+                );
+            }
+        }
+        let Some(directory) = directories.first() else {
+            return "keep it in the project or in the home directory; `rep duplicates` shows how they differ"
+                .to_owned();
+        };
+        let needing = self.needing(places, client, directory, overlap, present);
+        let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
+        let ids: Vec<&str> = needing.iter().map(|client| client.id).collect();
+        let (titles, ids, shown) = (titles.join(" and "), ids.join(" "), directory.display());
+        let need = if needing.len() == 1 { "needs" } else { "need" };
+        let own = overlap.names.iter().map(|name| directory.join(name)).filter(|path| self.is_there(path));
+        let own: Vec<PathBuf> = own.collect();
+        if own.iter().any(|path| self.planned.contains(path)) {
+            format!(
+                "only {titles} {need} {shown}: `rep connect {ids}` instead gives every client each skill once"
+            )
+        } else if own.iter().all(|path| self.recorded.contains(path)) {
+            format!("only {titles} {need} {shown}: run `rep link --undo {ids}`, then `rep connect {ids}`")
+        } else if own.iter().all(|path| path.is_symlink()) {
+            format!(
+                "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
+            )
+        } else {
+            format!(
+                "{titles} {need} {shown}: `rep adopt` makes the copies one skill, so that they cannot differ"
+            )
+        }
+    }
+
+    /// Returns the clients other than `client` that read some of the skills in `directory` and nowhere else.
+    fn needing(
+        &self,
+        places: &Places,
+        client: &Client,
+        directory: &Path,
+        overlap: &Overlap,
+        present: &[&'static Client],
+    ) -> Vec<&'static Client> {
+        let needs = |other: &&&'static Client| {
+            let directories = [Owner::Project, Owner::User].map(|owner| places.skills(other, owner)).concat();
+            let is_elsewhere =
+                |name: &String| directories.iter().any(|other| other != directory && self.has(other, name));
+            let mut own = overlap.names.iter().filter(|name| self.has(directory, name));
+            directories.iter().any(|read| read == directory) && own.any(|name| !is_elsewhere(name))
+        };
+        present.iter().filter(|other| other.id != client.id).filter(needs).copied().collect()
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        path.join("SKILL.md").is_file() || self.planned.contains(path)
     }
 
     fn read_often(
@@ -116,7 +216,7 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
         };
         plan.warnings.push(format!(
             "{} has the server as `{}` already and will be offered every skill twice; {}",
-            plan.client.title,
+            plan.client.title(),
             escape(&other.name),
             other.undo_in_words(),
         ));
@@ -129,10 +229,15 @@ pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
         let overlap = Files::default().read_often(places, plan.client, &names, 1);
         if !overlap.names.is_empty() {
+            let (id, read) = (plan.client.id, overlap.in_words());
+            let advice = if overlap.names.len() == names.len() {
+                "it reads all skills from files and needs no server".to_owned()
+            } else {
+                format!("files are enough: `rep link {id}` instead links the other skills")
+            };
             plan.warnings.push(format!(
-                "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",
-                plan.client.title,
-                overlap.in_words()
+                "{} reads {read} by itself and will be offered them twice; {advice}",
+                plan.client.title()
             ));
         }
     }

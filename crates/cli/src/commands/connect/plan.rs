@@ -241,13 +241,13 @@ fn broken(client: &Client, path: &Path, fault: EditFault) -> CliError {
 fn no_file(client: &Client, owner: Owner) -> CliError {
     match owner {
         Owner::User => {
-            CliError::usage(format!("there is no home directory to keep {}'s configuration", client.title))
+            CliError::usage(format!("there is no home directory to keep {}'s configuration", client.title()))
                 .hint("set HOME")
         }
         Owner::Project => {
             let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
             let others: Vec<&str> = others.map(|client| client.id).collect();
-            CliError::usage(format!("{} has no configuration of a project", client.title))
+            CliError::usage(format!("{} has no configuration of a project", client.title()))
                 .hint("leave --project out to register it for all projects of the user")
                 .hint(format!("these have one: {}", others.join(", ")))
         }
@@ -257,7 +257,7 @@ fn no_file(client: &Client, owner: Owner) -> CliError {
 fn unknown_shape(client: &Client) -> CliError {
     let others = CLIENTS.iter().filter(|client| client.http.is_some()).map(|client| client.id);
     let others: Vec<&str> = others.collect();
-    CliError::usage(format!("`--http` is not supported for {}", client.title))
+    CliError::usage(format!("`--http` is not supported for {}", client.title()))
         .hint("without --http the client starts the server itself")
         .hint(format!("`--http` is supported for: {}", others.join(", ")))
 }

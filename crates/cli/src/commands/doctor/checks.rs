@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use repertoire::config::{DisabledPattern, Settings};
 
+use crate::commands::explain;
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
@@ -172,7 +173,9 @@ impl Checks {
             Tier::Configured if place.presence == Presence::NotDirectory => {
                 (Status::Error, "correct `roots` in the configuration")
             }
-            Tier::Configured | Tier::Pack => (Status::Warn, "correct it in the configuration, or make it"),
+            Tier::Configured | Tier::Pack | Tier::Plugin => {
+                (Status::Warn, "correct it in the configuration, or make it")
+            }
             Tier::Project | Tier::User if place.presence == Presence::Missing => return,
             Tier::Project | Tier::User => (Status::Warn, "make it a directory of skills, or remove it"),
         };
@@ -188,7 +191,7 @@ impl Checks {
                 .map(|place| context.shown(&place.root.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {
-                self.info("place", format!("not there: {}", missing.join(", ")));
+                self.info("place", format!("not there: {}", explain::first_of(&missing)));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Checks the connected clients, and skills that are offered to one of them by more than one path.
 
-use std::path::PathBuf;
-
 use super::checks::{Checks, Status};
-use crate::clients::{CLIENTS, Places};
-use crate::commands::connect::{Files, OwnEntries, broken_files, connections, offered_names};
+use crate::clients::Places;
+use crate::commands::connect::{
+    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, present,
+};
 use crate::commands::link;
 use crate::config;
 use crate::globals::Globals;
@@ -38,17 +38,21 @@ impl Checks {
             let path = context.shown(&path.display().to_string());
             let message = format!(
                 "the configuration of {} cannot be parsed: {} ({path}{line})",
-                client.title, fault.message
+                client.title(),
+                fault.message
             );
             self.add(Status::Warn, "client", message, Some("correct the file"));
         }
-        for connection in connections(&OwnEntries::new(&context.env), &places) {
+        let connections = connections(&OwnEntries::new(&context.env), &places);
+        let present = present(&places, &connections);
+        let files = Files { recorded: link::recorded(&places), ..Files::default() };
+        for connection in connections {
             if let Some((message, hint)) = connection.fault(&context.env, &places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
             let path = context.shown(&connection.path.display().to_string());
-            let title = connection.client.title;
+            let title = connection.client.title();
             if let Some(outside) = connection.path_outside(&places) {
                 let outside = outside.display();
                 self.info(
@@ -68,18 +72,9 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
-            let roots = connection.roots();
-            let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
             // A server that is confined to some directories offers nothing else.
-            let names = if roots.is_empty() {
-                offered_names(library)
-            } else {
-                let globals = Globals { root: roots, ..context.globals.clone() };
-                let settings = context.settings.clone();
-                let confined = Context::new(context.env.clone(), globals, settings);
-                offered_names(&confined.inspect(context.settings.policy.clone()))
-            };
-            match Files::default().offered_twice(&places, connection.client, Some(&connection), &names) {
+            let names = names_offered_by(context, library, &places, &connection);
+            match files.offered_twice(&places, connection.client, Some(&connection), &names, &present) {
                 Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
                 None => self.ok("client", format!("{title} is connected ({path})")),
             }
@@ -89,9 +84,11 @@ impl Checks {
     /// Warns of clients that are there and read the same skill from more than one directory.
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
-        let names = offered_names(library);
-        for client in CLIENTS.iter().filter(|client| places.is_there(client)) {
-            if let Some((message, hint)) = Files::default().offered_twice(&places, client, None, &names) {
+        let connections = connections(&OwnEntries::new(&context.env), &places);
+        let (names, present) = (offered_names(library), present(&places, &connections));
+        let files = Files { recorded: link::recorded(&places), ..Files::default() };
+        for client in present.iter().filter(|client| places.is_there(client)) {
+            if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
         }

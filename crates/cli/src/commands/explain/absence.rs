@@ -19,6 +19,9 @@ use crate::wire::{Context, Library};
 /// The most skills of a group that are named.
 const MAX_NAMED: usize = 20;
 
+/// The most places that are not there and are named.
+const MAX_MISSING: usize = 8;
+
 /// The most entries of a directory that are read for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -155,13 +158,22 @@ impl Absence {
         let missing = self.places.iter().filter(|place| !place.exists);
         let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
         if !missing.is_empty() {
-            let missing = ui.paint(Style::Faint, &escape(&missing.join(", ")));
+            let missing = ui.paint(Style::Faint, &escape(&first_of(&missing)));
             writeln!(ui.out(), "  not there: {missing}")?;
         }
         if self.places.is_empty() {
             writeln!(ui.out(), "  nothing: discovery is off and no roots are configured")?;
         }
         Ok(())
+    }
+}
+
+/// Returns the first of `places` that are not there, and how many more there are.
+pub(crate) fn first_of(places: &[String]) -> String {
+    let first = places[..places.len().min(MAX_MISSING)].join(", ");
+    match places.len().saturating_sub(MAX_MISSING) {
+        0 => first,
+        more => format!("{first}, and {more} directories of other clients"),
     }
 }
 

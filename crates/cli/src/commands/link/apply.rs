@@ -96,7 +96,7 @@ fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Res
         clients: step.clients.iter().map(|client| (*client).to_owned()).collect(),
     };
     if !args.copy {
-        match link(&step.to, path) {
+        match make_link(&step.to, path) {
             Ok(()) => return Ok(made(Some(step.to.to_string_lossy().into_owned()), None)),
             Err(error) if is_impossible(&error) => {}
             Err(error) => return Err(CliError::io("make", path, error)),
@@ -105,18 +105,21 @@ fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Res
     Ok(made(None, Some(copy::copy(library, step.entry, path)?)))
 }
 
+/// Makes the link at `path` that says `to`.
 #[cfg(unix)]
-fn link(to: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn make_link(to: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, path)
 }
 
+/// Makes the link at `path` that says `to`.
 #[cfg(windows)]
-fn link(to: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn make_link(to: &Path, path: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_dir(to, path)
 }
 
+/// Fails, because this system has no links.
 #[cfg(not(any(unix, windows)))]
-fn link(_: &Path, _: &Path) -> io::Result<()> {
+pub(crate) fn make_link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -87,7 +87,7 @@ impl ClientFolders {
                 Err(error) => reason = reason.or_else(|| Some(error.message().to_owned())),
             }
         }
-        let reason = reason.unwrap_or_else(|| format!("{} reads no skills from files", client.title));
+        let reason = reason.unwrap_or_else(|| format!("{} reads no skills from files", client.title()));
         Err(SkippedClient { client, reason, is_refusal: true })
     }
 }

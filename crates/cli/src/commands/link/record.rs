@@ -7,11 +7,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use super::paths;
-use crate::clients::{CANONICAL, CLIENTS, Owner, Places};
+use crate::clients::{CANONICAL, Owner, Places};
 use crate::error::CliError;
 use crate::replace_file;
 use repertoire::regular_file;
@@ -60,7 +61,7 @@ impl RecordedLink {
         let path = base.join(&self.path);
         let name = path.file_name()?.to_str()?;
         let name = SkillName::new(name).filter(|known| known.as_str() == name)?;
-        let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
+        let folders = CLIENT_DIRECTORIES.iter().flat_map(|client| places.directories(client, owner));
         let mut folders = folders.chain([base.join(CANONICAL)]);
         folders.any(|folder| folder.join(name.as_str()) == path).then_some(path)
     }

@@ -146,12 +146,14 @@ fn remove(context: &Context, path: &Path, made: &RecordedLink) -> Result<(), Cli
     }
 }
 
+/// Removes the link at `path`.
 #[cfg(not(windows))]
-fn remove_link(path: &Path) -> std::io::Result<()> {
+pub(crate) fn remove_link(path: &Path) -> std::io::Result<()> {
     fs::remove_file(path)
 }
 
+/// Removes the link at `path`.
 #[cfg(windows)]
-fn remove_link(path: &Path) -> std::io::Result<()> {
+pub(crate) fn remove_link(path: &Path) -> std::io::Result<()> {
     fs::remove_dir(path)
 }

@@ -1,0 +1,35 @@
+//! `rep adopt`.
+
+mod apply;
+mod args;
+mod plan;
+mod record;
+mod undo;
+
+pub(crate) use args::AdoptArgs;
+
+use crate::clients::Places;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
+    let places = Places::new(&context.env);
+    let base = places.base(args.owner()).ok_or_else(|| {
+        CliError::usage("there is no home directory to gather skills in")
+            .hint("set HOME, or leave --user out")
+    })?;
+    if args.undo {
+        return undo::run(ui, &places, args, &base);
+    }
+    if args.names.is_empty() && !args.all {
+        return Err(CliError::usage("no skill is named")
+            .hint("`rep adopt --all` gathers all skills that lie in several directories")
+            .hint("`rep duplicates` shows them"));
+    }
+    let library = context.inspect(context.settings.policy.clone());
+    let plan = plan::plan(&library, &places, args, &base)?;
+    apply::run(ui, &places, args, &base, plan)
+}

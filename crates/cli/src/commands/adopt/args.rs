@@ -1,0 +1,51 @@
+//! The arguments of `rep adopt`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::clients::Owner;
+use crate::complete::skill_names;
+
+/// Gathers scattered copies of a skill in one place
+///
+/// The one place is .agents/skills in the project or, with --user, in the home directory. The copy that is found first is
+/// moved there, unless there is one already, and every other copy becomes a link to it. Copies whose files differ are left
+/// alone until --from says which one counts. The originals are kept in .agents/.repertoire-adopted, and --undo puts them
+/// back as they were.
+#[derive(Debug, Args)]
+pub(crate) struct AdoptArgs {
+    /// The skills
+    #[arg(value_name = "NAME", add = skill_names())]
+    pub(super) names: Vec<String>,
+    /// Gather all skills that lie in a directory of a client
+    #[arg(long, conflicts_with = "names")]
+    pub(super) all: bool,
+    /// Gather in the home directory instead of the project
+    #[arg(long)]
+    pub(super) user: bool,
+    /// The directory of skills whose copy counts where copies differ, as .claude/skills
+    #[arg(long, value_name = "DIR")]
+    pub(super) from: Option<PathBuf>,
+    /// Put the copies back
+    #[arg(long, conflicts_with_all = ["all", "from"])]
+    pub(super) undo: bool,
+    /// Print what would be done and do nothing
+    #[arg(long, visible_alias = "dry-run")]
+    pub(super) print: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    pub(super) yes: bool,
+}
+
+impl AdoptArgs {
+    /// Returns the owner of the directories that are gathered.
+    pub(super) fn owner(&self) -> Owner {
+        if self.user { Owner::User } else { Owner::Project }
+    }
+
+    /// Returns `true` if the skill called `name` is meant.
+    pub(super) fn is_meant(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|meant| meant == name)
+    }
+}

@@ -1,0 +1,126 @@
+//! Plans which copy of a skill is moved to the one place, and which become links.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pollster::block_on;
+use repertoire::Entry;
+use repertoire_model::Digest;
+
+use super::args::AdoptArgs;
+use super::record;
+use crate::clients::{CANONICAL, Places};
+use crate::commands::link::paths;
+use crate::error::CliError;
+use crate::wire::Library;
+
+/// The copies to gather.
+pub(super) struct Plan {
+    pub(super) skills: Vec<GatheredSkill>,
+    /// The skills that are left alone, with the reasons.
+    pub(super) refused: Vec<(String, String)>,
+}
+
+/// A skill to gather.
+pub(super) struct GatheredSkill {
+    pub(super) name: String,
+    /// Its one place.
+    pub(super) target: PathBuf,
+    /// The copy that is moved there; `None` if it is there already.
+    pub(super) moved: Option<PathBuf>,
+    /// The copies that are put aside, one in the one place among them if another one counts.
+    pub(super) aside: Vec<PathBuf>,
+}
+
+impl GatheredSkill {
+    /// Returns the paths that become links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &PathBuf> {
+        self.aside.iter().filter(|path| **path != self.target).chain(&self.moved)
+    }
+}
+
+/// A copy of a skill in a directory of a client.
+struct Copy<'l> {
+    entry: &'l Entry,
+    path: PathBuf,
+}
+
+/// Plans what to do with the copies of `library` that are meant.
+pub(super) fn plan(
+    library: &Library,
+    places: &Places,
+    args: &AdoptArgs,
+    base: &Path,
+) -> Result<Plan, CliError> {
+    let folders = record::folders(places, args.owner(), base);
+    let from = args.from.as_ref().map(|from| paths::resolved(&places.project().join(from)));
+    let mut copies: BTreeMap<String, Vec<Copy<'_>>> = BTreeMap::new();
+    for entry in library.snapshot.entries().iter().filter(|entry| args.is_meant(entry.name().as_str())) {
+        let path = Path::new(&*entry.path);
+        // A link in the directory of a client is no copy, and neither is a skill below another one.
+        let folder = path.parent().filter(|parent| {
+            folders.iter().any(|folder| paths::resolved(folder) == **parent || folder == parent)
+        });
+        if folder.is_some() && !path.is_symlink() && path.is_dir() {
+            let name = entry.name().to_string();
+            copies.entry(name).or_default().push(Copy { entry, path: path.to_owned() });
+        }
+    }
+    for name in &args.names {
+        if !copies.contains_key(name) {
+            let entry = library.find_any(name)?;
+            let (place, way) = if args.user { ("home directory", "without") } else { ("project", "with") };
+            return Err(CliError::no(format!(
+                "`{}` has no copy in a directory of a client in the {place}",
+                entry.name()
+            ))
+            .hint(format!("run it {way} --user, or `rep link` to link it from where it is")));
+        }
+    }
+    let mut plan = Plan { skills: Vec::new(), refused: Vec::new() };
+    for (name, copies) in copies {
+        let target = base.join(CANONICAL).join(&name);
+        match gathered(library, &target, from.as_deref(), &copies, base) {
+            Ok((moved, aside)) if moved.is_none() && aside.is_empty() => {}
+            Ok((moved, aside)) => plan.skills.push(GatheredSkill { name, target, moved, aside }),
+            Err(reason) => plan.refused.push((name, reason)),
+        }
+    }
+    Ok(plan)
+}
+
+/// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
+fn gathered(
+    library: &Library,
+    target: &Path,
+    from: Option<&Path>,
+    copies: &[Copy<'_>],
+    base: &Path,
+) -> Result<(Option<PathBuf>, Vec<PathBuf>), String> {
+    let digest = |copy: &Copy<'_>| -> Result<Digest, String> {
+        block_on(library.registry.digest(copy.entry)).map_err(|error| error.to_string())
+    };
+    let digests: Result<Vec<Digest>, String> = copies.iter().map(digest).collect();
+    let digests = digests?;
+    let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
+    let is_chosen = |copy: &&Copy<'_>| {
+        from.is_some_and(|from| copy.path.parent().map(paths::resolved).as_deref() == Some(from))
+    };
+    let chosen =
+        copies.iter().find(is_chosen).or_else(|| copies.iter().find(is_target)).or_else(|| copies.first());
+    let Some(chosen) = chosen else { return Ok((None, Vec::new())) };
+    if !copies.iter().any(|copy| is_chosen(&copy)) && digests.iter().any(|digest| *digest != digests[0]) {
+        let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
+        return Err(format!(
+            "its copies differ ({}); `rep duplicates --diff` shows how, and `--from DIR` chooses one",
+            places.join(", ")
+        ));
+    }
+    // Something else may stand in the one place: a link, or a directory that is no skill.
+    if target.symlink_metadata().is_ok() && !copies.iter().any(|copy| is_target(&copy)) {
+        return Err(format!("something else stands at {}", paths::shown(base, target)));
+    }
+    let moved = (!is_target(&chosen)).then(|| chosen.path.clone());
+    let aside = copies.iter().filter(|copy| copy.path != chosen.path).map(|copy| copy.path.clone()).collect();
+    Ok((moved, aside))
+}

@@ -1,0 +1,193 @@
+//! `rep duplicates`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use clap::Args;
+use pollster::block_on;
+use rayon::prelude::*;
+use repertoire::Entry;
+use repertoire::history::capture;
+use repertoire_model::Digest;
+use repertoire_model::patch::{self, SkillFiles};
+use serde::Serialize;
+
+use crate::complete::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, count, escape};
+use crate::wire::{Context, Library};
+
+/// Finds skills that are there more than once
+///
+/// Shows skills of one name in several directories, and whether their files are the same, and skills of different names
+/// with the same files. A link to a skill is no second one. `rep adopt` gathers copies in one place.
+#[derive(Debug, Args)]
+pub(crate) struct DuplicatesArgs {
+    /// Only these skills
+    #[arg(value_name = "NAME", add = skill_names())]
+    names: Vec<String>,
+    /// Show the differences between the first and each of the others
+    #[arg(long)]
+    diff: bool,
+}
+
+#[derive(Serialize)]
+struct DuplicatesJson {
+    duplicates: Vec<GroupJson>,
+}
+
+#[derive(Serialize)]
+struct GroupJson {
+    names: Vec<String>,
+    /// `identical` or `different`.
+    content: &'static str,
+    skills: Vec<CopyJson>,
+}
+
+#[derive(Serialize)]
+struct CopyJson {
+    name: String,
+    source: String,
+    directory: String,
+    state: &'static str,
+    digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+/// Skills that share a name or their content.
+struct Group<'a> {
+    skills: Vec<&'a Entry>,
+    digests: Vec<Option<Digest>>,
+}
+
+impl Group<'_> {
+    fn names(&self) -> BTreeSet<String> {
+        self.skills.iter().map(|entry| entry.name().to_string()).collect()
+    }
+
+    fn is_identical(&self) -> bool {
+        self.digests.iter().all(|digest| digest.is_some() && *digest == self.digests[0])
+    }
+
+    /// Returns the difference between the first and the skill at `index`; `None` for the first, and where files cannot be read.
+    fn diff(&self, library: &Library, index: usize) -> Option<String> {
+        let files = |entry: &Entry| -> Option<SkillFiles> {
+            Some(block_on(capture(&library.registry, entry)).ok()?.0)
+        };
+        let first = files(self.skills.first().filter(|_| index > 0)?)?;
+        Some(patch::diff(&first, &files(self.skills.get(index)?)?))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Result<Exit, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
+    for name in &args.names {
+        library.find_any(name)?;
+    }
+    let mut groups = groups(&library);
+    groups
+        .retain(|group| args.names.is_empty() || args.names.iter().any(|name| group.names().contains(name)));
+    if ui.is_json() {
+        let duplicates = groups.iter().map(|group| group_json(&library, args, group)).collect();
+        ui.write_json(&DuplicatesJson { duplicates })?;
+        return Ok(Exit::Success);
+    }
+    for group in &groups {
+        write(ui, context, &library, args, group)?;
+    }
+    ui.flush()?;
+    let different = groups.iter().filter(|group| !group.is_identical()).count();
+    let summary = match groups.len() {
+        0 => "no skill is there more than once".to_owned(),
+        all => format!("{} more than once, {different} of them with differences", count(all, "skill")),
+    };
+    let summary = ui.paint_err(Style::Heading, &summary);
+    writeln!(ui.err(), "{summary}")?;
+    if different > 0 && !args.diff {
+        ui.hint("`--diff` shows the differences")?;
+    }
+    if !groups.is_empty() {
+        ui.hint("`rep adopt NAME` gathers the copies of a skill in one place and links the others to it")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the groups: first those of one name, then those of one content and different names.
+fn groups<'l>(library: &'l Library) -> Vec<Group<'l>> {
+    let entries = library.snapshot.entries();
+    let digest = |entry: &Entry| block_on(library.registry.digest(entry)).ok();
+    let mut by_name: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        by_name.entry(entry.name().as_str()).or_default().push(entry);
+    }
+    let mut by_digest: BTreeMap<Digest, Vec<&Entry>> = BTreeMap::new();
+    let mut digests: HashMap<String, Digest> = HashMap::new();
+    for (digest, entry) in
+        entries.par_iter().filter_map(|entry| Some((digest(entry)?, entry))).collect::<Vec<_>>()
+    {
+        by_digest.entry(digest).or_default().push(entry);
+        digests.insert(entry.directory().to_owned(), digest);
+    }
+    let is_of_many_names =
+        |skills: &Vec<&Entry>| skills.iter().map(|entry| entry.name()).collect::<BTreeSet<_>>().len() > 1;
+    let named = by_name.into_values().filter(|skills| skills.len() > 1);
+    let alike = by_digest.into_values().filter(is_of_many_names);
+    let group = |skills: Vec<&'l Entry>| {
+        let digests = skills.iter().map(|entry| digests.get(entry.directory()).copied()).collect();
+        Group { skills, digests }
+    };
+    named.chain(alike).map(group).collect()
+}
+
+fn group_json(library: &Library, args: &DuplicatesArgs, group: &Group<'_>) -> GroupJson {
+    let copy = |(index, entry): (usize, &&Entry)| CopyJson {
+        name: entry.name().to_string(),
+        source: entry.source.to_string(),
+        directory: entry.directory().to_owned(),
+        state: entry.state.as_str(),
+        digest: group.digests[index].map(|digest| digest.to_string()),
+        diff: args.diff.then(|| group.diff(library, index)).flatten(),
+    };
+    GroupJson {
+        names: group.names().into_iter().collect(),
+        content: if group.is_identical() { "identical" } else { "different" },
+        skills: group.skills.iter().enumerate().map(copy).collect(),
+    }
+}
+
+fn write(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    args: &DuplicatesArgs,
+    group: &Group<'_>,
+) -> Result<(), CliError> {
+    let names: Vec<String> = group.names().into_iter().collect();
+    let names = ui.paint(Style::Name, &escape(&names.join(", ")));
+    let content = if group.is_identical() { "the same files" } else { "different files" };
+    writeln!(ui.out(), "{names}: {} with {content}", count(group.skills.len(), "place"))?;
+    for entry in &group.skills {
+        let directory = escape(&context.shown(entry.directory())).into_owned();
+        let state = ui.paint(Style::Faint, entry.state.as_str());
+        writeln!(ui.out(), "  {directory}  {state}")?;
+    }
+    if !args.diff || group.is_identical() {
+        return Ok(());
+    }
+    for (index, entry) in group.skills.iter().enumerate().skip(1) {
+        match group.diff(library, index) {
+            Some(diff) if diff.is_empty() => {}
+            Some(diff) => {
+                for line in diff.lines() {
+                    ui.write_planned(Style::of_diff_line(line), line)?;
+                }
+            }
+            None => {
+                ui.warn(&format!("the files of {} cannot be compared", context.shown(entry.directory())))?
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Who installed a skill, and which clients on this machine get it.
+
+use repertoire::discovery::{Tier, plugin};
+use repertoire::{Entry, State};
+use repertoire_sources::origin::Origins;
+use serde::Serialize;
+
+use super::decisions::Decision;
+use crate::clients::{ClientReader, Places, readers};
+use crate::commands::connect::{Connection, OwnEntries, connections};
+use crate::wire::{ComparedOrigin, Context, Library, compared_origins, plugin_directories, projects, routes};
+
+/// The records of installers and the clients around a library.
+pub(super) struct Surroundings {
+    origins: Origins,
+    readers: Vec<ClientReader>,
+    connections: Vec<Connection>,
+}
+
+/// A client on this machine.
+#[derive(Debug, Serialize)]
+pub(super) struct ClientJson {
+    id: &'static str,
+    /// True if it reads the skill from files.
+    reads: bool,
+    /// True if it is connected to the MCP server.
+    connected: bool,
+}
+
+impl Surroundings {
+    /// Looks at the surroundings of `library`.
+    pub(super) fn of(context: &Context, library: &Library) -> Self {
+        let places = Places::new(&context.env);
+        let projects: Vec<_> = projects(&library.places).into_keys().collect();
+        Self {
+            origins: context.origins(library),
+            readers: readers(&places, &projects, &plugin_directories(&library.places)),
+            connections: connections(&OwnEntries::new(&context.env), &places),
+        }
+    }
+
+    /// Returns the origins of `entry`.
+    pub(super) fn origins(&self, entry: &Entry) -> Vec<ComparedOrigin> {
+        compared_origins(&self.origins, entry)
+    }
+
+    /// Returns the clients, with what each gets of `entry`.
+    pub(super) fn clients(&self, entry: &Entry) -> Vec<ClientJson> {
+        let routes = routes(entry);
+        let is_connected = |id: &str| {
+            self.connections.iter().any(|connection| connection.client.id == id && !connection.is_off)
+        };
+        let client = |reader: &ClientReader| {
+            let (id, reads) = (reader.client.id, reader.reads(&routes));
+            ClientJson { id, reads, connected: is_connected(id) && entry.state == State::Active }
+        };
+        self.readers.iter().map(client).collect()
+    }
+
+    /// Returns the decisions about `entry`.
+    pub(super) fn decisions(&self, context: &Context, library: &Library, entry: &Entry) -> Vec<Decision> {
+        let mut decisions = Vec::new();
+        let origins = self.origins(entry);
+        for compared in &origins {
+            let origin = &compared.origin;
+            let source = origin.in_words().map(|source| format!(" from {source}")).unwrap_or_default();
+            let record = context.shown(&origin.record.display().to_string());
+            let text = format!(
+                "installed by {}{source}, {} ({record})",
+                origin.installer.command(),
+                compared.state_in_words()
+            );
+            decisions.push(Decision { topic: "origin", text });
+        }
+        decisions.extend(plugin_of(context, library, entry).map(|text| Decision { topic: "plugin", text }));
+        if origins.is_empty() {
+            decisions.push(Decision { topic: "origin", text: "no installer recorded it".to_owned() });
+        }
+        let clients = self.clients(entry);
+        let titles = |is_meant: fn(&ClientJson) -> bool| {
+            let meant = clients.iter().zip(&self.readers).filter(|(client, _)| is_meant(client));
+            let titles: Vec<&str> = meant.map(|(_, reader)| reader.client.title).collect();
+            (!titles.is_empty()).then(|| titles.join(", "))
+        };
+        let parts = [
+            titles(|client| client.reads).map(|titles| format!("read by {titles}")),
+            titles(|client| client.connected).map(|titles| format!("offered over MCP to {titles}")),
+            titles(|client| !client.reads && !client.connected).map(|titles| format!("not seen by {titles}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            decisions.push(Decision { topic: "clients", text: parts.join("; ") });
+        }
+        decisions
+    }
+}
+
+/// Returns the plugin that `entry` belongs to, with the MCP servers that it brings along, in words.
+fn plugin_of(context: &Context, library: &Library, entry: &Entry) -> Option<String> {
+    let place = library.places.iter().find(|place| place.root.label == *entry.source)?;
+    let directory = place.root.path.parent().filter(|_| place.root.tier == Tier::Plugin)?;
+    let shown = context.shown(&directory.display().to_string());
+    let Some(plugin) = plugin(directory, &context.settings.policy).0 else {
+        return Some(format!("of {shown}"));
+    };
+    let version = plugin.manifest.version.map(|version| format!(" {version}")).unwrap_or_default();
+    let servers =
+        plugin.servers.iter().map(|server| format!("{} ({})", server.name, server.transport.as_str()));
+    let servers: Vec<String> = servers.collect();
+    let servers = if servers.is_empty() {
+        String::new()
+    } else {
+        format!("; it brings MCP servers along, which are not started: {}", servers.join(", "))
+    };
+    Some(format!("{}{version} in {shown}{servers}", plugin.manifest.name))
+}

@@ -1,0 +1,24 @@
+//! `rep pack`.
+
+mod args;
+mod files;
+mod marketplace;
+mod plugin;
+mod skill;
+
+use args::Form;
+pub(crate) use args::PackArgs;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
+    match &args.form {
+        Form::Skill(args) => skill::run(ui, context, args),
+        Form::Plugin(args) => plugin::run(ui, context, args),
+        Form::Marketplace(args) => marketplace::run(ui, context, args),
+    }
+}

@@ -1,0 +1,171 @@
+//! `rep verify`.
+
+use clap::Args;
+use repertoire::Entry;
+use repertoire_sources::origin::{Comparison, Origin};
+use serde::Serialize;
+
+use crate::complete::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::wire::{ComparedOrigin, Context, OriginJson, compared_origins, origin_json};
+
+/// Compares skills with the records of their installers
+///
+/// Reads skills-lock.json and .skill-lock.json of `npx skills`, apm.lock.yaml, agents.lock of dotagents,
+/// toolhive.lock.yaml, what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and
+/// computes the hash that each of them records. Nothing is fetched. Exits with 1 if a skill was changed since it was
+/// installed, if one is missing, or if a record cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The skills; by default, all that have a record
+    #[arg(value_name = "NAME", add = skill_names())]
+    names: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct VerifyJson<'a> {
+    ok: bool,
+    skills: Vec<VerifiedJson<'a>>,
+    faults: Vec<FaultJson>,
+}
+
+#[derive(Serialize)]
+struct VerifiedJson<'a> {
+    name: &'a str,
+    /// Its directory; `null` for one that is missing.
+    directory: Option<&'a str>,
+    #[serde(flatten)]
+    origin: OriginJson,
+}
+
+#[derive(Serialize)]
+struct FaultJson {
+    path: String,
+    reason: String,
+}
+
+/// A skill that is there, with one of its origins.
+struct VerifiedSkill<'a> {
+    entry: &'a Entry,
+    origin: ComparedOrigin,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
+    let origins = context.origins(&library);
+    let is_meant = |name: &str| args.names.is_empty() || args.names.iter().any(|meant| meant == name);
+    let mut verified = Vec::new();
+    for entry in library.snapshot.entries() {
+        if is_meant(entry.name().as_str()) || is_meant(&entry.qualified_name()) {
+            let found = compared_origins(&origins, entry).into_iter();
+            verified.extend(found.map(|origin| VerifiedSkill { entry, origin }));
+        }
+    }
+    let missing: Vec<&Origin> =
+        origins.missing().into_iter().filter(|origin| is_meant(&origin.name)).collect();
+    for name in &args.names {
+        let is_known = verified
+            .iter()
+            .any(|skill| skill.entry.name().as_str() == name || skill.entry.qualified_name() == *name)
+            || missing.iter().any(|origin| origin.name == *name);
+        if !is_known {
+            let entry = library.find_any(name)?;
+            return Err(CliError::no(format!("no installer recorded `{}`", entry.name()))
+                .hint("`rep list --origin` shows the skills with a record"));
+        }
+    }
+    let is_changed =
+        |skill: &VerifiedSkill<'_>| matches!(skill.origin.comparison, Comparison::Changed { .. });
+    let is_sound = !verified.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
+    let exit = if is_sound { Exit::Success } else { Exit::No };
+    if ui.is_json() {
+        let there = verified.iter().map(|VerifiedSkill { entry, origin }| VerifiedJson {
+            name: entry.name().as_str(),
+            directory: Some(entry.directory()),
+            origin: origin.json(),
+        });
+        let gone = missing.iter().map(|origin| VerifiedJson {
+            name: &origin.name,
+            directory: None,
+            origin: origin_json(origin),
+        });
+        let faults = origins
+            .faults
+            .iter()
+            .map(|(path, reason)| FaultJson { path: path.display().to_string(), reason: reason.clone() });
+        ui.write_json(&VerifyJson {
+            ok: is_sound,
+            skills: there.chain(gone).collect(),
+            faults: faults.collect(),
+        })?;
+        return Ok(exit);
+    }
+    write(ui, context, &verified, &missing)?;
+    for (path, reason) in &origins.faults {
+        ui.warn(&format!("{} cannot be read: {reason}", context.shown(&path.display().to_string())))?;
+    }
+    Ok(exit)
+}
+
+/// Writes the table and the counts.
+fn write(
+    ui: &mut Ui,
+    context: &Context,
+    verified: &[VerifiedSkill<'_>],
+    missing: &[&Origin],
+) -> Result<(), CliError> {
+    if verified.is_empty() && missing.is_empty() {
+        writeln!(ui.out(), "no installer recorded any of the skills")?;
+        return Ok(());
+    }
+    let column = |heading, align, style| Column { heading, align, style };
+    let mut table = Table::new(vec![
+        column("NAME", Align::Left, Some(Style::Name)),
+        column("STATE", Align::Left, None),
+        column("INSTALLER", Align::Left, None),
+        column("RECORD", Align::Left, Some(Style::Faint)),
+        column("SOURCE", Align::Elastic, None),
+    ]);
+    for (name, state, origin) in verified
+        .iter()
+        .map(|skill| (skill.entry.name().as_str(), skill.origin.comparison.as_str(), &skill.origin.origin))
+        .chain(missing.iter().map(|origin| (origin.name.as_str(), "missing", *origin)))
+    {
+        table.cell(name);
+        table.cell(state);
+        table.cell(origin.installer.command());
+        table.cell(context.shown(&origin.record.display().to_string()));
+        table.cell(origin.in_words().unwrap_or_else(|| "-".to_owned()));
+    }
+    table.write(ui)?;
+    ui.flush()?;
+    for skill in verified {
+        if let Comparison::Changed { files } = &skill.origin.comparison
+            && !files.is_empty()
+        {
+            ui.message(Style::Warning, "changed:", &format!("{}: {}", skill.entry.name(), files.join(", ")))?;
+        }
+    }
+    let of_state =
+        |state: &str| verified.iter().filter(|skill| skill.origin.comparison.as_str() == state).count();
+    let counts = [
+        (of_state("unchanged"), "unchanged"),
+        (of_state("changed"), "changed"),
+        (missing.len(), "missing"),
+        (of_state("unknown"), "unknown"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    let counts = ui.paint_err(Style::Heading, &counts.join(", "));
+    writeln!(ui.err(), "{counts}")?;
+    if of_state("unknown") > 0 {
+        ui.hint("`rep explain NAME` tells why a skill cannot be compared")?;
+    }
+    Ok(())
+}

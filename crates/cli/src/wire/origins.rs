@@ -1,0 +1,158 @@
+//! The origins of the skills of a library: the records of installers around its places.
+
+use std::collections::BTreeMap;
+use std::fs::canonicalize;
+use std::path::{Path, PathBuf};
+
+use repertoire::Entry;
+use repertoire::discovery::{Place, Tier, project_skill_directories};
+use repertoire_sources::origin::{Comparison, Origin, OriginBase, Origins, SkillFiles};
+use serde::Serialize;
+
+use super::context::Context;
+use super::library::Library;
+use crate::env;
+
+/// An origin of a skill, compared with the skill as it is.
+#[derive(Debug)]
+pub(crate) struct ComparedOrigin {
+    /// The origin.
+    pub(crate) origin: Origin,
+    /// The result of the comparison.
+    pub(crate) comparison: Comparison,
+}
+
+/// An origin as commands give it with `--json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct OriginJson {
+    installer: &'static str,
+    record: String,
+    source: Option<String>,
+    path: Option<String>,
+    #[serde(rename = "ref")]
+    reference: Option<String>,
+    commit: Option<String>,
+    version: Option<String>,
+    installed_at: Option<String>,
+    state: &'static str,
+    /// The files that differ, where the record tells them.
+    files: Vec<String>,
+    reason: Option<String>,
+}
+
+impl ComparedOrigin {
+    /// Returns the JSON of it.
+    pub(crate) fn json(&self) -> OriginJson {
+        let (files, reason) = match &self.comparison {
+            Comparison::Unchanged => (Vec::new(), None),
+            Comparison::Changed { files } => (files.clone(), None),
+            Comparison::Unknown(reason) => (Vec::new(), Some(reason.clone())),
+        };
+        OriginJson { state: self.comparison.as_str(), files, reason, ..origin_json(&self.origin) }
+    }
+
+    /// Returns the state in words, with the files or the reason.
+    pub(crate) fn state_in_words(&self) -> String {
+        match &self.comparison {
+            Comparison::Unchanged => "unchanged since".to_owned(),
+            Comparison::Changed { files } if files.is_empty() => "changed since".to_owned(),
+            Comparison::Changed { files } => format!("changed since: {}", files.join(", ")),
+            Comparison::Unknown(reason) => format!("changed or not is unknown: {reason}"),
+        }
+    }
+}
+
+/// Returns the JSON of the record of a skill that is missing.
+pub(crate) fn origin_json(origin: &Origin) -> OriginJson {
+    OriginJson {
+        installer: origin.installer.as_str(),
+        record: origin.record.display().to_string(),
+        source: origin.source.clone(),
+        path: origin.path.clone(),
+        reference: origin.reference.clone(),
+        commit: origin.commit.clone(),
+        version: origin.version.clone(),
+        installed_at: origin.installed_at.clone(),
+        state: "missing",
+        files: Vec::new(),
+        reason: None,
+    }
+}
+
+/// Returns the directories that lead to the skill `entry`, the real one first; none if it does not lie in the file system.
+pub(crate) fn routes(entry: &Entry) -> Vec<PathBuf> {
+    let paths =
+        [entry.directory(), &*entry.path].into_iter().chain(entry.also.iter().map(|route| &*route.path));
+    let mut routes: Vec<PathBuf> = Vec::new();
+    for path in paths.map(Path::new).filter(|path| path.is_absolute()) {
+        if !routes.iter().any(|route| route == path) {
+            routes.push(path.to_owned());
+        }
+    }
+    routes
+}
+
+/// Returns the origins of `entry`, compared with its files.
+pub(crate) fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<ComparedOrigin> {
+    let routes = routes(entry);
+    let found = origins.of(&routes, entry.name().as_str(), &entry.document.manifest);
+    let Some(directory) = routes.first().filter(|_| !found.is_empty()) else { return Vec::new() };
+    let files = SkillFiles::read(directory);
+    let compare = |origin: Origin| ComparedOrigin { comparison: origin.compare(&files), origin };
+    found.into_iter().map(compare).collect()
+}
+
+/// Returns the projects that `places` belong to, each with its directories of skills. A directory of skills that is not named as
+/// clients name theirs belongs to the directory around it.
+pub(crate) fn projects(places: &[Place]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let names = project_skill_directories();
+    let mut projects: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for Place { root, .. } in places.iter().filter(|place| place.root.tier != Tier::User) {
+        let name = names.iter().find(|name| root.path.ends_with(name));
+        let levels = name.map_or(1, |name| Path::new(name).components().count());
+        if let Some(directory) = root.path.ancestors().nth(levels) {
+            projects.entry(directory.to_owned()).or_default().push(root.path.clone());
+        }
+    }
+    projects
+}
+
+/// Returns the directories of skills of the plugins among `places`.
+pub(crate) fn plugin_directories(places: &[Place]) -> Vec<PathBuf> {
+    let plugins = places.iter().filter(|place| place.root.tier == Tier::Plugin);
+    plugins.map(|place| place.root.path.clone()).collect()
+}
+
+impl Context {
+    /// Reads the records of installers around the places of `library`.
+    pub(crate) fn origins(&self, library: &Library) -> Origins {
+        let project = |(directory, skill_directories)| {
+            let record_directories = Vec::new();
+            with_real_paths(OriginBase { directory, skill_directories, record_directories })
+        };
+        let mut bases: Vec<OriginBase> = projects(&library.places).into_iter().map(project).collect();
+        if let Some(directory) = self.env.home() {
+            let places = library.places.iter().filter(|place| place.root.tier == Tier::User);
+            let skill_directories: Vec<PathBuf> = places.map(|place| place.root.path.clone()).collect();
+            let mut record_directories = vec![directory.join(".agents"), directory.join(".apm")];
+            let claude =
+                self.env.directory(env::CLAUDE_CONFIG_DIR).unwrap_or_else(|| directory.join(".claude"));
+            record_directories.push(claude.join("plugins"));
+            let state = self.env.get(env::XDG_STATE_HOME).map(PathBuf::from);
+            record_directories
+                .extend(state.filter(|state| state.is_absolute()).map(|state| state.join("skills")));
+            if !skill_directories.is_empty() {
+                bases.push(with_real_paths(OriginBase { directory, skill_directories, record_directories }));
+            }
+        }
+        Origins::read(&bases)
+    }
+}
+
+/// Adds the directories that those of skills lead to by links.
+fn with_real_paths(mut base: OriginBase) -> OriginBase {
+    let real: Vec<PathBuf> =
+        base.skill_directories.iter().filter_map(|path| canonicalize(path).ok()).collect();
+    base.skill_directories.extend(real);
+    base
+}

@@ -1,0 +1,144 @@
+//! Tests of `rep adopt`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+const BETA: &str = "# Beta\n\nDo beta.\n";
+
+/// Returns every file and link below `directory`, with its content and mode.
+fn tree(directory: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(next) = pending.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(directory).unwrap().display().to_string();
+            let metadata = path.symlink_metadata().unwrap();
+            if metadata.is_symlink() {
+                found.insert(name, format!("-> {}", fs::read_link(&path).unwrap().display()));
+            } else if metadata.is_dir() {
+                pending.push(path);
+            } else {
+                let mode = metadata.permissions().mode() & 0o777;
+                found.insert(name, format!("{mode:o} {:?}", fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// Returns a sandbox with `beta` in two directories and `gamma` in a third one alone.
+fn scattered() -> Sandbox {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", BETA));
+    sandbox.write(".kiro/skills/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write(".kiro/skills/gamma/.hidden", "h");
+    sandbox.write(".kiro/skills/gamma/scripts/x.sh", "echo\n");
+    let script = sandbox.project().join(".kiro/skills/gamma/scripts/x.sh");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o750)).unwrap();
+    sandbox
+}
+
+#[test]
+fn adopt_gathers_copies_and_undo_puts_them_back_byte_for_byte() {
+    let sandbox = scattered();
+    let before = tree(&sandbox.project());
+    assert_run!(sandbox.run(&["adopt", "--all", "--print"]), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/beta -> ../../.agents/skills/beta
+    - .claude/skills/beta is kept as .agents/.repertoire-adopted/.claude/skills/beta
+    > .kiro/skills/gamma is moved to .agents/skills/gamma
+    + .kiro/skills/gamma -> ../../.agents/skills/gamma
+    --- stderr
+    "#);
+    assert_eq!(sandbox.run(&["adopt", "--all"]).code, 1, "nobody agreed");
+    assert_eq!(tree(&sandbox.project()), before);
+    let run = sandbox.run(&["adopt", "--all", "--yes"]);
+    assert_eq!((run.code, run.stdout.lines().last()), (0, Some("2 skills gathered")), "{}", run.stderr);
+    let after = tree(&sandbox.project());
+    assert_eq!(after[".claude/skills/beta"], "-> ../../.agents/skills/beta");
+    assert_eq!(after[".agents/skills/gamma/scripts/x.sh"], before[".kiro/skills/gamma/scripts/x.sh"]);
+    assert!(sandbox.run(&["duplicates"]).stderr.starts_with("no skill is there more than once"));
+    assert!(!sandbox.run(&["list"]).stdout.contains("repertoire-adopted"));
+    assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).stdout, "every skill is in one place already\n");
+    let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+    assert_eq!((run.code, run.stdout.lines().last()), (0, Some("2 put back")), "{}", run.stderr);
+    assert_eq!(tree(&sandbox.project()), before);
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).stdout, "there is nothing to undo\n");
+}
+
+#[test]
+fn copies_that_differ_are_left_alone_until_one_is_chosen() {
+    let sandbox = scattered();
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
+    let before = tree(&sandbox.project());
+    assert_run!(sandbox.run(&["adopt", "beta", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    "#);
+    let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", ".claude/skills", "--json"]);
+    assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
+    assert!(sandbox.read(".agents/skills/beta/SKILL.md").ends_with("other\n"));
+    assert_eq!(sandbox.run(&["adopt", "--undo", "beta", "--yes"]).code, 0);
+    assert_eq!(tree(&sandbox.project()), before);
+}
+
+#[test]
+fn what_was_changed_since_is_left_alone_by_undo() {
+    let sandbox = scattered();
+    assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
+    let link = sandbox.project().join(".claude/skills/beta");
+    fs::remove_file(&link).unwrap();
+    sandbox.write(".claude/skills/beta/SKILL.md", "mine");
+    let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("left alone: .claude/skills/beta was replaced since"), "{}", run.stderr);
+    assert_eq!(sandbox.read(".claude/skills/beta/SKILL.md"), "mine");
+    assert!(sandbox.read(".agents/.repertoire-adopted/.claude/skills/beta/SKILL.md").contains("Do beta."));
+    // Without what stands in the way, it is put back after all.
+    fs::remove_dir_all(&link).unwrap();
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert!(sandbox.read(".claude/skills/beta/SKILL.md").contains("Do beta."));
+}
+
+#[test]
+fn a_record_of_a_cloned_repository_moves_nothing_elsewhere() {
+    let sandbox = scattered();
+    for path in ["../home/.ssh", "src/x", ".agents/skills/../../x", "/etc/x", ".claude/skills/.git"] {
+        let record = format!(
+            r#"{{"version": 1, "adopted": [{{"name": "x", "path": "{path}", "to": null, "moved": true}}]}}"#
+        );
+        sandbox.write(".agents/.repertoire-adopted.json", record);
+        sandbox.write(".agents/skills/x/SKILL.md", skill("x", "x\n"));
+        let files = || {
+            let mut files = tree(&sandbox.project());
+            files.remove(".agents/.repertoire-adopted.json");
+            files
+        };
+        let before = files();
+        let run = sandbox.run(&["adopt", "--undo", "--yes"]);
+        assert_eq!(run.code, 1, "{path} {}", run.stdout);
+        assert_eq!(files(), before, "{path}");
+    }
+}
+
+#[test]
+fn adopt_needs_names_that_have_copies() {
+    let sandbox = scattered();
+    assert_eq!(sandbox.run(&["adopt"]).code, 2);
+    sandbox.write("../home/.claude/skills/mine/SKILL.md", skill("mine", "x\n"));
+    let run = sandbox.run(&["adopt", "mine", "--yes"]);
+    assert!(run.stderr.contains("hint: run it with --user"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["adopt", "mine", "--user", "--yes"]).code, 0);
+    assert_eq!(
+        fs::read_link(sandbox.home().join(".claude/skills/mine")).unwrap(),
+        Path::new("../../.agents/skills/mine")
+    );
+}

@@ -1,0 +1,115 @@
+//! Tests of `rep clients`, and of the one advice that `doctor`, `connect`, `link` and `clients` give.
+
+use std::fs;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+fn sandbox(clients: &[&str]) -> Sandbox {
+    let mut sandbox = Sandbox::with_skills();
+    for client in clients {
+        fs::create_dir_all(sandbox.home().join(client)).unwrap();
+    }
+    // The program that connections start.
+    let path = std::path::Path::new(env!("CARGO_BIN_EXE_rep")).parent().unwrap().to_owned();
+    sandbox.set("PATH", path.to_str().unwrap());
+    sandbox
+}
+
+#[test]
+fn clients_are_shown_with_the_skills_that_they_get() {
+    let sandbox = sandbox(&[".claude", ".cursor", ".kiro"]);
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
+    assert_eq!(sandbox.run(&["connect", "--yes", "kiro"]).code, 0);
+    assert_run!(sandbox.run(&["clients"]), @r#"
+    exit 0
+    --- stdout
+    SKILL  claude-code  cursor  kiro
+    alpha  -            files   mcp
+    beta   files        twice   mcp
+    --- stderr
+    Claude Code: 1 from files, 1 not at all
+    Cursor: 1 from files, 1 twice
+    Kiro: 2 over MCP
+    warning: Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: Claude Code needs [DIR]/project/.claude/skills: `rep adopt` makes the copies one skill, so that they cannot differ
+    "#);
+    let answer = sandbox.json(&["clients", "--json"]);
+    assert_eq!(
+        answer["clients"][1]["skills"][1],
+        serde_json::json!({"name": "beta", "files": 2, "mcp": false})
+    );
+    assert_eq!(
+        answer["clients"][2]["skills"][0],
+        serde_json::json!({"name": "alpha", "files": 0, "mcp": true})
+    );
+}
+
+#[test]
+fn no_client_is_no_error() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["clients"]).stdout, "there is no sign of a client that reads skills\n");
+}
+
+/// Returns the commands that the hints about clients name, in order.
+fn advised(sandbox: &Sandbox) -> Vec<Vec<String>> {
+    let run = sandbox.run(&["doctor"]);
+    let mut lines = run.stdout.lines();
+    let mut commands = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.starts_with("warn  client") {
+            let hint = lines.next().unwrap();
+            let quoted = hint.split('`').skip(1).step_by(2).filter(|word| word.starts_with("rep "));
+            commands.extend(quoted.map(|word| word.split(' ').skip(1).map(str::to_owned).collect()));
+        }
+    }
+    commands
+}
+
+/// Follows the advice of `rep doctor` until there is none, and returns the number of rounds.
+fn follow(sandbox: &Sandbox) -> usize {
+    for round in 0..5 {
+        let commands = advised(sandbox);
+        if commands.is_empty() {
+            return round;
+        }
+        for command in commands {
+            let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+            words.push("--yes");
+            if words[0] == "adopt" {
+                words.push("--all");
+            }
+            let run = sandbox.run(&words);
+            assert_eq!(run.code, 0, "{words:?} {}", run.stderr);
+        }
+    }
+    panic!("the advice of `rep doctor` goes in a circle");
+}
+
+#[cfg(unix)]
+#[test]
+fn following_the_advice_of_doctor_ends() {
+    // Connected, and reads some skills from files.
+    let connected = sandbox(&[".claude"]);
+    connected.write(".claude/skills/gamma/SKILL.md", skill("gamma", "x\n"));
+    assert_eq!(connected.run(&["connect", "--yes", "claude-code"]).code, 0);
+    assert_eq!(follow(&connected), 1);
+    // Linked for one client, so that another reads skills twice.
+    let linked = sandbox(&[".claude", ".cursor"]);
+    assert_eq!(linked.run(&["link", "--yes", "claude-code"]).code, 0);
+    assert_eq!(follow(&linked), 1);
+    // Copied for one client, so that another reads skills twice.
+    let copied = sandbox(&[".claude", ".cursor"]);
+    copied.write(".claude/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
+    assert_eq!(follow(&copied), 2);
+    // Links of another installer are not ours to remove.
+    let foreign = sandbox(&[".claude", ".cursor"]);
+    fs::create_dir_all(foreign.project().join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../.agents/skills/beta", foreign.project().join(".claude/skills/beta"))
+        .unwrap();
+    assert!(foreign.run(&["doctor"]).stdout.contains("another program made the links"));
+    assert_eq!(follow(&foreign), 0);
+    // In a directory that no other client reads.
+    let own = sandbox(&[".cursor"]);
+    own.write(".cursor/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
+    assert!(own.run(&["doctor"]).stdout.contains("no other client here needs"));
+}

@@ -1,0 +1,131 @@
+//! Tests of `rep verify`, and of origins in `rep list` and `rep explain`.
+
+use std::fs;
+
+use crate::sandbox::{ALPHA, Sandbox, assert_run, skill};
+
+/// The hash that `npx skills` computes of the skill `alpha` of the sandbox.
+const ALPHA_HASH: &str = "14bcacfac1e876a5bd5be2235a0e08b86bb6f45202f7a8de1ad72e8ccb2bf7b1";
+
+/// Returns a sandbox whose skills were installed by `npx skills`, one of them changed since and one missing.
+fn installed() -> Sandbox {
+    let sandbox = Sandbox::with_skills();
+    let lock = format!(
+        r#"{{"version": 1, "skills": {{
+            "alpha": {{"source": "owner/repo", "sourceType": "github", "skillPath": "skills/alpha/SKILL.md", "computedHash": "{ALPHA_HASH}"}},
+            "beta": {{"source": "owner/repo", "ref": "v1", "sourceType": "github", "computedHash": "{ALPHA_HASH}"}},
+            "gone": {{"source": "owner/other", "sourceType": "github", "computedHash": "{ALPHA_HASH}"}}}}}}"#
+    );
+    sandbox.write("skills-lock.json", lock);
+    sandbox.write(".agents/skills/own/SKILL.md", skill("own", "x\n"));
+    sandbox
+}
+
+#[test]
+fn verify_finds_changed_and_missing_skills() {
+    let sandbox = installed();
+    assert_run!(sandbox.run(&["verify"]), @r#"
+    exit 1
+    --- stdout
+    NAME   STATE      INSTALLER   RECORD            SOURCE
+    alpha  unchanged  npx skills  skills-lock.json  owner/repo (skills/alpha)
+    beta   changed    npx skills  skills-lock.json  owner/repo at v1
+    gone   missing    npx skills  skills-lock.json  owner/other
+    --- stderr
+    1 unchanged, 1 changed, 1 missing
+    "#);
+    assert_run!(sandbox.run(&["verify", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    NAME   STATE      INSTALLER   RECORD            SOURCE
+    alpha  unchanged  npx skills  skills-lock.json  owner/repo (skills/alpha)
+    --- stderr
+    1 unchanged
+    "#);
+    sandbox.write(ALPHA, skill("alpha", "changed\n"));
+    assert_eq!(sandbox.run(&["verify", "alpha"]).code, 1);
+    let run = sandbox.run(&["verify", "own"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("no installer recorded `own`"), "{}", run.stderr);
+    let run = sandbox.run(&["verify", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(answer["ok"], false);
+    assert_eq!(answer["skills"][2]["state"], "missing");
+    assert_eq!(answer["skills"][2]["directory"], serde_json::Value::Null);
+}
+
+#[test]
+fn verify_reports_records_that_cannot_be_read() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["verify"]), @r#"
+    exit 0
+    --- stdout
+    no installer recorded any of the skills
+    --- stderr
+    "#);
+    sandbox.write("skills-lock.json", "{");
+    let run = sandbox.run(&["verify"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("warning: skills-lock.json cannot be read: EOF"), "{}", run.stderr);
+}
+
+#[test]
+fn list_shows_origins() {
+    let sandbox = installed();
+    assert_run!(sandbox.run(&["list", "--origin"]), @r#"
+    exit 0
+    --- stdout
+    NAME   SOURCE                  SINCE      ORIGIN
+    alpha  project:.agents/skills  unchanged  npx skills: owner/repo (skills/alpha)
+    beta   project:.agents/skills  changed    npx skills: owner/repo at v1
+    own    project:.agents/skills  -          -
+    --- stderr
+    3 active
+    "#);
+    let answer = sandbox.json(&["list", "--origin", "--json"]);
+    assert_eq!(answer["skills"][1]["origins"][0]["ref"], "v1");
+    assert_eq!(answer["skills"][2]["origins"].as_array().unwrap().len(), 0);
+    assert_eq!(sandbox.json(&["list", "--json"])["skills"][1].get("origins"), None);
+}
+
+#[test]
+fn explain_tells_the_origin_and_the_clients() {
+    let sandbox = installed();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".kiro")).unwrap();
+    sandbox.write(
+        "../home/.kiro/settings/mcp.json",
+        r#"{"mcpServers": {"repertoire": {"command": "rep", "args": ["serve", "--stdio"]}}}"#,
+    );
+    let run = sandbox.run(&["explain", "beta"]);
+    let told: Vec<&str> = run.stdout.lines().rev().take(2).collect();
+    assert_eq!(
+        told,
+        [
+            "     clients  read by Cursor; offered over MCP to Kiro; not seen by Claude Code",
+            "      origin  installed by npx skills from owner/repo at v1, changed since (skills-lock.json)",
+        ]
+    );
+    let answer = sandbox.json(&["explain", "beta", "--json"]);
+    assert_eq!(answer["skills"][0]["origins"][0]["installer"], "skills");
+    assert_eq!(
+        answer["skills"][0]["clients"][1],
+        serde_json::json!({"id": "cursor", "reads": true, "connected": false})
+    );
+}
+
+#[test]
+fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("../home/.codex-moved/skills/alpha/SKILL.md", skill("alpha", "x\n"));
+    let home = sandbox.home();
+    sandbox.set("CODEX_HOME", home.join(".codex-moved").to_str().unwrap());
+    sandbox.set("XDG_STATE_HOME", home.join("state").to_str().unwrap());
+    sandbox.write(
+        "../home/state/skills/.skill-lock.json",
+        r#"{"version": 3, "skills": {"alpha": {"source": "o/r", "skillFolderHash": "0000000000000000000000000000000000000000"}}}"#,
+    );
+    let run = sandbox.run(&["list", "--origin"]);
+    assert!(run.stdout.contains("user:$CODEX_HOME/skills  unknown  npx skills: o/r"), "{}", run.stdout);
+}

@@ -1,0 +1,26 @@
+//! The origins of skills, as their installers recorded them: who installed a skill, from where, and if it was changed since.
+//!
+//! Every format has a file of its own here and is read tolerantly: a record that cannot be understood has no entries, and an
+//! unknown field is ignored. Nothing is fetched and nothing is run.
+
+mod installer;
+mod record;
+mod skill_files;
+mod hashes;
+mod lock_file;
+mod skills_lock;
+mod user_skills_lock;
+mod apm_lock;
+mod dotagents_lock;
+mod toolhive_lock;
+mod claude_plugins;
+mod gh_metadata;
+mod openskills;
+mod clawhub;
+mod origins;
+
+pub use hashes::{folder_hash, git_tree};
+pub use installer::Installer;
+pub use origins::{OriginBase, Origins};
+pub use record::{Comparison, Expectation, Origin};
+pub use skill_files::{SkillFile, SkillFiles};

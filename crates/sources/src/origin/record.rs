@@ -1,0 +1,170 @@
+//! The type of an origin, and the comparison of a skill with it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::hashes;
+use super::installer::Installer;
+use super::skill_files::SkillFiles;
+
+/// The most characters of a recorded text that are kept.
+const MAX_CHARS: usize = 1_000;
+
+/// The origin of a skill, as an installer recorded it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The installer.
+    pub installer: Installer,
+    /// The file that it is recorded in.
+    pub record: PathBuf,
+    /// The name of the skill in the record.
+    pub name: String,
+    /// The repository, registry or directory that it was installed from, as recorded.
+    pub source: Option<String>,
+    /// The path of the skill in the source.
+    pub path: Option<String>,
+    /// The branch, tag or reference that was asked for.
+    pub reference: Option<String>,
+    /// The commit that it was installed from.
+    pub commit: Option<String>,
+    /// The version that was installed.
+    pub version: Option<String>,
+    /// The time of the installation, as recorded.
+    pub installed_at: Option<String>,
+    /// The content that was installed.
+    pub expectation: Expectation,
+}
+
+/// The content that was installed, as far as a record tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expectation {
+    /// The record tells nothing that could be compared, for this reason.
+    Unknown(&'static str),
+    /// The hash of all files that `npx skills` computes.
+    FolderHash(String),
+    /// The name of a git tree.
+    GitTree(String),
+    /// The digest of all files that ToolHive computes.
+    ContentDigest(String),
+    /// The fingerprint of text files that ClawHub computes.
+    Fingerprint(String),
+    /// The hash of each file by its path in the skill, as APM computes it.
+    FileHashes(BTreeMap<String, String>),
+}
+
+/// The result of comparing a skill with its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Comparison {
+    /// It is as it was installed.
+    Unchanged,
+    /// It was changed since; the files are named where the record tells them.
+    Changed {
+        /// The paths in the skill of files that were changed, added or removed.
+        files: Vec<String>,
+    },
+    /// It cannot be compared, for this reason.
+    Unknown(String),
+}
+
+impl Comparison {
+    /// Returns the word used on every surface.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Changed { .. } => "changed",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl Origin {
+    /// Returns an origin that nothing is known of but its record.
+    pub(super) fn new(installer: Installer, record: PathBuf, name: &str) -> Self {
+        Self {
+            installer,
+            record,
+            name: bounded(name),
+            source: None,
+            path: None,
+            reference: None,
+            commit: None,
+            version: None,
+            installed_at: None,
+            expectation: Expectation::Unknown("the installer records no hash of the files"),
+        }
+    }
+
+    /// Compares the skill with `files` with what was installed.
+    pub fn compare(&self, files: &SkillFiles) -> Comparison {
+        let whole = |expected: &str, found: Option<String>| match found {
+            Some(found) if found.eq_ignore_ascii_case(expected) => Comparison::Unchanged,
+            Some(_) => Comparison::Changed { files: Vec::new() },
+            None => Comparison::Unknown(
+                "the names of its files have no order that is the same everywhere".to_owned(),
+            ),
+        };
+        if let Some(fault) = &files.fault {
+            return Comparison::Unknown(fault.clone());
+        }
+        match &self.expectation {
+            Expectation::Unknown(reason) => Comparison::Unknown((*reason).to_owned()),
+            Expectation::FolderHash(expected) => match hashes::is_folder_hash(files, expected) {
+                Some(true) => Comparison::Unchanged,
+                Some(false) => Comparison::Changed { files: Vec::new() },
+                None => Comparison::Unknown("the hash depends on the locale of the installer".to_owned()),
+            },
+            // The installer copies a tree without some files, as `metadata.json`, so another tree proves nothing.
+            Expectation::GitTree(expected) => match whole(expected, Some(hashes::git_tree(files))) {
+                Comparison::Unchanged => Comparison::Unchanged,
+                _ => Comparison::Unknown(
+                    "its files are not the recorded git tree: they were changed, or the installer left some out".to_owned(),
+                ),
+            },
+            Expectation::ContentDigest(expected) => whole(expected, Some(hashes::content_digest(files))),
+            Expectation::Fingerprint(expected) => match whole(expected, hashes::fingerprint(files)) {
+                Comparison::Changed { .. } if !files.are_text() => {
+                    Comparison::Unknown("the installer hashes text files alone, and there are others".to_owned())
+                }
+                other => other,
+            },
+            Expectation::FileHashes(expected) => compare_files(files, expected),
+        }
+    }
+
+    /// Returns the source in one line: the repository or registry, the path in it, and the version, commit or reference.
+    pub fn in_words(&self) -> Option<String> {
+        let mut words = self.source.clone()?;
+        if let Some(path) = self.path.as_deref().filter(|path| !path.is_empty() && *path != ".") {
+            words.push_str(&format!(" ({path})"));
+        }
+        let commit = self.commit.as_deref().map(|commit| commit.chars().take(12).collect::<String>());
+        let at = commit.or_else(|| self.version.clone()).or_else(|| self.reference.clone());
+        if let Some(at) = at {
+            words.push_str(&format!(" at {at}"));
+        }
+        Some(words)
+    }
+}
+
+fn compare_files(files: &SkillFiles, expected: &BTreeMap<String, String>) -> Comparison {
+    let mut differing: Vec<String> = Vec::new();
+    for file in &files.files {
+        let found = hashes::file_hash(&file.bytes);
+        let is_same =
+            |hash: &String| hash.strip_prefix("sha256:").unwrap_or(hash).eq_ignore_ascii_case(&found);
+        if !expected.get(&file.path).is_some_and(is_same) {
+            differing.push(file.path.clone());
+        }
+    }
+    let is_gone = |path: &&String| !files.files.iter().any(|file| file.path == **path);
+    differing.extend(expected.keys().filter(is_gone).cloned());
+    differing.sort();
+    if differing.is_empty() { Comparison::Unchanged } else { Comparison::Changed { files: differing } }
+}
+
+/// Returns `text` without control characters and of bounded length: it comes from a file that anyone may have written.
+pub(super) fn bounded(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(MAX_CHARS).collect()
+}
