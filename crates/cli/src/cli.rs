@@ -9,9 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
+    add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
     doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
+    propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Eval(eval::EvalArgs),
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
+    Add(add::AddArgs),
+    Remove(remove::RemoveArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
     Disable(disable::DisableArgs),
@@ -77,9 +79,10 @@ pub(crate) enum Command {
 }
 
 /// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].
-const GROUPS: [(&str, &str); 5] = [
+const GROUPS: [(&str, &str); 6] = [
     ("Find and read", "list"),
     ("Write and check", "new"),
+    ("Add and update", "add"),
     ("Connect and serve", "connect"),
     ("Run and approve", "agent"),
     ("Look back and review", "events"),

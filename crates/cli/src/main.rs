@@ -32,9 +32,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
+    add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
     doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, revoke, rollback, run, search, serve, session, show, stats, watch,
+    propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -54,6 +54,7 @@ fn main() -> ExitCode {
     let cli = cli::parse(&env);
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
+    wire::finish_interrupted_changes(&mut ui, &env);
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui)).into()
 }
@@ -80,6 +81,8 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
+        Command::Add(args) => add::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Remove(args) => remove::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Disable(args) => disable::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -1,1 +1,30 @@
 //! Where skills come from: what installers recorded about them, fetching them, locks and updates.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod error;
+mod source;
+mod scratch;
+mod tree;
+mod git;
+mod fetch;
+mod found;
+mod atomic_file;
+mod bundle_store;
+mod lock;
+mod skills_lock;
+mod installation;
+mod installed;
+mod change;
+
+pub use bundle_store::BundleStore;
+pub use change::{Change, Recovery, SkillChange, apply, recover};
+pub use error::{Error, ErrorKind};
+pub use fetch::{FetchOptions, FetchedTree, fetch};
+pub use found::{FoundSkill, find_skills};
+pub use git::GitPrompt;
+pub use installation::Installation;
+pub use installed::{InstalledSkill, read_installed};
+pub use lock::{LOCK_FILE, Lock, LockedSkill};
+pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, imported};
+pub use source::{GitSource, Package, Source, SourceText};

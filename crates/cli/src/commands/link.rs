@@ -1,5 +1,6 @@
 //! `rep link`.
 
+mod added;
 mod apply;
 mod args;
 mod copy;
@@ -12,6 +13,7 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub(crate) use added::{forget_links, link_added, links_to};
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
 use repertoire::{Entry, State};

@@ -1,5 +1,6 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and its implementation.
 
+pub(crate) mod add;
 pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
@@ -28,6 +29,7 @@ pub(crate) mod prompt;
 pub(crate) mod proposals;
 pub(crate) mod propose;
 pub(crate) mod publish;
+pub(crate) mod remove;
 pub(crate) mod revoke;
 pub(crate) mod rollback;
 pub(crate) mod run;

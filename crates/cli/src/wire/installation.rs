@@ -1,0 +1,103 @@
+//! The places of added skills, and what is needed to fetch and change them.
+
+use std::path::Path;
+
+use repertoire::config::FileTrust;
+use repertoire_sources::{
+    BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, Recovery, SKILLS_LOCK_FILE, SourceText,
+    recover,
+};
+
+use super::context::Context;
+use crate::clients::{CANONICAL, Owner, Places};
+use crate::env::Env;
+use crate::error::CliError;
+use crate::ui::Ui;
+
+/// The directory of a project for what is no part of it.
+const OWN_DIRECTORY: &str = ".repertoire";
+
+/// Completes or undoes changes of skills whose program was killed, and says so.
+pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) {
+    let Some(store) = store(env) else { return };
+    let places = Places::new(env);
+    for owner in [Owner::Project, Owner::User] {
+        let Some(installation) = installation(env, &places, owner) else { continue };
+        let message = match recover(&installation, &store) {
+            Ok(None) => continue,
+            Ok(Some(Recovery::Completed)) => "a change of skills that was interrupted is completed".to_owned(),
+            Ok(Some(Recovery::Undone)) => "a change of skills that was interrupted is undone".to_owned(),
+            Err(error) => format!("a change of skills was interrupted and cannot be completed: {error}"),
+        };
+        let _ = ui.warn(&format!("{}: {message}", installation.base.display()));
+    }
+}
+
+fn store(env: &Env) -> Option<BundleStore> {
+    env.state_directory().map(|state| BundleStore::new(state.join("bundles")))
+}
+
+fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation> {
+    let base = places.base(owner)?;
+    let state = env.state_directory()?;
+    Some(match owner {
+        Owner::Project => Installation {
+            skills: base.join(CANONICAL),
+            lock: base.join(LOCK_FILE),
+            skills_lock: Some(base.join(SKILLS_LOCK_FILE)),
+            state: state.join("changes"),
+            conflicts: base.join(OWN_DIRECTORY).join("conflicts"),
+            base,
+        },
+        Owner::User => Installation {
+            skills: base.join(CANONICAL),
+            lock: env.config_home()?.join("repertoire").join(LOCK_FILE),
+            skills_lock: None,
+            conflicts: state.join("conflicts"),
+            state: state.join("changes"),
+            base,
+        },
+    })
+}
+
+impl Context {
+    /// Returns the places of the skills of `owner`; fails if a link leads out of the project.
+    pub(crate) fn installation(&self, owner: Owner) -> Result<Installation, CliError> {
+        let places = Places::new(&self.env);
+        let installation = installation(&self.env, &places, owner).ok_or_else(|| {
+            CliError::usage("there is no home directory, or no directory for state")
+                .hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })?;
+        let trust = FileTrust::Within(places.project().to_owned());
+        let leads_out = |path: &&Path| trust.objection_to_path("", path).is_some();
+        let written = [&*installation.skills, &*installation.lock, &*installation.conflicts];
+        let outside = written.into_iter().find(leads_out).filter(|_| owner == Owner::Project);
+        if let Some(path) = outside {
+            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+                .hint("nothing is written there; replace the link by a directory or a file"));
+        }
+        Ok(installation)
+    }
+
+    /// Returns the store of fetched skills.
+    pub(crate) fn bundle_store(&self) -> Result<BundleStore, CliError> {
+        store(&self.env).ok_or_else(|| {
+            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })
+    }
+
+    /// Returns the options of fetching; git may ask a person for credentials.
+    pub(crate) fn fetch_options(&self, ui: &Ui) -> Result<FetchOptions, CliError> {
+        let state = self.env.state_directory().ok_or_else(|| {
+            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })?;
+        let mut options = FetchOptions::new(state.join("fetching"));
+        options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
+        Ok(options)
+    }
+
+    /// Returns the source that `text` names; relative paths count from `base`.
+    pub(crate) fn source(&self, text: &str, base: &Path) -> Result<SourceText, CliError> {
+        Ok(SourceText::parse(text, base, self.env.home().as_deref())?)
+    }
+}
