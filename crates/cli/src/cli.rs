@@ -10,8 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, watch,
+    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, outdated, prompt,
+    proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync,
+    update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
     Add(add::AddArgs),
+    Outdated(outdated::OutdatedArgs),
+    Update(update::UpdateArgs),
+    Sync(sync::SyncArgs),
     Remove(remove::RemoveArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),

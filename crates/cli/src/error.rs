@@ -230,7 +230,9 @@ impl From<repertoire_sources::Error> for CliError {
 
         let kind = match error.kind() {
             ErrorKind::InvalidSource => CliErrorKind::Usage,
-            ErrorKind::NotFound | ErrorKind::Refused | ErrorKind::Lock | ErrorKind::Changed => CliErrorKind::No,
+            ErrorKind::NotFound | ErrorKind::Refused | ErrorKind::Lock | ErrorKind::Changed => {
+                CliErrorKind::No
+            }
             _ => CliErrorKind::Failure,
         };
         let mut converted = Self::new(kind, error.to_string());

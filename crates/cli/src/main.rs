@@ -33,8 +33,9 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, prompt, proposals,
-    propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, watch,
+    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, outdated, prompt,
+    proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync,
+    update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -82,6 +83,9 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
         Command::Add(args) => add::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Outdated(args) => outdated::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Update(args) => update::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Sync(args) => sync::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Remove(args) => remove::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -49,6 +49,21 @@ pub fn fetch(source: &Source, options: &FetchOptions) -> Result<FetchedTree, Err
     }
 }
 
+/// Returns the exact version that `source` has now, where that can be known without fetching it.
+pub(crate) fn newest_version(source: &Source, options: &FetchOptions) -> Result<Option<String>, Error> {
+    let Source::Git(git) = source else { return Ok(None) };
+    if let Some(reference) = git.reference.as_deref().filter(|reference| is_commit(reference)) {
+        return Ok(Some(reference.to_owned()));
+    }
+    let scratch = Scratch::create(&options.scratch)?;
+    git::newest_commit(&git.url, git.reference.as_deref(), scratch.path(), options.prompt)
+}
+
+/// Returns `true` if `reference` is a whole commit.
+fn is_commit(reference: &str) -> bool {
+    [40, 64].contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn directory(source: &Source, path: &Path) -> Result<FetchedTree, Error> {
     let metadata = path.metadata().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {

@@ -16,6 +16,7 @@ mod skills_lock;
 mod installation;
 mod installed;
 mod change;
+mod update;
 
 pub use bundle_store::BundleStore;
 pub use change::{Change, Recovery, SkillChange, apply, recover};
@@ -28,3 +29,7 @@ pub use installed::{InstalledSkill, read_installed};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, imported};
 pub use source::{GitSource, Package, Source, SourceText};
+pub use update::{
+    Merged, Newest, NewestSkill, UpdateCheck, capabilities, check_updates, has_conflict_markers,
+    locked_files, merge_edits, source_of,
+};

@@ -135,6 +135,16 @@ impl Source {
         })
     }
 
+    /// Returns this source at the exact version `resolved`, which a lock has.
+    pub(crate) fn at(self, resolved: Option<&str>) -> Self {
+        match (self, resolved.map(str::to_owned)) {
+            (Self::Git(git), Some(commit)) => Self::Git(GitSource { reference: Some(commit), ..git }),
+            (Self::Npm(package), Some(version)) => Self::Npm(Package { version: Some(version), ..package }),
+            (Self::Pypi(package), Some(version)) => Self::Pypi(Package { version: Some(version), ..package }),
+            (source, _) => source,
+        }
+    }
+
     /// Returns the source as a lock has it: paths relative to `base` where they lie below it or beside it.
     pub fn to_locked(&self, base: &Path) -> String {
         match self {

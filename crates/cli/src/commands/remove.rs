@@ -121,9 +121,9 @@ fn named(
         }
     }
     let other = if args.user { Owner::Project } else { Owner::User };
-    let is_other = context.installation(other).is_ok_and(|installation| {
-        Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some())
-    });
+    let is_other = context
+        .installation(other)
+        .is_ok_and(|installation| Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some()));
     let error = CliError::no(format!("no skill or source `{word}` was added"));
     Err(match (is_other, args.user) {
         (true, false) => error.hint("it is one of the user; `--user` removes it"),

@@ -25,7 +25,9 @@ pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) {
         let Some(installation) = installation(env, &places, owner) else { continue };
         let message = match recover(&installation, &store) {
             Ok(None) => continue,
-            Ok(Some(Recovery::Completed)) => "a change of skills that was interrupted is completed".to_owned(),
+            Ok(Some(Recovery::Completed)) => {
+                "a change of skills that was interrupted is completed".to_owned()
+            }
             Ok(Some(Recovery::Undone)) => "a change of skills that was interrupted is undone".to_owned(),
             Err(error) => format!("a change of skills was interrupted and cannot be completed: {error}"),
         };

@@ -83,7 +83,9 @@ pub(super) fn plan<'a>(
         let before = read_installed(&directory)?.map(|installed| installed.files);
         let standing = match &before {
             None => Standing::New,
-            Some(files) if *files == skill.files && is_ours(&locked, locked_before.as_ref()) => Standing::Right,
+            Some(files) if *files == skill.files && is_ours(&locked, locked_before.as_ref()) => {
+                Standing::Right
+            }
             Some(_) => return Err(taken(skill, &locked, locked_before.as_ref(), &directory)),
         };
         if locked_before.as_ref() != Some(&locked) || before.is_none() {

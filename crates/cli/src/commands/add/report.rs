@@ -110,9 +110,7 @@ fn shortened(ui: &mut Ui, what: &str, items: &[&str]) -> Result<(), CliError> {
 
 /// Returns everything about a skill, for programs.
 pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
-    let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| {
-        json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable})
-    };
+    let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable});
     let finding = |found: &repertoire_model::Diagnostic| {
         let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone().into());
         json!(DiagnosticJson::new(found, format!("{}/{file}", skill.path)))

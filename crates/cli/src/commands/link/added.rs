@@ -28,7 +28,8 @@ pub(crate) fn link_added(
     // Without clients there is nothing to link.
     let Ok((clients, _)) = chosen(&connections, &places, &args, Vec::new()) else { return Ok(Vec::new()) };
     let library = context.open()?;
-    let real: Vec<PathBuf> = directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
+    let real: Vec<PathBuf> =
+        directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
     let is_added = |entry: &&Entry| real.contains(&paths::of(entry));
     let skills: Vec<&Entry> = library.snapshot.entries().iter().filter(is_added).collect();
     let mut plan = plan(&library, &places, &args, &base, &clients, &skills)?;
