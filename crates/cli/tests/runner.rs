@@ -16,6 +16,10 @@ mod postgres_server;
 #[allow(dead_code, reason = "the tests of the agent use all of it")]
 mod model_server;
 mod sandbox;
+#[cfg(unix)]
+mod git_repository;
+#[cfg(unix)]
+mod test_add_command;
 mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;
@@ -59,6 +63,8 @@ mod test_stats_command;
 #[cfg(unix)]
 mod test_store_failures;
 mod test_tools_over_mcp;
+#[cfg(unix)]
+mod test_update_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

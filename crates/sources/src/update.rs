@@ -103,6 +103,8 @@ fn check_source(
         Ok(_) => {}
         Err(error) => return unreachable_by(skills, error),
     }
+    let wanted = skills.iter().map(|skill| skill.name.to_string()).collect();
+    let options = &FetchOptions { wanted, ..options.clone() };
     let tree = match fetch(&source, options) {
         Ok(tree) => tree,
         Err(error) => return unreachable_by(skills, error),
@@ -141,7 +143,7 @@ fn newest(locked: &LockedSkill, tree: &FetchedTree, found: &[FoundSkill]) -> New
     }
     let locked = LockedSkill {
         path: skill.path.clone(),
-        resolved: tree.resolved.clone(),
+        resolved: tree.resolved_of(&skill.path),
         digest: skill.digest,
         files: LockedSkill::digests(&skill.files),
         ..locked.clone()
@@ -161,6 +163,7 @@ pub fn locked_files(
         return Ok(Some(files));
     }
     let source = source_of(locked, base, home)?;
+    let options = &FetchOptions { wanted: vec![locked.name.to_string()], ..options.clone() };
     let tree = fetch(&source.at(locked.resolved.as_deref()), options)?;
     let found = find_skills(&tree, &Policy::default());
     let skill = found.into_iter().find(|skill| skill.digest == locked.digest);

@@ -22,7 +22,8 @@ pub(crate) use report::{described, print_skill};
 /// Adds skills from a repository, a directory, an archive or a server
 ///
 /// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or of a page of one; a path
-/// such as ./skills. What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
+/// such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server; https://HOST with an index of skills, such as another
+/// rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
 /// recorded in repertoire.lock. Scripts stay unapproved. A skill that is there is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
@@ -44,6 +45,9 @@ pub(crate) struct AddArgs {
     /// The branch, tag, commit or version to take
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
     /// Add without asking; all skills, unless some are named
     #[arg(long, short)]
     yes: bool,
@@ -63,7 +67,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
     };
-    let tree = fetched(ui, context, args, &source)?;
+    let mut names: Vec<String> = args.skill.clone();
+    names.extend(parsed.skill);
+    let tree = fetched(ui, context, args, &source, &names)?;
     let found = find_skills(&tree, &context.settings.policy);
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
@@ -76,8 +82,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
         report::list(ui, context, &tree, &found)?;
         return Ok(Exit::Success);
     }
-    let mut names: Vec<&str> = args.skill.iter().map(String::as_str).collect();
-    names.extend(parsed.skill.as_deref());
     let chosen = match choose::choose(ui, context, &found, &names, args.all || args.yes)? {
         Some(chosen) => chosen,
         None => {
@@ -92,8 +96,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
 }
 
 /// Fetches the source; an error says if a directory may be meant.
-fn fetched(ui: &Ui, context: &Context, args: &AddArgs, source: &Source) -> Result<FetchedTree, CliError> {
-    let options = context.fetch_options(ui)?;
+fn fetched(
+    ui: &Ui,
+    context: &Context,
+    args: &AddArgs,
+    source: &Source,
+    names: &[String],
+) -> Result<FetchedTree, CliError> {
+    let mut options = context.fetch_options(ui, args.token_file.as_deref())?;
+    options.wanted = names.to_vec();
     let _progress = Progress::start(&context.env, "fetching");
     fetch(source, &options).map_err(|error| {
         let is_path = context.env.working_directory().join(&args.source).try_exists().unwrap_or(false);

@@ -1,5 +1,7 @@
 //! `rep outdated`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use repertoire_sources::{Newest, UpdateCheck};
 use serde_json::{Value, json};
@@ -21,11 +23,14 @@ pub(crate) struct OutdatedArgs {
     /// Look at the skills of the user instead of the project
     #[arg(long)]
     user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
-    let (_, checks) = checks(ui, context, &args.names, args.user)?;
+    let (_, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
     if ui.is_json() {
         let skills: Vec<Value> = checks.iter().map(described).collect();
         ui.write_json(&json!({ "skills": skills }))?;

@@ -26,6 +26,9 @@ pub(crate) struct SyncArgs {
     /// Restore the skills of the user instead of the project
     #[arg(long)]
     user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
     /// Only check that everything is as the lock says
     #[arg(long, conflicts_with = "force")]
     frozen: bool,
@@ -71,7 +74,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
     };
     let mut changes = Vec::new();
     for skill in skills.iter_mut().filter(|skill| is_wanted(skill)) {
-        changes.push(restored(ui, context, &installation, skill)?);
+        changes.push(restored(ui, context, args, &installation, skill)?);
         skill.is_restored = true;
     }
     if !changes.is_empty() {
@@ -102,11 +105,12 @@ fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<Sy
 fn restored(
     ui: &Ui,
     context: &Context,
+    args: &SyncArgs,
     installation: &Installation,
     skill: &SyncedSkill<'_>,
 ) -> Result<SkillChange, CliError> {
     let locked = skill.locked;
-    let options = context.fetch_options(ui)?;
+    let options = context.fetch_options(ui, args.token_file.as_deref())?;
     let _progress = Progress::start(&context.env, "fetching");
     let (store, home) = (context.bundle_store()?, context.env.home());
     let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options)?;

@@ -5,6 +5,8 @@ mod newest;
 mod plan;
 mod report;
 
+use std::path::PathBuf;
+
 use clap::Args;
 use repertoire_sources::{Change, Lock, SkillChange, apply};
 use serde_json::{Value, json};
@@ -30,6 +32,9 @@ pub(crate) struct UpdateArgs {
     /// Update the skills of the user instead of the project
     #[arg(long)]
     user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
     /// Only show what would change; the exit code is 1 if something would
     #[arg(long, visible_alias = "dry-run", conflicts_with = "yes")]
     check: bool,
@@ -46,8 +51,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
     if args.resolved {
         return put_resolved_in_place(ui, context, args);
     }
-    let (installation, checks) = checks(ui, context, &args.names, args.user)?;
-    let mut steps = plan::steps(ui, context, &installation, checks)?;
+    let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
+    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks)?;
     for step in &steps {
         report::print(ui, step)?;
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use repertoire::config::FileTrust;
+use repertoire::regular_file;
 use repertoire_sources::{
     BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, Recovery, SKILLS_LOCK_FILE, SourceText,
     recover,
@@ -10,9 +11,12 @@ use repertoire_sources::{
 
 use super::context::Context;
 use crate::clients::{CANONICAL, Owner, Places};
-use crate::env::Env;
+use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
+
+/// The largest file with a token, in bytes.
+const MAX_TOKEN: u64 = 16 * 1024;
 
 /// The directory of a project for what is no part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
@@ -88,14 +92,28 @@ impl Context {
         })
     }
 
-    /// Returns the options of fetching; git may ask a person for credentials.
-    pub(crate) fn fetch_options(&self, ui: &Ui) -> Result<FetchOptions, CliError> {
+    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
+    pub(crate) fn fetch_options(&self, ui: &Ui, token_file: Option<&Path>) -> Result<FetchOptions, CliError> {
         let state = self.env.state_directory().ok_or_else(|| {
             CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
         })?;
         let mut options = FetchOptions::new(state.join("fetching"));
         options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
+        options.token = token_file.map(|path| self.token(path)).transpose()?;
+        if let Some(registry) = self.env.get(env::NPM_REGISTRY) {
+            options.npm = registry.to_string_lossy().into_owned();
+        }
         Ok(options)
+    }
+
+    fn token(&self, path: &Path) -> Result<String, CliError> {
+        let path = self.env.working_directory().join(path);
+        let bytes =
+            regular_file::read(&path, MAX_TOKEN).map_err(|error| CliError::io("read", &path, error))?;
+        let token = String::from_utf8_lossy(&bytes).trim().to_owned();
+        let is_token = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
+        let bad = || CliError::usage(format!("{} holds no token", path.display()));
+        is_token.then_some(token).ok_or_else(bad)
     }
 
     /// Returns the source that `text` names; relative paths count from `base`.

@@ -15,13 +15,13 @@ pub(super) fn choose<'f>(
     ui: &mut Ui,
     context: &Context,
     found: &'f [FoundSkill],
-    names: &[&str],
+    names: &[String],
     all: bool,
 ) -> Result<Option<Vec<&'f FoundSkill>>, CliError> {
     if !names.is_empty() {
         let mut chosen = Vec::new();
         for name in names {
-            let named: Vec<&FoundSkill> = found.iter().filter(|skill| skill.name.as_str() == *name).collect();
+            let named: Vec<&FoundSkill> = found.iter().filter(|skill| skill.name.as_str() == name).collect();
             if named.is_empty() {
                 return Err(unknown(found, name));
             }

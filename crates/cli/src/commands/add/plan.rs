@@ -74,7 +74,7 @@ pub(super) fn plan<'a>(
             source: tree.source.to_locked(&installation.base),
             reference: tree.source.reference().map(str::to_owned),
             path: skill.path.clone(),
-            resolved: tree.resolved.clone(),
+            resolved: tree.resolved_of(&skill.path),
             digest: skill.digest,
             files: LockedSkill::digests(&skill.files),
         };

@@ -1,5 +1,7 @@
 //! The newest states of the skills of a lock.
 
+use std::path::Path;
+
 use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
 use serde_json::{Value, json};
 
@@ -14,11 +16,12 @@ pub(crate) fn checks(
     context: &Context,
     names: &[String],
     user: bool,
+    token_file: Option<&Path>,
 ) -> Result<(Installation, Vec<UpdateCheck>), CliError> {
     let installation = context.installation(owner(user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
-    let options = context.fetch_options(ui)?;
+    let options = context.fetch_options(ui, token_file)?;
     let _progress = Progress::start(&context.env, "asking the sources");
     let home = context.env.home();
     let policy = &context.settings.policy;

@@ -1,5 +1,7 @@
 //! Merges the newest states of skills with local edits.
 
+use std::path::Path;
+
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
@@ -64,15 +66,17 @@ impl Step {
 pub(super) fn steps(
     ui: &Ui,
     context: &Context,
+    token_file: Option<&Path>,
     installation: &Installation,
     checks: Vec<UpdateCheck>,
 ) -> Result<Vec<Step>, CliError> {
-    checks.into_iter().map(|check| step(ui, context, installation, check)).collect()
+    checks.into_iter().map(|check| step(ui, context, token_file, installation, check)).collect()
 }
 
 fn step(
     ui: &Ui,
     context: &Context,
+    token_file: Option<&Path>,
     installation: &Installation,
     mut check: UpdateCheck,
 ) -> Result<Step, CliError> {
@@ -87,7 +91,7 @@ fn step(
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
     let (base, merged) = if is_edited {
-        let options = context.fetch_options(ui)?;
+        let options = context.fetch_options(ui, token_file)?;
         let (store, home) = (context.bundle_store()?, context.env.home());
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
