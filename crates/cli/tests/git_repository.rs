@@ -87,12 +87,13 @@ impl Repository {
                 let output = std::os::fd::OwnedFd::from(stream);
                 let mut daemon = Command::new("git");
                 daemon.args(["daemon", "--inetd", "--export-all"]);
-                daemon.arg(format!("--base-path={}", path.display())).arg(&path);
+                daemon.arg(format!("--base-path={}", path.parent().unwrap().display())).arg(&path);
                 let daemon = daemon.stdin(Stdio::from(input)).stdout(Stdio::from(output));
                 drop(daemon.stderr(Stdio::null()).spawn().map(|mut child| child.wait()));
             }
         });
-        format!("git://127.0.0.1:{port}/")
+        let name = self.path().file_name().unwrap().to_str().unwrap().to_owned();
+        format!("git://127.0.0.1:{port}/{name}")
     }
 }
 

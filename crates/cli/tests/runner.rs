@@ -20,6 +20,8 @@ mod sandbox;
 mod git_repository;
 #[cfg(unix)]
 mod test_add_command;
+#[cfg(unix)]
+mod test_add_kill_loop;
 mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;

@@ -46,22 +46,22 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     exit 0
     --- stdout
     NAME  TOKENS  FILES  CHECK  DESCRIPTION
-    csv       28      1  ok     Does csv things well. Use when csv is asked for.
-    pdf       36      2  ok     Does pdf things well. Use when pdf is asked for.
+    csv       23      1  ok     Does csv things well. Use when csv is asked for.
+    pdf       29      2  ok     Does pdf things well. Use when pdf is asked for.
     --- stderr
     "#);
     // Nothing is chosen, and nobody can be asked.
     let run = sandbox.run(&["add", &url]);
     assert_eq!(run.code, 1);
     assert!(
-        run.stdout.contains("csv       28") && run.stderr.contains("hint: name skills with `--skill NAME`")
+        run.stdout.contains("csv       23") && run.stderr.contains("hint: name skills with `--skill NAME`")
     );
     assert!(everything(&sandbox).is_empty());
     assert_run!(sandbox.run(&["add", &url, "--skill", "pdf"]), @r#"
     exit 1
     --- stdout
     pdf: Does pdf things well. Use when pdf is asked for.
-      2 files, 1 KiB, 36 tokens of instructions
+      2 files, 1 KiB, 29 tokens of instructions
       scripts, not approved: scripts/run.sh
     --- stderr
     error: nothing was written: 1 skill would be added
@@ -71,7 +71,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     exit 0
     --- stdout
     pdf: Does pdf things well. Use when pdf is asked for.
-      2 files, 1 KiB, 36 tokens of instructions
+      2 files, 1 KiB, 29 tokens of instructions
       scripts, not approved: scripts/run.sh
     added pdf to .agents/skills/pdf
     linked for other clients: .claude/skills/pdf
@@ -98,7 +98,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     assert_eq!(states, ["added", "right"]);
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     // The script is not approved.
-    assert!(sandbox.run(&["run", "pdf", "run.sh"]).stderr.contains("approve"));
+    assert!(!sandbox.run(&["approvals", "--json"]).stdout.contains("pdf"));
 }
 
 #[test]

@@ -43,7 +43,8 @@ impl Client {
 
     /// Returns the body of `url`, at most `most` bytes; `None` if there is nothing at that address.
     pub(crate) fn get(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, Error> {
-        if !url.starts_with("https://") && !(url.starts_with("http://") && is_loopback(url)) {
+        let is_allowed = url.starts_with("https://") || (url.starts_with("http://") && is_loopback(url));
+        if !is_allowed {
             return Err(Error::new(ErrorKind::Refused, format!("{url} is not encrypted")));
         }
         let mut request = self.agent.get(url);

@@ -196,7 +196,7 @@ fn text_fault(text: &str) -> Option<&'static str> {
     if text.starts_with('-') {
         return Some("it begins with `-`");
     }
-    text.chars().any(|c| c.is_control()).then_some("it holds control characters")
+    text.chars().any(char::is_control).then_some("it holds control characters")
 }
 
 /// Returns the path of a source on this machine: one that is absolute, or begins with `.` or `~`.
