@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, outdated, prompt,
-    proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync,
-    update, watch,
+    doctor, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new,
+    outdated, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session,
+    show, stats, sync, update, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Outdated(outdated::OutdatedArgs),
     Update(update::UpdateArgs),
     Sync(sync::SyncArgs),
+    ImportLock(import_lock::ImportLockArgs),
     Remove(remove::RemoveArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),

@@ -33,9 +33,9 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::commands::{
     add, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable,
-    doctor, enable, eval, events, explain, files, history, init, link, list, migrate, new, outdated, prompt,
-    proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync,
-    update, watch,
+    doctor, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new,
+    outdated, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session,
+    show, stats, sync, update, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -86,6 +86,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Outdated(args) => outdated::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Update(args) => update::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Sync(args) => sync::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::ImportLock(args) => import_lock::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Remove(args) => remove::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),

@@ -1,6 +1,7 @@
 //! `skills-lock.json`, version 1, as `npx skills` writes it: kept in step where a project has one, and taken over.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
@@ -8,6 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::lock::LockedSkill;
+use crate::source::{Source, SourceText};
 
 /// The name of the file in a project.
 pub const SKILLS_LOCK_FILE: &str = "skills-lock.json";
@@ -94,6 +96,11 @@ pub(crate) fn updated(
 
 /// Returns the entry of a skill; `None` for sources that this file cannot express.
 fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Option<Value> {
+    let hash = folder_hash(files);
+    // It may say more than can be known here.
+    if let Some(known) = known.filter(|known| known["computedHash"] == hash.as_str()) {
+        return Some(known.clone());
+    }
     let source = locked.source.as_str();
     let hosted = |host: &str| source.strip_prefix(&format!("https://{host}/"));
     let git = source.strip_prefix("git+").unwrap_or(source);
@@ -105,6 +112,11 @@ fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Opt
         (source, None, "local")
     } else if source != git || git.ends_with(".git") || git.contains('@') || git.starts_with("file://") {
         (git, Some(git), "git")
+    } else if let Ok(Source::WellKnown(_)) =
+        SourceText::parse(source, Path::new("/"), None).map(|it| it.source)
+    {
+        let host = source.split_once("://").map_or(source, |(_, rest)| rest);
+        (host, Some(source), "well-known")
     } else {
         return None;
     };
@@ -113,12 +125,15 @@ fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Opt
     entry.extend(url.map(|url| ("sourceUrl".to_owned(), json!(url))));
     entry.extend(locked.reference.as_ref().map(|reference| ("ref".to_owned(), json!(reference))));
     entry.insert("sourceType".to_owned(), json!(kind));
-    let path = if locked.path == "." { "SKILL.md".to_owned() } else { format!("{}/SKILL.md", locked.path) };
-    entry.insert("skillPath".to_owned(), json!(path));
-    entry.insert("computedHash".to_owned(), json!(folder_hash(files)));
+    if kind != "well-known" {
+        let path =
+            if locked.path == "." { "SKILL.md".to_owned() } else { format!("{}/SKILL.md", locked.path) };
+        entry.insert("skillPath".to_owned(), json!(path));
+    }
+    entry.insert("computedHash".to_owned(), json!(hash));
     // Other fields that a newer version wrote stay.
     for (key, value) in known.and_then(Value::as_object).into_iter().flatten() {
-        if !["sourceUrl", "ref"].contains(&key.as_str()) {
+        if !["sourceUrl", "ref", "wellKnownDigest"].contains(&key.as_str()) {
             entry.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
@@ -126,7 +141,7 @@ fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Opt
 }
 
 /// Returns the hash of `npx skills` over the files of a skill.
-pub(crate) fn folder_hash(files: &SkillFiles) -> String {
+pub fn folder_hash(files: &SkillFiles) -> String {
     let mut paths: Vec<_> = files.iter().collect();
     paths.sort_by(|a, b| locale_order(a.0.as_str(), b.0.as_str()));
     let mut hash = Sha256::new();

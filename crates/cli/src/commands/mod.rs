@@ -20,6 +20,7 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod history;
+pub(crate) mod import_lock;
 pub(crate) mod init;
 pub(crate) mod link;
 pub(crate) mod list;
