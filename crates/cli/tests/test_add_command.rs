@@ -438,3 +438,19 @@ fn two_processes_add_at_once() {
     let synced = sandbox.run(&["sync", "--frozen"]);
     assert_eq!((synced.code, synced.stdout.as_str()), (0, "everything is as the lock says\n"));
 }
+
+#[test]
+fn a_published_directory_is_added_from_a_static_server() {
+    let (published, sandbox) = (Sandbox::with_skills(), empty_project());
+    let run = published.run(&["publish", ".agents/skills", "--static", "site"]);
+    assert_eq!(run.stdout, "wrote 2 skills and their index to [DIR]/project/site\n", "{}", run.stderr);
+    let url = static_server(&published.project().join("site"), None);
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    assert_eq!(names(&sandbox), ["alpha", "beta"]);
+    assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    published.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nBetter.\n"));
+    published.json(&["publish", ".agents/skills", "--static", "site", "--json"]);
+    sandbox.json(&["update", "--yes", "--json"]);
+    assert!(sandbox.read(".agents/skills/beta/SKILL.md").contains("Better."));
+}

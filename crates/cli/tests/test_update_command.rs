@@ -235,3 +235,73 @@ fn skills_are_removed_by_name_and_by_source() {
     assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("no skill or source `pdf` was added"));
     assert!(sandbox.run(&["sync"]).stderr.contains("there is no [DIR]/project/repertoire.lock"));
 }
+
+#[test]
+fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
+    use std::collections::BTreeMap;
+
+    let (repository, sandbox) = added();
+    // As if something else had put pdf there.
+    fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
+    assert_eq!(sandbox.run(&["import-lock"]).code, 1);
+    let mut files = BTreeMap::new();
+    for path in ["SKILL.md", "scripts/run.sh"] {
+        let bytes = fs::read(sandbox.project().join(".agents/skills/pdf").join(path)).unwrap();
+        files.insert(
+            repertoire_model::SkillPath::new(path).unwrap(),
+            repertoire_model::patch::FileData { executable: false, bytes },
+        );
+    }
+    let hash = repertoire_sources::folder_hash(&files);
+    let entry = |hash: &str| serde_json::json!({"source": "x", "sourceUrl": repository.url(), "sourceType": "git", "computedHash": hash});
+    let skills = serde_json::json!({"pdf": entry(&hash), "csv": entry("0"), "gone": entry("0"), "odd": {"source": "x", "sourceType": "node_modules"}});
+    sandbox.write("skills-lock.json", serde_json::json!({"version": 1, "skills": skills}).to_string());
+    let run = sandbox.run(&["import-lock", "--json"]);
+    let expect = [("pdf", "imported"), ("csv", "changed"), ("gone", "missing"), ("odd", "unknown")];
+    assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&expect));
+    assert_eq!(run.code, 1);
+    // It is followed from now on, and the other lock is kept in step.
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
+    repository.commit();
+    sandbox.json(&["update", "--yes", "--json"]);
+    let other: serde_json::Value = serde_json::from_str(&sandbox.read("skills-lock.json")).unwrap();
+    assert_ne!(other["skills"]["pdf"]["computedHash"], hash.as_str());
+    assert_eq!(other["skills"]["pdf"]["skillPath"], "skills/pdf/SKILL.md");
+    assert_eq!(other["skills"]["csv"]["computedHash"], "0");
+    sandbox.json(&["remove", "pdf", "--yes", "--json"]);
+    let other: serde_json::Value = serde_json::from_str(&sandbox.read("skills-lock.json")).unwrap();
+    assert!(other["skills"].get("pdf").is_none());
+}
+
+/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
+fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
+    let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();
+    let words = given.unwrap_or_else(|| "npx --offline --yes skills@1.7.4".to_owned());
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut command = sandbox.other(words[0], &[&words[1..], arguments].concat());
+    let output = command.env("DISABLE_TELEMETRY", "1").output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn npx_skills_and_rep_share_a_lock() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    if npx_skills(&sandbox, &["--version"]).is_none() {
+        eprintln!("SKIPPED: `npx skills`, which is not installed or does not run here");
+        return;
+    }
+    let source = repository.path().display().to_string();
+    npx_skills(&sandbox, &["add", &source, "-s", "pdf", "-y", "-a", "claude-code", "-a", "codex"]).unwrap();
+    let imported = sandbox.json(&["import-lock", "--json"]);
+    assert_eq!(states(&imported), pairs(&[("pdf", "imported")]));
+    sandbox.json(&["add", &source, "--skill", "csv", "--yes", "--json"]);
+    let lock = sandbox.read("skills-lock.json");
+    // It reads the lock that we wrote, restores from it, and leaves it as it is.
+    let listed = npx_skills(&sandbox, &["list"]).unwrap();
+    assert!(listed.contains("csv") && listed.contains("pdf"), "{listed}");
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/csv")).unwrap();
+    npx_skills(&sandbox, &["experimental_install"]).unwrap();
+    assert_eq!(sandbox.read("skills-lock.json"), lock);
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}

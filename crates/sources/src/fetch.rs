@@ -10,6 +10,7 @@ use repertoire_model::Digest;
 use crate::archive::{self, MAX_PACKED};
 use crate::git::{self, GitPrompt};
 use crate::http::Client;
+use crate::marketplace::plugins_elsewhere;
 use crate::scratch::Scratch;
 use crate::source::{GitSource, Source};
 use crate::tree::{LIMITS, TreeWriter};
@@ -192,7 +193,7 @@ fn directory(source: &Source, path: &Path) -> Result<FetchedTree, Error> {
         source: source.clone(),
         resolved: None,
         digests: BTreeMap::new(),
-        left_out: Vec::new(),
+        left_out: plugins_elsewhere(path),
         _scratch: None,
     })
 }
@@ -201,6 +202,10 @@ fn repository(source: &GitSource, options: &FetchOptions) -> Result<FetchedTree,
     let scratch = Scratch::create(&options.scratch)?;
     let tree = scratch.path().join("tree");
     let fetched = git::fetch(source, scratch.path(), &tree, options.prompt)?;
+    let mut left_out = fetched.left_out;
+    if fetched.path.is_none() {
+        left_out.extend(plugins_elsewhere(&tree));
+    }
     let root = fetched.path.as_ref().map_or_else(|| tree.clone(), |path| tree.join(path));
     let git = GitSource {
         url: source.url.clone(),
@@ -214,7 +219,7 @@ fn repository(source: &GitSource, options: &FetchOptions) -> Result<FetchedTree,
         source: Source::Git(git),
         resolved: Some(fetched.commit),
         digests: BTreeMap::new(),
-        left_out: fetched.left_out,
+        left_out,
         _scratch: Some(scratch),
     })
 }

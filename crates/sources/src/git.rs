@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use crate::marketplace::MARKETPLACE_FILE;
 use crate::source::{GitSource, is_loopback};
 use crate::tree::{LIMITS, TreeWriter};
 use crate::{Error, ErrorKind};
@@ -310,6 +311,9 @@ impl Git {
             rows.push((mode, object, path));
         }
         let is_of_skill = |path: &str| {
+            if path == MARKETPLACE_FILE {
+                return true;
+            }
             let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
             skills.contains("") || ends.into_iter().any(|directory| skills.contains(directory))
         };

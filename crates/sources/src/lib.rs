@@ -6,6 +6,7 @@ mod error;
 mod source;
 mod scratch;
 mod tree;
+mod marketplace;
 mod git;
 mod archive;
 mod http;

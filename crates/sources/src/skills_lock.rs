@@ -125,7 +125,8 @@ fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Opt
     entry.extend(url.map(|url| ("sourceUrl".to_owned(), json!(url))));
     entry.extend(locked.reference.as_ref().map(|reference| ("ref".to_owned(), json!(reference))));
     entry.insert("sourceType".to_owned(), json!(kind));
-    if kind != "well-known" {
+    // Directories and indices are searched for the name.
+    if !["well-known", "local"].contains(&kind) {
         let path =
             if locked.path == "." { "SKILL.md".to_owned() } else { format!("{}/SKILL.md", locked.path) };
         entry.insert("skillPath".to_owned(), json!(path));

@@ -65,6 +65,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
         let shown = installation.lock.display();
         return Err(CliError::no(format!("there is no {shown}")).hint("run `rep add` to add skills"));
     }
+    context.expect_one_server(lock.skills(), args.token_file.as_deref())?;
     let mut skills: Vec<SyncedSkill<'_>> =
         lock.skills().map(|locked| synced(&installation, locked)).collect::<Result<_, _>>()?;
     let is_wanted = |skill: &SyncedSkill<'_>| match skill.drift {

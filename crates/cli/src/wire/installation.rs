@@ -1,12 +1,13 @@
 //! The places of added skills, and what is needed to fetch and change them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 use repertoire_sources::{
-    BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, Recovery, SKILLS_LOCK_FILE, SourceText,
-    recover,
+    BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
+    Source, SourceText, recover,
 };
 
 use super::context::Context;
@@ -104,6 +105,24 @@ impl Context {
             options.npm = registry.to_string_lossy().into_owned();
         }
         Ok(options)
+    }
+
+    /// Fails if a token would be sent to more than one server.
+    pub(crate) fn expect_one_server<'l>(
+        &self,
+        skills: impl Iterator<Item = &'l LockedSkill>,
+        token_file: Option<&Path>,
+    ) -> Result<(), CliError> {
+        let is_server = |source: &&str| {
+            let parsed = self.source(source, Path::new("/")).map(|parsed| parsed.source);
+            matches!(parsed, Ok(Source::WellKnown(_) | Source::ArchiveUrl(_)))
+        };
+        let servers: BTreeSet<&str> = skills.map(|skill| skill.source.as_str()).filter(is_server).collect();
+        if token_file.is_some() && servers.len() > 1 {
+            return Err(CliError::usage("the token would be sent to several servers")
+                .hint("name the skills of one server"));
+        }
+        Ok(())
     }
 
     fn token(&self, path: &Path) -> Result<String, CliError> {
