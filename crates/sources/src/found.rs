@@ -13,7 +13,8 @@ use repertoire::{Entry, Registry};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::toolbox::Capabilities;
 use repertoire_model::{
-    Diagnostic, Digest, FileKind, Policy, RuleId, Severity, SkillName, SkillPath, Standing, patch,
+    Diagnostic, Digest, Document, FileKind, Policy, RuleId, Severity, SkillName, SkillPath, Source, Standing,
+    patch,
 };
 
 use crate::fetch::FetchedTree;
@@ -69,11 +70,12 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     let policy = Policy { disabled: Vec::new(), ..policy.clone() };
     let hidden = SKILL_DIRECTORIES.iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
     let roots = hidden.chain([tree.root.clone()]);
+    let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
     let provider = |(number, root): (usize, std::path::PathBuf)| -> Arc<dyn Provider> {
         let mut options = FsOptions::new(format!("source:{number}"), root);
         options.limits.max_depth = GIVEN_DEPTH;
         // A link out of the source would bring along files of this machine.
-        options.links = LinkScope::Within(vec![tree.root.clone()]);
+        options.links = LinkScope::Within(vec![resolved.clone()]);
         Arc::new(FsProvider::new(options))
     };
     let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
@@ -120,6 +122,19 @@ fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
         capabilities: Capabilities::of(&block_on(registry.toolbox(entry))),
         allowed_tools: entry.document.manifest.allowed_tools.clone(),
     }
+}
+
+/// Returns the reason that `files` are no sound skill called `name`.
+pub fn manifest_fault(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Option<String> {
+    let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
+    let Some((path, file)) = manifest else { return Some("it has no SKILL.md".to_owned()) };
+    let source = Source { bytes: &file.bytes, directory: Some(name.as_str()), file_name: path.as_str() };
+    let document = Document::parse(source, policy);
+    if document.standing != Standing::Sound {
+        let error = document.diagnostics.iter().find(|found| found.severity == Severity::Error);
+        return Some(error.map_or_else(|| "it is broken".to_owned(), |found| found.message.clone()));
+    }
+    (document.name != *name).then(|| format!("it is called `{}`", document.name))
 }
 
 /// Returns the reason that a skill of this name has no directory that is safe everywhere.

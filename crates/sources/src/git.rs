@@ -23,6 +23,9 @@ const SETTINGS: &[&str] = &[
     "maintenance.auto=false",
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
+    // A server that sends nothing for a minute.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
     "protocol.allow=never",
     "protocol.https.allow=always",
     "protocol.ssh.allow=always",

@@ -27,7 +27,7 @@ pub use bundle_store::BundleStore;
 pub use change::{Change, Recovery, SkillChange, apply, recover};
 pub use error::{Error, ErrorKind};
 pub use fetch::{FetchOptions, FetchedTree, fetch};
-pub use found::{FoundSkill, find_skills};
+pub use found::{FoundSkill, find_skills, manifest_fault};
 pub use git::GitPrompt;
 pub use installation::Installation;
 pub use installed::{InstalledSkill, read_installed};

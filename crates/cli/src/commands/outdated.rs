@@ -7,6 +7,7 @@ use repertoire_sources::{Newest, UpdateCheck};
 use serde_json::{Value, json};
 
 use crate::commands::update::{checks, described, short, word};
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
@@ -18,7 +19,7 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 pub(crate) struct OutdatedArgs {
     /// The skills; all by default
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = skill_names())]
     names: Vec<String>,
     /// Look at the skills of the user instead of the project
     #[arg(long)]

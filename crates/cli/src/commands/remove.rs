@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::clients::{Owner, Places};
 use crate::commands::link::{forget_links, links_to};
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count, escape};
@@ -22,7 +23,7 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The skills, or the sources whose skills are removed
-    #[arg(value_name = "NAME|SOURCE", required = true)]
+    #[arg(value_name = "NAME|SOURCE", required = true, add = skill_names())]
     names: Vec<String>,
     /// Remove skills of the user instead of the project
     #[arg(long)]
@@ -64,11 +65,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<E
         .filter_map(|name| lock.get(name.as_str()))
         .map(|locked| removal(&installation, &places, args.owner(), locked))
         .collect::<Result<_, _>>()?;
-    if let Some((removal, loss)) = removals.iter().find_map(|it| it.loss.as_ref().map(|loss| (it, loss))) {
-        if !args.force {
-            return Err(CliError::no(format!("`{}` {loss}", removal.change.name))
-                .hint("nothing was removed; `--force` removes it all the same"));
-        }
+    let loss = removals.iter().find_map(|removal| Some((&removal.change.name, removal.loss.as_ref()?)));
+    if let Some((name, loss)) = loss.filter(|_| !args.force) {
+        return Err(CliError::no(format!("`{name}` {loss}"))
+            .hint("nothing was removed; `--force` removes it all the same"));
     }
     for removal in &removals {
         for path in [&removal.directory].into_iter().chain(&removal.links) {

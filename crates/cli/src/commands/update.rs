@@ -11,6 +11,7 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, SkillChange, apply};
 use serde_json::{Value, json};
 
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
@@ -27,7 +28,7 @@ use plan::{Step, StepKind};
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
     /// The skills; all by default
-    #[arg(value_name = "NAME", required_if_eq("resolved", "true"))]
+    #[arg(value_name = "NAME", required_if_eq("resolved", "true"), add = skill_names())]
     names: Vec<String>,
     /// Update the skills of the user instead of the project
     #[arg(long)]
@@ -89,7 +90,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` updates them without asking"));
     }
-    let is_incomplete = steps.iter().any(|step| step.is_problem());
+    let is_incomplete = steps.iter().any(Step::is_problem);
     Ok(if is_incomplete || (args.check && ready + conflicting > 0) { Exit::No } else { Exit::Success })
 }
 
@@ -99,7 +100,7 @@ fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> R
     let lock = Lock::read(&installation.lock)?;
     let mut changes = Vec::new();
     for skill in named(&lock, &args.names)? {
-        changes.push(conflicts::resolved(&installation, skill)?);
+        changes.push(conflicts::resolved(&installation, skill, &context.settings.policy)?);
     }
     for change in &changes {
         report::print_change(ui, change)?;

@@ -107,6 +107,14 @@ pub fn remove_skill(directory: &Path, before: &SkillFiles) -> Result<(), Error> 
     fs::remove_dir_all(&aside).map_err(fail)
 }
 
+/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: nobody else writes there.
+pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
+    // Where directories cannot be locked, somebody may.
+    if lock.directory.is_some() {
+        remove_leftovers_older_than(skills, Duration::ZERO);
+    }
+}
+
 /// Returns a path in `parent` that no other write uses, for the directory called `name`.
 fn staging_path(parent: &Path, name: &OsStr) -> PathBuf {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +127,7 @@ fn staging_path(parent: &Path, name: &OsStr) -> PathBuf {
 /// It holds nothing where directories cannot be locked; a write still replaces only what it expects.
 #[derive(Debug)]
 pub struct SkillLock {
-    _directory: Option<File>,
+    directory: Option<File>,
 }
 
 /// Waits until no other process writes a skill beside `directory`, and keeps them waiting.
@@ -149,8 +157,8 @@ pub(super) fn try_lock_skill(directory: &Path) -> Option<SkillLock> {
     let parent = directory.parent().and_then(|parent| File::open(parent).ok());
     match parent.as_ref().map(File::try_lock) {
         Some(Err(TryLockError::WouldBlock)) => None,
-        Some(Ok(())) => Some(SkillLock { _directory: parent }),
-        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { _directory: None }),
+        Some(Ok(())) => Some(SkillLock { directory: parent }),
+        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { directory: None }),
     }
 }
 
@@ -437,10 +445,14 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes directories that processes left behind which were interrupted.
 fn remove_leftovers(parent: &Path) {
+    remove_leftovers_older_than(parent, STALE);
+}
+
+fn remove_leftovers_older_than(parent: &Path, least: Duration) {
     for child in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_staging = child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING));
         let created = child.metadata().and_then(|metadata| metadata.modified());
-        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE)) {
+        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
             let _ = fs::remove_dir_all(child.path());
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use repertoire::history::{lock_skill, remove_unfinished_writes};
 use repertoire_model::Digest;
 use repertoire_model::patch::{SkillFiles, bundle};
 
@@ -29,7 +30,12 @@ pub fn recover(installation: &Installation, store: &BundleStore) -> Result<Optio
         return Ok(None);
     }
     match WriterLock::try_acquire(installation)? {
-        Some(_lock) => recover_locked(installation, store),
+        Some(_lock) => {
+            let recovery = recover_locked(installation, store)?;
+            let skills = lock_skill(&installation.skills.join("x"))?;
+            remove_unfinished_writes(&installation.skills, &skills);
+            Ok(recovery)
+        }
         None => Ok(None),
     }
 }
@@ -106,3 +112,6 @@ fn known(installation: &Installation, files: Vec<JournalFile>) -> Result<Vec<Jou
     }
     Ok(known)
 }
+
+#[cfg(test)]
+mod tests;

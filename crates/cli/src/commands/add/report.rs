@@ -112,7 +112,7 @@ fn shortened(ui: &mut Ui, what: &str, items: &[&str]) -> Result<(), CliError> {
 pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
     let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable});
     let finding = |found: &repertoire_model::Diagnostic| {
-        let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone().into());
+        let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone());
         json!(DiagnosticJson::new(found, format!("{}/{file}", skill.path)))
     };
     let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();

@@ -5,10 +5,10 @@ use std::io;
 use std::path::PathBuf;
 
 use repertoire::regular_file;
-use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::{Policy, SkillName};
 use repertoire_sources::{
-    Installation, Lock, LockedSkill, SkillChange, has_conflict_markers, read_installed,
+    Installation, Lock, LockedSkill, SkillChange, has_conflict_markers, manifest_fault, read_installed,
 };
 
 use crate::error::CliError;
@@ -73,7 +73,11 @@ pub(super) fn remove(installation: &Installation, name: &SkillName) -> Result<()
 }
 
 /// Returns the change that puts the copy of `skill` in place.
-pub(super) fn resolved(installation: &Installation, skill: &LockedSkill) -> Result<SkillChange, CliError> {
+pub(super) fn resolved(
+    installation: &Installation,
+    skill: &LockedSkill,
+    policy: &Policy,
+) -> Result<SkillChange, CliError> {
     let name = &skill.name;
     let copy = directory(installation, name);
     let none = || {
@@ -86,8 +90,9 @@ pub(super) fn resolved(installation: &Installation, skill: &LockedSkill) -> Resu
         return Err(CliError::no(format!("{} still has a conflict", copy.join(path.as_str()).display()))
             .hint("edit it until the lines with <<<<<<< and >>>>>>> are gone"));
     }
-    if !copied.keys().any(|path| path.as_str().eq_ignore_ascii_case("SKILL.md")) {
-        return Err(CliError::no(format!("{} has no SKILL.md", copy.display())));
+    if let Some(fault) = manifest_fault(&copied, name, policy) {
+        return Err(CliError::no(format!("{} is no sound skill: {fault}", copy.display()))
+            .hint("edit the copy, then run it again"));
     }
     let file = entry_file(installation, name);
     let text = regular_file::read(&file, MAX_ENTRY).map_err(|error| CliError::io("read", &file, error))?;

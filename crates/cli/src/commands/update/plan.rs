@@ -5,8 +5,8 @@ use std::path::Path;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
-    Installation, Merged, Newest, NewestSkill, SkillChange, UpdateCheck, locked_files, merge_edits,
-    read_installed,
+    Installation, Merged, Newest, NewestSkill, SkillChange, UpdateCheck, locked_files, manifest_fault,
+    merge_edits, read_installed,
 };
 
 use crate::error::CliError;
@@ -30,7 +30,7 @@ pub(super) enum StepKind {
     /// The new files.
     Ready {
         /// The change; taken when it is carried out.
-        change: Option<SkillChange>,
+        change: Option<Box<SkillChange>>,
         /// The files as they were added, if they are known.
         base: SkillFiles,
         before: SkillFiles,
@@ -47,7 +47,7 @@ impl Step {
     /// Returns the change of a skill that is ready.
     pub(super) fn take_change(&mut self) -> Option<SkillChange> {
         match &mut self.kind {
-            StepKind::Ready { change, .. } => change.take(),
+            StepKind::Ready { change, .. } => change.take().map(|change| *change),
             _ => None,
         }
     }
@@ -87,6 +87,7 @@ fn step(
     let Some(installed) = read_installed(&installation.directory(&check.locked.name))? else {
         return Ok(Step { check, kind: StepKind::Missing });
     };
+    let policy = &context.settings.policy;
     let before = installed.files;
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
@@ -96,20 +97,27 @@ fn step(
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
         let base = base.ok().flatten().unwrap_or_default();
-        let merged = merge_edits(&base, &before, theirs);
+        let merged = match merge_edits(&base, &before, theirs) {
+            // Edits that fit together line by line may still make no skill.
+            Merged::Clean(copy) if manifest_fault(&copy, &check.locked.name, policy).is_some() => {
+                let paths = copy.keys().filter(|path| is_manifest(path)).cloned().collect();
+                Merged::Conflicts { copy, paths }
+            }
+            merged => merged,
+        };
         (base, merged)
     } else {
         (before.clone(), Merged::Clean(theirs.clone()))
     };
     let kind = match merged {
         Merged::Clean(after) => StepKind::Ready {
-            change: Some(SkillChange {
+            change: Some(Box::new(SkillChange {
                 name: check.locked.name.clone(),
                 before: Some(before.clone()),
                 after: Some(after.clone()),
                 locked_before: Some(check.locked.clone()),
                 locked: Some(newest.locked.clone()),
-            }),
+            })),
             is_edited: after != *theirs,
             base,
             before,
@@ -119,4 +127,8 @@ fn step(
         Merged::Conflicts { copy, paths } => StepKind::Conflicts { newest, copy, paths, before },
     };
     Ok(Step { check, kind })
+}
+
+fn is_manifest(path: &SkillPath) -> bool {
+    path.as_str().eq_ignore_ascii_case("SKILL.md")
 }
