@@ -244,6 +244,14 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         sandbox.json(&["remove", "pdf", "--yes", "--json"]);
         assert!(!sandbox.project().join("repertoire.lock").exists());
     }
+    // From a server.
+    let url = format!("{}/all.tar.gz", static_server(&sandbox.project(), None));
+    let added = sandbox.json(&["add", &url, "--skill", "pdf", "--yes", "--json"]);
+    assert_eq!((added["source"].as_str(), added["skills"][0]["path"].as_str()), (Some(&*url), Some("pdf")));
+    assert!(
+        sandbox.run(&["add", &url.replace("all", "none"), "--yes"]).stderr.contains("there is nothing at")
+    );
+    sandbox.json(&["remove", "pdf", "--yes", "--json"]);
     // A link in an archive, an archive that is none, and one that is not there.
     #[cfg(unix)]
     {

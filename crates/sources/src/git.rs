@@ -413,7 +413,10 @@ impl Git {
             match tree.add(&file.path, file.is_executable, &bytes) {
                 Ok(()) => {}
                 Err(fault) if fault.is_about_one_path() => left_out.push(fault.to_string()),
-                Err(fault) => return Err(fault.into()),
+                Err(fault) => {
+                    let hint = format!("add a directory of it: {}//PATH", self.url);
+                    return Err(Error::from(fault).hint(hint));
+                }
             }
         }
         Ok(left_out)

@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::served::{STABLE, channel_name};
 use crate::ui::{Progress, Style, Ui, count, escape};
 use crate::wire::{Context, Library, skill_directory};
+use static_site::PublishedFiles;
 
 /// The most errors that are shown.
 const MAX_ERRORS: usize = 20;
@@ -67,6 +68,14 @@ struct SkillToPublish {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let skills = read(context, &args.directories)?;
     if let Some(site) = &args.site {
+        let skills: Vec<PublishedFiles<'_>> = skills
+            .iter()
+            .map(|(name, skill)| PublishedFiles {
+                name,
+                description: &skill.description,
+                files: &skill.files,
+            })
+            .collect();
         return static_site::write(ui, &context.env.working_directory().join(site), &skills);
     }
     let store = context.store_to(args.to.as_deref())?;

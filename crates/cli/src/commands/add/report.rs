@@ -36,13 +36,23 @@ pub(super) fn list(
         return Ok(ui.write_json(&document)?);
     }
     table(context, found, false).write(ui)?;
+    faults(ui, found)
+}
+
+/// Writes why skills cannot be added.
+fn faults(ui: &mut Ui, found: &[FoundSkill]) -> Result<(), CliError> {
+    for skill in found {
+        if let Some(fault) = &skill.fault {
+            ui.message(Style::Warning, "broken:", &format!("{}: {fault}", skill.name))?;
+        }
+    }
     Ok(())
 }
 
 /// Writes the skills of the source with numbers to choose by.
 pub(super) fn numbered(ui: &mut Ui, context: &Context, found: &[FoundSkill]) -> Result<(), CliError> {
     table(context, found, true).write(ui)?;
-    Ok(())
+    faults(ui, found)
 }
 
 fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> Table<'a> {

@@ -1,15 +1,14 @@
 //! A directory with an index of skills and their archives, for any web server.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use repertoire_model::Digest;
-use repertoire_model::patch::FileData;
+use repertoire_model::SkillPath;
+use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_server::pack_files;
 use serde_json::{Value, json};
 
-use super::SkillToPublish;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, count, escape};
@@ -20,19 +19,21 @@ const DIRECTORY: &str = ".well-known/agent-skills";
 /// The schema by which clients recognize the version of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
+/// A skill to write.
+pub(super) struct PublishedFiles<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) files: &'a SkillFiles,
+}
+
 /// Writes `skills` to `site`; the index comes last, so that it never names what is not there yet.
-pub(super) fn write(
-    ui: &mut Ui,
-    site: &Path,
-    skills: &BTreeMap<String, SkillToPublish>,
-) -> Result<Exit, CliError> {
+pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> Result<Exit, CliError> {
     let directory = site.join(DIRECTORY);
     let mut entries = Vec::new();
-    for (name, skill) in skills {
-        let file = |(path, file): (&repertoire_model::SkillPath, &FileData)| {
-            (path.to_string(), file.executable, file.bytes.clone())
-        };
-        let files: Vec<(String, bool, Vec<u8>)> = skill.files.iter().map(file).collect();
+    for PublishedFiles { name, description, files } in skills {
+        let file =
+            |(path, file): (&SkillPath, &FileData)| (path.to_string(), file.executable, file.bytes.clone());
+        let files: Vec<(String, bool, Vec<u8>)> = files.iter().map(file).collect();
         // A single file needs no archive.
         let (kind, url, bytes) = match files.as_slice() {
             [(path, _, bytes)] => ("skill-md", format!("{name}/{path}"), bytes.clone()),
@@ -45,7 +46,7 @@ pub(super) fn write(
         entries.push(json!({
             "name": name,
             "type": kind,
-            "description": skill.description,
+            "description": description,
             "url": url,
             "digest": Digest::of(&bytes).to_string(),
         }));
