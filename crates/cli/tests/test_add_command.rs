@@ -462,3 +462,32 @@ fn a_published_directory_is_added_from_a_static_server() {
     sandbox.json(&["update", "--yes", "--json"]);
     assert!(sandbox.read(".agents/skills/beta/SKILL.md").contains("Better."));
 }
+
+#[test]
+fn a_full_disk_leaves_everything_as_it_was() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let source = repository.path().join("skills").display().to_string();
+    // Files above one or two kilobytes cannot be written, whether that is the skill, the journal or the lock.
+    let limited = |arguments: &[&str]| {
+        let line = "trap '' 25; ulimit -f 2; exec \"$0\" \"$@\"";
+        let command = [&["-c", line, env!("CARGO_BIN_EXE_rep")], arguments].concat();
+        sandbox.finish(sandbox.other("sh", &command))
+    };
+    sandbox.json(&["add", &source, "--skill", "csv", "--yes", "--json"]);
+    let before = everything(&sandbox);
+    for number in 0..6 {
+        repository.write(&format!("skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "# S\n"));
+    }
+    let run = limited(&["add", &source, "--all", "--yes"]);
+    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert_eq!(everything(&sandbox), before);
+    repository.write("skills/csv/references/large.md", "x".repeat(9000));
+    let run = limited(&["update", "--yes"]);
+    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert_eq!(everything(&sandbox), before);
+    // With room again, all goes well.
+    sandbox.json(&["update", "--yes", "--json"]);
+    sandbox.json(&["add", &source, "--all", "--yes", "--json"]);
+    assert_eq!(names(&sandbox).len(), 8);
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}
