@@ -9,10 +9,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect, cost,
-    diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list,
-    migrate, new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session,
-    show, stats, verify, watch,
+    add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect, cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -56,6 +53,12 @@ pub(crate) enum Command {
     Pack(pack::PackArgs),
     Migrate(migrate::MigrateArgs),
     Init(init::InitArgs),
+    Add(add::AddArgs),
+    Outdated(outdated::OutdatedArgs),
+    Update(update::UpdateArgs),
+    Sync(sync::SyncArgs),
+    ImportLock(import_lock::ImportLockArgs),
+    Remove(remove::RemoveArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
     Adopt(adopt::AdoptArgs),
@@ -83,9 +86,10 @@ pub(crate) enum Command {
 }
 
 /// The headings of `rep --help`, each with the first command below it, in the order of [`Command`].
-const GROUPS: [(&str, &str); 5] = [
+const GROUPS: [(&str, &str); 6] = [
     ("Find and read", "list"),
     ("Write and check", "new"),
+    ("Add and update", "add"),
     ("Connect and serve", "connect"),
     ("Run and approve", "agent"),
     ("Look back and review", "events"),

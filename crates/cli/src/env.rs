@@ -69,6 +69,8 @@ pub(crate) const OTEL_TRACES_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// The address of the service that speaks OpenAI's API.
 pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// The registry of npm.
+pub(crate) const NPM_REGISTRY: &str = "NPM_CONFIG_REGISTRY";
 /// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -140,6 +142,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         OPENAI_BASE_URL,
         "The address of the service for `rep agent` with one of OpenAI's APIs, unless `model.url` says otherwise.",
+    ),
+    (
+        NPM_REGISTRY,
+        "The registry that `rep add npm:PACKAGE` fetches from. Default: `https://registry.npmjs.org`.",
     ),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];

@@ -224,6 +224,25 @@ impl From<Error> for CliError {
     }
 }
 
+impl From<repertoire_sources::Error> for CliError {
+    fn from(error: repertoire_sources::Error) -> Self {
+        use repertoire_sources::ErrorKind;
+
+        let kind = match error.kind() {
+            ErrorKind::InvalidSource => CliErrorKind::Usage,
+            ErrorKind::NotFound | ErrorKind::Refused | ErrorKind::Lock | ErrorKind::Changed => {
+                CliErrorKind::No
+            }
+            _ => CliErrorKind::Failure,
+        };
+        let mut converted = Self::new(kind, error.to_string());
+        let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        converted.causes.extend(causes.map(ToString::to_string));
+        converted.hints.extend(error.hints().iter().cloned());
+        converted
+    }
+}
+
 impl From<repertoire_server::Error> for CliError {
     fn from(error: repertoire_server::Error) -> Self {
         let kind = match error.kind() {

@@ -32,10 +32,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, init, link, list, migrate,
-    new, pack, prompt, proposals, propose, publish, revoke, rollback, run, search, serve, session, show,
-    stats, verify, watch,
+    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -55,6 +52,7 @@ fn main() -> ExitCode {
     let cli = cli::parse(&env);
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
+    wire::finish_interrupted_changes(&mut ui, &env);
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui)).into()
 }
@@ -85,6 +83,12 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Pack(args) => pack::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
+        Command::Add(args) => add::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Outdated(args) => outdated::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Update(args) => update::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Sync(args) => sync::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::ImportLock(args) => import_lock::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Remove(args) => remove::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
         Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Adopt(args) => adopt::run(ui, &Context::load(ui, env, globals)?, &args),

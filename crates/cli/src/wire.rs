@@ -5,6 +5,7 @@ mod context;
 mod disabled;
 mod executor;
 mod http;
+mod installation;
 mod library;
 mod notices;
 mod notify;
@@ -21,6 +22,7 @@ mod user;
 pub(crate) use context::Context;
 pub(crate) use disabled::enable_command;
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
+pub(crate) use installation::finish_interrupted_changes;
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
 pub(crate) use origins::{

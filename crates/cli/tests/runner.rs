@@ -18,6 +18,12 @@ mod model_server;
 mod sandbox;
 #[cfg(unix)]
 mod test_adopt_command;
+#[cfg(unix)]
+mod git_repository;
+#[cfg(unix)]
+mod test_add_command;
+#[cfg(unix)]
+mod test_add_kill_loop;
 mod test_agent_command;
 mod test_approve_command;
 mod test_call_command;
@@ -65,6 +71,8 @@ mod test_stats_command;
 mod test_store_failures;
 mod test_tools_over_mcp;
 mod test_verify_command;
+#[cfg(unix)]
+mod test_update_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

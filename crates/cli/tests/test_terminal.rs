@@ -11,8 +11,8 @@ use crate::model_server::Server;
 use crate::sandbox::Sandbox;
 use crate::test_agent_command::{csv_script, with_csv_report};
 
-/// The end of a question.
-const QUESTION: &[u8] = b"[y/N]";
+/// The ends of questions.
+const QUESTIONS: [&[u8]; 2] = [b"[y/N]", b"or nothing)"];
 
 /// Returns the output of `rep` on a terminal.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
@@ -71,7 +71,8 @@ fn on_terminal_of(
     let mut waiting = answer.map(|answer| (answer, meanwhile));
     while let Ok(length @ 1..) = controller.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..length]);
-        if shown.windows(QUESTION.len()).any(|window| window == QUESTION)
+        let is_asked = |question: &[u8]| shown.windows(question.len()).any(|window| window == question);
+        if QUESTIONS.into_iter().any(is_asked)
             && let Some((answer, meanwhile)) = waiting.take()
         {
             meanwhile();
@@ -254,4 +255,26 @@ fn the_trend_of_loads_is_drawn_on_terminals_only() {
     assert!(shown.contains("TREND") && shown.contains('█'), "{shown}");
     let piped = sandbox.run(&["stats"]).stdout;
     assert!(!piped.contains("TREND") && !piped.contains('█'), "{piped}");
+}
+
+#[test]
+fn skills_to_add_are_chosen_on_a_terminal() {
+    let repository = crate::git_repository::Repository::with_skills();
+    let mut sandbox = crate::git_repository::empty_project();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    let url = repository.url();
+    let shown = answering(&sandbox, &["add", &url], Some("9\n2\ny\n"));
+    for part in [
+        "1  csv",
+        "2  pdf",
+        "`9` is no number or name of the list",
+        "add 1 skill? [y/N]",
+        "added pdf to .agents/skills/pdf",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    assert!(!sandbox.project().join(".agents/skills/csv").exists());
+    // Nothing is chosen.
+    let shown = answering(&sandbox, &["add", &url], Some("\n"));
+    assert!(shown.contains("no skill was chosen"), "{shown}");
 }

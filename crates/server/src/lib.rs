@@ -23,3 +23,4 @@ pub use error::{Error, ErrorKind};
 pub use options::{INSTRUCTIONS_TOKENS, Notice, Notices, Probe, ResultForm, ServerOptions, Switch};
 pub use server::Server;
 pub use stop::Stop;
+pub use well_known::pack_files;

@@ -1,3 +1,41 @@
 //! Where skills come from: what installers recorded about them, fetching them, locks and updates.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod error;
 pub mod origin;
+mod source;
+mod scratch;
+mod tree;
+mod marketplace;
+mod git;
+mod archive;
+mod http;
+mod well_known;
+mod packages;
+mod fetch;
+mod found;
+mod atomic_file;
+mod bundle_store;
+mod lock;
+mod skills_lock;
+mod installation;
+mod installed;
+mod change;
+mod update;
+
+pub use bundle_store::BundleStore;
+pub use change::{Change, Recovery, SkillChange, apply, recover};
+pub use error::{Error, ErrorKind};
+pub use fetch::{FetchOptions, FetchedTree, fetch};
+pub use found::{FoundSkill, find_skills, manifest_fault};
+pub use git::GitPrompt;
+pub use installation::Installation;
+pub use installed::{InstalledSkill, read_installed};
+pub use lock::{LOCK_FILE, Lock, LockedSkill};
+pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
+pub use source::{GitSource, Package, Source, SourceText};
+pub use update::{
+    Merged, Newest, NewestSkill, UpdateCheck, capabilities, check_updates, has_conflict_markers,
+    locked_files, merge_edits, source_of,
+};

@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests look at files")]
 
 mod origin;
+mod packages;

@@ -1,5 +1,6 @@
 //! `rep link`.
 
+mod added;
 mod apply;
 mod args;
 mod copy;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) use apply::make_link;
+pub(crate) use added::{forget_links, link_added, links_to};
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
 use repertoire::{Entry, State};

@@ -1,6 +1,7 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and its implementation.
 
 pub(crate) mod adopt;
+pub(crate) mod add;
 pub(crate) mod agent;
 pub(crate) mod approvals;
 pub(crate) mod approve;
@@ -22,16 +23,19 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod history;
+pub(crate) mod import_lock;
 pub(crate) mod init;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod pack;
+pub(crate) mod outdated;
 pub(crate) mod prompt;
 pub(crate) mod proposals;
 pub(crate) mod propose;
 pub(crate) mod publish;
+pub(crate) mod remove;
 pub(crate) mod revoke;
 pub(crate) mod rollback;
 pub(crate) mod run;
@@ -41,4 +45,6 @@ pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod verify;
+pub(crate) mod sync;
+pub(crate) mod update;
 pub(crate) mod watch;

@@ -1,5 +1,7 @@
 //! `rep publish`.
 
+mod static_site;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,6 +20,7 @@ use crate::exit::Exit;
 use crate::served::{STABLE, channel_name};
 use crate::ui::{Progress, Style, Ui, count, escape};
 use crate::wire::{Context, Library, skill_directory};
+use static_site::PublishedFiles;
 
 /// The most errors that are shown.
 const MAX_ERRORS: usize = 20;
@@ -46,17 +49,35 @@ pub(crate) struct PublishArgs {
     /// Only say what would change
     #[arg(long)]
     dry_run: bool,
+    /// Write the skills and an index of them to this directory, for any web server, instead of a store
+    ///
+    /// `rep add https://HOST` and other installers read the index at its well-known address.
+    #[arg(long = "static", value_name = "OUT", value_hint = clap::ValueHint::DirPath)]
+    #[arg(conflicts_with_all = ["to", "channel", "remove", "prune", "dry_run"])]
+    site: Option<PathBuf>,
 }
 
 /// A skill to publish.
 struct SkillToPublish {
     files: SkillFiles,
     digest: Digest,
+    description: String,
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let skills = read(context, &args.directories)?;
+    if let Some(site) = &args.site {
+        let skills: Vec<PublishedFiles<'_>> = skills
+            .iter()
+            .map(|(name, skill)| PublishedFiles {
+                name,
+                description: &skill.description,
+                files: &skill.files,
+            })
+            .collect();
+        return static_site::write(ui, &context.env.working_directory().join(site), &skills);
+    }
     let store = context.store_to(args.to.as_deref())?;
     let released: BTreeMap<String, Digest> =
         store.released(&args.channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
@@ -131,7 +152,8 @@ fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, S
             }
             if faults.is_empty() {
                 let (files, digest) = block_on(capture(&library.registry, entry))?;
-                skills.insert(entry.name().to_string(), SkillToPublish { files, digest });
+                let description = entry.document.description.to_string();
+                skills.insert(entry.name().to_string(), SkillToPublish { files, digest, description });
             }
         }
     }

@@ -29,6 +29,18 @@ impl Ui {
     }
 }
 
+impl Ui {
+    /// Asks for a line of text; only for a person who can answer.
+    pub(crate) fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.flush()?;
+        write!(self.err(), "{question} ")?;
+        self.err().flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer.trim().to_owned())
+    }
+}
+
 /// Asks a yes-or-no question on `terminal`; anything but yes is no.
 pub(crate) fn confirm(mut terminal: impl Write, question: &str) -> io::Result<bool> {
     write!(terminal, "{question} [y/N] ")?;

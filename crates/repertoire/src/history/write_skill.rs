@@ -5,6 +5,7 @@
 //! leaves behind is removed by the next write.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -66,12 +67,7 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
         fs::create_dir_all(parent).map_err(fail)?;
     }
     remove_leftovers(parent);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let staging = parent.join(format!(
-        "{STAGING}{}-{number}-{}",
-        std::process::id(),
-        name.to_string_lossy().chars().take(64).collect::<String>()
-    ));
+    let staging = staging_path(parent, name);
     let outcome = replace(&target, &staging, before, after, exists);
     // After the exchange this is the old state, before it the unfinished new one.
     let _ = fs::remove_dir_all(&staging);
@@ -86,12 +82,52 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     Ok(WrittenSkill { changed })
 }
 
+/// Removes the directory of a skill that has the files `before`, and everything else in it. Fails with [`ErrorKind::SkillChanged`] if one of
+/// these files is not as it should be (any more).
+///
+/// The directory disappears in one step.
+pub fn remove_skill(directory: &Path, before: &SkillFiles) -> Result<(), Error> {
+    let fail = |error: io::Error| Error::new(ErrorKind::Io).at(directory).because(error);
+    let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else {
+        return Err(fail(io::Error::other("it is no directory that can be removed")));
+    };
+    remove_leftovers(parent);
+    let aside = staging_path(parent, name);
+    fs::rename(directory, &aside).map_err(fail)?;
+    // An edit that came in between must not be lost.
+    let is_expected = |(path, file): (&SkillPath, &FileData)| {
+        let found = regular_file::read_no_follow(&aside.join(path.as_str()), MAX_FILE_BYTES);
+        found.is_ok_and(|bytes| bytes == file.bytes)
+    };
+    if !before.iter().all(is_expected) {
+        rename_without_replacing(&aside, directory).map_err(fail)?;
+        return Err(Error::new(ErrorKind::SkillChanged).at(directory));
+    }
+    sync(parent).map_err(fail)?;
+    fs::remove_dir_all(&aside).map_err(fail)
+}
+
+/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: nobody else writes there.
+pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
+    // Where directories cannot be locked, somebody may.
+    if lock.directory.is_some() {
+        remove_leftovers_older_than(skills, Duration::ZERO);
+    }
+}
+
+/// Returns a path in `parent` that no other write uses, for the directory called `name`.
+fn staging_path(parent: &Path, name: &OsStr) -> PathBuf {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let name: String = name.to_string_lossy().chars().take(64).collect();
+    parent.join(format!("{STAGING}{}-{number}-{name}", std::process::id()))
+}
+
 /// A lock that keeps other processes from writing skills in a directory, until it is dropped or the process ends.
 ///
 /// It holds nothing where directories cannot be locked; a write still replaces only what it expects.
 #[derive(Debug)]
 pub struct SkillLock {
-    _directory: Option<File>,
+    directory: Option<File>,
 }
 
 /// Waits until no other process writes a skill beside `directory`, and keeps them waiting.
@@ -121,8 +157,8 @@ pub(super) fn try_lock_skill(directory: &Path) -> Option<SkillLock> {
     let parent = directory.parent().and_then(|parent| File::open(parent).ok());
     match parent.as_ref().map(File::try_lock) {
         Some(Err(TryLockError::WouldBlock)) => None,
-        Some(Ok(())) => Some(SkillLock { _directory: parent }),
-        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { _directory: None }),
+        Some(Ok(())) => Some(SkillLock { directory: parent }),
+        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { directory: None }),
     }
 }
 
@@ -409,10 +445,14 @@ fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes directories that processes left behind which were interrupted.
 fn remove_leftovers(parent: &Path) {
+    remove_leftovers_older_than(parent, STALE);
+}
+
+fn remove_leftovers_older_than(parent: &Path, least: Duration) {
     for child in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_staging = child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING));
         let created = child.metadata().and_then(|metadata| metadata.modified());
-        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE)) {
+        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
             let _ = fs::remove_dir_all(child.path());
         }
     }
@@ -461,6 +501,20 @@ mod tests {
 
     fn expect(list: &[(&str, &str)]) -> Vec<(String, String)> {
         list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_skill_is_removed_with_everything_in_it_unless_it_changed() {
+        let parent = tempfile::tempdir().unwrap();
+        let skill = parent.path().join("pdf");
+        let first = files(&[("SKILL.md", "one", false)]);
+        write_skill(&skill, &SkillFiles::new(), &first).unwrap();
+        fs::write(skill.join(".hidden"), "x").unwrap();
+        let error = remove_skill(&skill, &files(&[("SKILL.md", "two", false)])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SkillChanged);
+        assert_eq!(read(&skill), expect(&[(".hidden", "x"), ("SKILL.md", "one")]));
+        remove_skill(&skill, &first).unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]

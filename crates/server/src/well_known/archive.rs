@@ -58,10 +58,11 @@ pub(crate) async fn pack(registry: &Registry, entry: &Entry, skill: &PublishedSk
         files.push((file.path.as_str().to_owned(), file.executable, content.bytes));
     }
     // A skill may have 16 MiB.
-    tokio::task::spawn_blocking(move || write(&files)).await.ok()?.ok()
+    tokio::task::spawn_blocking(move || pack_files(&files)).await.ok()?.ok()
 }
 
-fn write(files: &[(String, bool, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
+/// Returns the archive of files with these paths, which are executable or not: the same bytes for the same files.
+pub fn pack_files(files: &[(String, bool, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM);
     let mut archive = tar::Builder::new(gzip.write(Vec::new(), Compression::default()));
     archive.mode(tar::HeaderMode::Deterministic);
@@ -88,8 +89,8 @@ mod tests {
     fn archives_are_reproducible() {
         let long = format!("references/{}.md", "x".repeat(150));
         let files = [("SKILL.md".to_owned(), false, b"# A\n".to_vec()), (long.clone(), true, vec![0, 1, 2])];
-        let bytes = write(&files).unwrap();
-        assert_eq!(bytes, write(&files).unwrap());
+        let bytes = pack_files(&files).unwrap();
+        assert_eq!(bytes, pack_files(&files).unwrap());
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
         let read: Vec<(String, u32, u64)> = archive
             .entries()

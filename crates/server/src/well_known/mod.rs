@@ -8,4 +8,5 @@ mod index;
 mod routes;
 
 pub(crate) use archive::Archives;
+pub use archive::pack_files;
 pub(crate) use routes::{file_routes, index_routes};

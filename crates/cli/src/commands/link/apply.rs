@@ -84,7 +84,12 @@ pub(super) fn run(
 }
 
 /// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<RecordedLink, CliError> {
+pub(super) fn make(
+    library: &Library,
+    args: &LinkArgs,
+    base: &Path,
+    step: &Step<'_>,
+) -> Result<RecordedLink, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;

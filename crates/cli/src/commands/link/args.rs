@@ -46,6 +46,21 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
+    /// Returns the arguments for all clients that are found.
+    pub(super) fn of(owner: Owner) -> Self {
+        Self {
+            clients: Vec::new(),
+            user: owner == Owner::User,
+            skill: Vec::new(),
+            agent: None,
+            copy: false,
+            undo: false,
+            print: false,
+            yes: true,
+            force: false,
+        }
+    }
+
     /// Returns whose directories links are made in.
     pub(super) fn owner(&self) -> Owner {
         if self.user { Owner::User } else { Owner::Project }

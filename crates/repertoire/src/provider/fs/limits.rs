@@ -63,7 +63,7 @@ pub enum LinkScope {
 pub(crate) const STAGING: &str = ".rep-staging-";
 
 /// Directories that hold no skills but may hold very many files.
-const SKIPPED: [&str; 20] = [
+const SKIPPED: [&str; 21] = [
     ".cache",
     ".cargo",
     ".direnv",
@@ -75,6 +75,8 @@ const SKIPPED: [&str; 20] = [
     ".next",
     ".npm",
     ".nuxt",
+    // Copies of skills with conflicts.
+    ".repertoire",
     ".rustup",
     ".svn",
     ".terraform",

@@ -1,0 +1,183 @@
+//! `rep add`.
+
+mod choose;
+mod plan;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
+use serde_json::json;
+
+use crate::clients::Owner;
+use crate::commands::link;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Progress, Style, Ui, count};
+use crate::wire::Context;
+use plan::{Plan, Standing};
+pub(crate) use report::{described, print_skill};
+
+/// Adds skills from a repository, a directory, an archive or a server
+///
+/// SOURCE is owner/repo on GitHub, perhaps with a path, #REF and @SKILL; the address of any git repository or of a page of one; a path
+/// such as ./skills; an archive (zip, tar, tar.gz, .skill), here or on a server; https://HOST with an index of skills, such as another
+/// rep serve; npm:PACKAGE or pypi:PACKAGE. What arrives is checked and shown before it is put in place, in .agents/skills of the project or of the user, and
+/// recorded in repertoire.lock. Scripts stay unapproved. A skill that is there is never overwritten.
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Where the skills come from
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// Add this skill; may be given several times
+    #[arg(long, short, value_name = "NAME", conflicts_with = "all")]
+    skill: Vec<String>,
+    /// Add all skills of the source
+    #[arg(long)]
+    all: bool,
+    /// Only list the skills of the source
+    #[arg(long, short, conflicts_with_all = ["all", "skill", "yes"])]
+    list: bool,
+    /// Add the skills to the project or to the user's, for all projects
+    #[arg(long, value_name = "PLACE", value_parser = ["project", "user"], default_value = "project")]
+    to: String,
+    /// The branch, tag, commit or version to take
+    #[arg(long = "ref", value_name = "REF")]
+    reference: Option<String>,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Add without asking; all skills, unless some are named
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Returns the owner that an option `--to` names.
+pub(crate) fn owner(word: &str) -> Owner {
+    if word == "user" { Owner::User } else { Owner::Project }
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit, CliError> {
+    let owner = owner(&args.to);
+    let installation = context.installation(owner)?;
+    let parsed = context.source(&args.source, context.env.working_directory())?;
+    let source = match &args.reference {
+        Some(reference) => parsed.source.with_reference(reference)?,
+        None => parsed.source,
+    };
+    let mut names: Vec<String> = args.skill.clone();
+    names.extend(parsed.skill);
+    let tree = fetched(ui, context, args, &source, &names)?;
+    let found = find_skills(&tree, &context.settings.policy);
+    for path in &tree.left_out {
+        ui.message(Style::Warning, "left out:", path)?;
+    }
+    if found.is_empty() {
+        return Err(CliError::no(format!("there are no skills at {}", args.source))
+            .hint("a skill is a directory with a SKILL.md"));
+    }
+    if args.list {
+        report::list(ui, context, &tree, &found)?;
+        return Ok(Exit::Success);
+    }
+    let chosen = match choose::choose(ui, context, &found, &names, args.all || args.yes)? {
+        Some(chosen) => chosen,
+        None => {
+            report::list(ui, context, &tree, &found)?;
+            return Err(CliError::no("nothing was added, because no skill was chosen")
+                .hint("name skills with `--skill NAME`, or add all of them with `--all --yes`"));
+        }
+    };
+    let plan = plan::plan(&installation, &tree, &chosen)?;
+    let applied = add(ui, context, args, &installation, &tree, plan)?;
+    Ok(applied)
+}
+
+/// Fetches the source; an error says if a directory may be meant.
+fn fetched(
+    ui: &Ui,
+    context: &Context,
+    args: &AddArgs,
+    source: &Source,
+    names: &[String],
+) -> Result<FetchedTree, CliError> {
+    let mut options = context.fetch_options(ui, args.token_file.as_deref())?;
+    options.wanted = names.to_vec();
+    let _progress = Progress::start(&context.env, "fetching");
+    fetch(source, &options).map_err(|error| {
+        let is_path = context.env.working_directory().join(&args.source).try_exists().unwrap_or(false);
+        let error = CliError::from(error);
+        if is_path && matches!(source, Source::Git(_)) {
+            error.hint(format!("the directory is ./{}", args.source))
+        } else {
+            error
+        }
+    })
+}
+
+/// Shows what would be added, asks, and adds it.
+fn add(
+    ui: &mut Ui,
+    context: &Context,
+    args: &AddArgs,
+    installation: &Installation,
+    tree: &FetchedTree,
+    plan: Plan<'_>,
+) -> Result<Exit, CliError> {
+    let new: Vec<&FoundSkill> = plan.of(Standing::New).collect();
+    if !ui.is_json() {
+        for skill in &new {
+            print_skill(ui, context, skill)?;
+        }
+        for skill in plan.of(Standing::Right) {
+            let line = format!("{} is there already, as it is in the source", skill.name);
+            writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
+        }
+    }
+    let changes = plan.changes();
+    let consent = match new.len() {
+        0 => Consent::Given,
+        number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
+    };
+    let is_added = consent == Consent::Given;
+    let mut links = Vec::new();
+    if is_added && !changes.skills.is_empty() {
+        let notes = repertoire_sources::apply(installation, &context.bundle_store()?, &changes)?;
+        for note in notes {
+            ui.warn(&note)?;
+        }
+        let directories: Vec<PathBuf> = new.iter().map(|skill| installation.directory(&skill.name)).collect();
+        links = link::link_added(context, owner(&args.to), &directories)?;
+    }
+    if ui.is_json() {
+        let skills = plan.skills.iter().map(|(skill, standing)| {
+            let mut value = described(context, skill);
+            let state = match standing {
+                Standing::New if is_added => "added",
+                Standing::New => "planned",
+                Standing::Right => "right",
+            };
+            value["state"] = state.into();
+            value["directory"] = installation.directory(&skill.name).display().to_string().into();
+            value
+        });
+        let document = json!({
+            "source": tree.source.to_locked(&installation.base),
+            "ref": tree.source.reference(),
+            "resolved": tree.resolved,
+            "left_out": tree.left_out,
+            "skills": skills.collect::<Vec<_>>(),
+            "links": links,
+        });
+        ui.write_json(&document)?;
+    } else if is_added {
+        report::added(ui, installation, &new, &links)?;
+    }
+    if !is_added {
+        let what = format!("{} would be added", count(new.len(), "skill"));
+        return Err(CliError::not_written(consent, &what, "`--yes` adds them without asking"));
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,93 @@
+//! Chooses skills of a source: by name, all, or by asking.
+
+use repertoire_sources::FoundSkill;
+
+use super::report;
+use crate::error::CliError;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// The most names that an unknown one is answered with.
+const MAX_NAMES_SHOWN: usize = 50;
+
+/// Returns the skills that are meant; `None` if that is not said, and nobody can be asked.
+pub(super) fn choose<'f>(
+    ui: &mut Ui,
+    context: &Context,
+    found: &'f [FoundSkill],
+    names: &[String],
+    all: bool,
+) -> Result<Option<Vec<&'f FoundSkill>>, CliError> {
+    if !names.is_empty() {
+        let mut chosen = Vec::new();
+        for name in names {
+            let named: Vec<&FoundSkill> = found.iter().filter(|skill| skill.name.as_str() == name).collect();
+            if named.is_empty() {
+                return Err(unknown(found, name));
+            }
+            chosen.extend(named);
+        }
+        return Ok(Some(chosen));
+    }
+    if all {
+        // What is broken is reported by the list, and does not keep the others away.
+        let (sound, broken): (Vec<&FoundSkill>, Vec<&FoundSkill>) =
+            found.iter().partition(|skill| skill.fault.is_none());
+        for skill in broken {
+            let fault = skill.fault.as_deref().unwrap_or_default();
+            ui.warn(&format!("{} is not added: {fault}", skill.name))?;
+        }
+        return match sound.is_empty() {
+            true => Err(CliError::no("none of the skills can be added")),
+            false => Ok(Some(sound)),
+        };
+    }
+    if !ui.is_interactive() || ui.is_json() {
+        return Ok(None);
+    }
+    if let [only] = found {
+        return Ok(Some(vec![only]));
+    }
+    report::numbered(ui, context, found)?;
+    loop {
+        let answer = ui.ask("add which? (numbers such as 1 3-5, names, `all`, or nothing)")?;
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        match picked(&answer, found) {
+            Ok(chosen) => return Ok(Some(chosen)),
+            Err(word) => ui.warn(&format!("`{word}` is no number or name of the list"))?,
+        }
+    }
+}
+
+/// Returns the skills that `answer` names, or the first word that names none.
+fn picked<'f>(answer: &str, found: &'f [FoundSkill]) -> Result<Vec<&'f FoundSkill>, String> {
+    let mut numbers = Vec::new();
+    for word in answer.split([' ', ',']).filter(|word| !word.is_empty()) {
+        let number = |text: &str| text.parse::<usize>().ok().filter(|it| (1..=found.len()).contains(it));
+        if word == "all" {
+            numbers.extend(0..found.len());
+        } else if let Some(index) = found.iter().position(|skill| skill.name.as_str() == word) {
+            numbers.push(index);
+        } else if let Some(number) = number(word) {
+            numbers.push(number - 1);
+        } else {
+            let range = word.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+            let (first, last) = range.ok_or_else(|| word.to_owned())?;
+            numbers.extend(first - 1..last);
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers.into_iter().map(|index| &found[index]).collect())
+}
+
+fn unknown(found: &[FoundSkill], name: &str) -> CliError {
+    let error = CliError::no(format!("the source has no skill `{name}`"));
+    let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
+    if names.len() > MAX_NAMES_SHOWN {
+        return error.hint("`--list` shows its skills");
+    }
+    error.hint(format!("it has: {}", names.join(", ")))
+}

@@ -1,0 +1,165 @@
+//! Shows skills of a source, and what was added.
+
+use repertoire_model::{Severity, diagnostic};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::json::DiagnosticJson;
+use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
+use crate::wire::Context;
+
+/// The most scripts and findings of a skill that are shown.
+const MAX_SHOWN: usize = 10;
+
+/// Returns the number of tokens of the `SKILL.md`.
+fn tokens(context: &Context, skill: &FoundSkill) -> usize {
+    context.settings.session.catalog.tokenizer.count(&skill.text())
+}
+
+/// Writes the skills of the source.
+pub(super) fn list(
+    ui: &mut Ui,
+    context: &Context,
+    tree: &FetchedTree,
+    found: &[FoundSkill],
+) -> Result<(), CliError> {
+    if ui.is_json() {
+        let skills: Vec<Value> = found.iter().map(|skill| described(context, skill)).collect();
+        let document = json!({
+            "source": tree.source.to_string(),
+            "ref": tree.source.reference(),
+            "resolved": tree.resolved,
+            "left_out": tree.left_out,
+            "skills": skills,
+        });
+        return Ok(ui.write_json(&document)?);
+    }
+    table(context, found, false).write(ui)?;
+    faults(ui, found)
+}
+
+/// Writes why skills cannot be added.
+fn faults(ui: &mut Ui, found: &[FoundSkill]) -> Result<(), CliError> {
+    for skill in found {
+        if let Some(fault) = &skill.fault {
+            ui.message(Style::Warning, "broken:", &format!("{}: {fault}", skill.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the skills of the source with numbers to choose by.
+pub(super) fn numbered(ui: &mut Ui, context: &Context, found: &[FoundSkill]) -> Result<(), CliError> {
+    table(context, found, true).write(ui)?;
+    faults(ui, found)
+}
+
+fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> Table<'a> {
+    let column = |heading, align, style| Column { heading, align, style };
+    let mut columns = Vec::new();
+    if is_numbered {
+        columns.push(column("", Align::Right, Some(Style::Faint)));
+    }
+    columns.push(column("NAME", Align::Left, Some(Style::Name)));
+    columns.push(column("TOKENS", Align::Right, None));
+    columns.push(column("FILES", Align::Right, None));
+    columns.push(column("CHECK", Align::Left, None));
+    columns.push(column("DESCRIPTION", Align::Elastic, None));
+    let mut table = Table::new(columns);
+    for (number, skill) in found.iter().enumerate() {
+        if is_numbered {
+            table.cell((number + 1).to_string());
+        }
+        table.cell(skill.name.as_str());
+        table.cell(tokens(context, skill).to_string());
+        table.cell(skill.files.len().to_string());
+        table.cell(match (&skill.fault, diagnostic::worst(skill.findings.iter())) {
+            (Some(_), _) => "broken",
+            (None, Some(Severity::Warning)) => "warnings",
+            _ => "ok",
+        });
+        table.cell(&*skill.description);
+    }
+    table
+}
+
+/// Writes everything about a skill that a person should know before it is put in place.
+pub(crate) fn print_skill(ui: &mut Ui, context: &Context, skill: &FoundSkill) -> Result<(), CliError> {
+    let name = ui.paint(Style::Name, &escape(skill.name.as_str()));
+    writeln!(ui.out(), "{name}: {}", escape(&skill.description))?;
+    let size = skill.bytes().div_ceil(1024);
+    let (files, tokens) = (count(skill.files.len(), "file"), tokens(context, skill));
+    writeln!(ui.out(), "  {files}, {size} KiB, {tokens} tokens of instructions")?;
+    let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();
+    shortened(ui, "scripts, not approved", &scripts)?;
+    let capabilities = skill.capabilities.lines();
+    let capabilities: Vec<&str> = capabilities.iter().map(String::as_str).collect();
+    shortened(ui, "tools, not approved", &capabilities)?;
+    let allowed: Vec<&str> = skill.allowed_tools.iter().map(String::as_str).collect();
+    shortened(ui, "asks for", &allowed)?;
+    for found in skill.findings.iter().filter(|found| found.severity != Severity::Info).take(MAX_SHOWN) {
+        let word = ui.paint(found.severity.into(), &format!("{}:", found.severity));
+        writeln!(ui.out(), "  {word} {} [{}]", escape(&found.message), found.rule)?;
+    }
+    Ok(())
+}
+
+fn shortened(ui: &mut Ui, what: &str, items: &[&str]) -> Result<(), CliError> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<String> = items.iter().take(MAX_SHOWN).map(|item| escape(item).into_owned()).collect();
+    let more = match items.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    writeln!(ui.out(), "  {what}: {}{more}", shown.join(", "))?;
+    Ok(())
+}
+
+/// Returns everything about a skill, for programs.
+pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
+    let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable});
+    let finding = |found: &repertoire_model::Diagnostic| {
+        let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone());
+        json!(DiagnosticJson::new(found, format!("{}/{file}", skill.path)))
+    };
+    let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();
+    json!({
+        "name": skill.name.as_str(),
+        "description": skill.description,
+        "path": skill.path,
+        "digest": skill.digest.to_string(),
+        "tokens": tokens(context, skill),
+        "bytes": skill.bytes(),
+        "files": skill.files.iter().map(file).collect::<Vec<_>>(),
+        "scripts": scripts,
+        "tools": skill.capabilities.lines(),
+        "allowed_tools": skill.allowed_tools,
+        "findings": skill.findings.iter().map(finding).collect::<Vec<_>>(),
+        "fault": skill.fault,
+    })
+}
+
+/// Writes what was added.
+pub(super) fn added(
+    ui: &mut Ui,
+    installation: &Installation,
+    new: &[&FoundSkill],
+    links: &[String],
+) -> Result<(), CliError> {
+    for skill in new {
+        let directory = installation.directory(&skill.name);
+        let shown = directory.strip_prefix(&installation.base).unwrap_or(&directory).display().to_string();
+        let line = ui.paint(Style::Good, &format!("added {}", escape(skill.name.as_str())));
+        writeln!(ui.out(), "{line} to {}", escape(&shown))?;
+    }
+    if !links.is_empty() {
+        writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
+    }
+    if let Some(skill) = new.iter().find(|skill| !skill.scripts().is_empty()) {
+        ui.hint(&format!("nothing of it runs until you approve it: `rep approve {}`", skill.name))?;
+    }
+    Ok(())
+}

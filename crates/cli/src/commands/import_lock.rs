@@ -1,0 +1,131 @@
+//! `rep import-lock`.
+
+use clap::Args;
+use repertoire::regular_file;
+use repertoire_model::SkillName;
+use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_sources::{
+    Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, apply,
+    folder_hash, imported, read_installed,
+};
+use serde_json::{Value, json};
+
+use crate::clients::Owner;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, count, escape};
+use crate::wire::Context;
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Takes over the skills that another installer's lock lists
+///
+/// The skills of skills-lock.json, which `npx skills` writes, are entered in repertoire.lock, if they are here as they were installed. Nothing is
+/// fetched. From then on `rep outdated` and `rep update` follow their sources.
+#[derive(Debug, Args)]
+pub(crate) struct ImportLockArgs {}
+
+/// A skill of the other lock, and what becomes of it.
+struct Entry {
+    skill: ImportedSkill,
+    state: &'static str,
+    reason: Option<String>,
+    change: Option<SkillChange>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<Exit, CliError> {
+    let installation = context.installation(Owner::Project)?;
+    let path = installation.base.join(SKILLS_LOCK_FILE);
+    let bytes = regular_file::read(&path, MAX_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CliError::no(format!("there is no {}", path.display())),
+        _ => CliError::io("read", &path, error),
+    })?;
+    let skills = imported(&String::from_utf8_lossy(&bytes)).map_err(|reason| {
+        CliError::no(format!("{} is not understood", path.display())).because(anyhow::anyhow!("{reason}"))
+    })?;
+    let lock = Lock::read(&installation.lock)?;
+    let mut entries: Vec<Entry> = skills
+        .into_iter()
+        .map(|skill| entry(context, &installation, &lock, skill))
+        .collect::<Result<_, _>>()?;
+    let changes: Vec<SkillChange> = entries.iter_mut().filter_map(|entry| entry.change.take()).collect();
+    let number = changes.len();
+    if number > 0 {
+        let change = Change { skills: changes, links: Vec::new() };
+        for note in apply(&installation, &context.bundle_store()?, &change)? {
+            ui.warn(&note)?;
+        }
+    }
+    if ui.is_json() {
+        let skill = |entry: &Entry| {
+            let ImportedSkill { name, source, .. } = &entry.skill;
+            json!({"name": name, "state": entry.state, "source": source, "reason": entry.reason})
+        };
+        let skills: Vec<Value> = entries.iter().map(skill).collect();
+        ui.write_json(&json!({ "skills": skills }))?;
+    } else {
+        for entry in entries.iter().filter(|entry| entry.reason.is_some()) {
+            let reason = entry.reason.as_deref().unwrap_or_default();
+            ui.message(Style::Warning, "left alone:", &format!("{}: {reason}", entry.skill.name))?;
+        }
+        let line = ui.paint(Style::Good, &format!("took over {}", count(number, "skill")));
+        writeln!(ui.out(), "{}", escape(&line))?;
+    }
+    let is_incomplete = entries.iter().any(|entry| entry.reason.is_some());
+    Ok(if is_incomplete { Exit::No } else { Exit::Success })
+}
+
+fn entry(
+    context: &Context,
+    installation: &Installation,
+    lock: &Lock,
+    skill: ImportedSkill,
+) -> Result<Entry, CliError> {
+    if lock.get(&skill.name).is_some() {
+        return Ok(Entry { skill, state: "right", reason: None, change: None });
+    }
+    let left = |skill: ImportedSkill, state, reason: String| {
+        Ok(Entry { skill, state, reason: Some(reason), change: None })
+    };
+    let name = SkillName::new(&skill.name).filter(|name| name.as_str() == skill.name);
+    let Some(name) = name.filter(|name| repertoire_model::SkillPath::new(name.as_str()).is_ok()) else {
+        return left(skill, "unknown", "it has no name that a directory can have".to_owned());
+    };
+    let source = skill.source.as_ref().and_then(|text| context.source(text, &installation.base).ok());
+    let Some(source) = source.map(|parsed| parsed.source) else {
+        return left(skill, "unknown", "its source cannot be fetched by rep".to_owned());
+    };
+    let source = source.to_locked(&installation.base);
+    let Some(installed) = read_installed(&installation.directory(&name))? else {
+        let reason = format!("it is not here; `rep add {source} --skill {name}` adds it");
+        return left(skill, "missing", reason);
+    };
+    if folder_hash(&installed.files) != skill.hash {
+        let reason = "it was changed since it was installed, and what it was is not known".to_owned();
+        return left(skill, "changed", reason);
+    }
+    let locked = locked(name, source, &skill, &installed.files);
+    let change = SkillChange {
+        name: locked.name.clone(),
+        before: Some(installed.files.clone()),
+        after: Some(installed.files),
+        locked_before: None,
+        locked: Some(locked),
+    };
+    Ok(Entry { skill, state: "imported", reason: None, change: Some(change) })
+}
+
+fn locked(name: SkillName, source: String, skill: &ImportedSkill, files: &SkillFiles) -> LockedSkill {
+    LockedSkill {
+        name,
+        source,
+        reference: skill.reference.clone(),
+        path: skill.path.clone().unwrap_or_else(|| ".".to_owned()),
+        // The other lock does not say which commit it was.
+        resolved: None,
+        digest: bundle(files).digest(),
+        files: LockedSkill::digests(files),
+    }
+}

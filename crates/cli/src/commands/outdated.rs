@@ -1,0 +1,74 @@
+//! `rep outdated`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire_sources::{Newest, UpdateCheck};
+use serde_json::{Value, json};
+
+use crate::commands::update::{checks, described, short, word};
+use crate::complete::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::wire::Context;
+
+/// Lists added skills that are not up to date
+///
+/// The sources are asked for their newest versions. Skills that a source renamed or removed are listed, too.
+#[derive(Debug, Args)]
+pub(crate) struct OutdatedArgs {
+    /// The skills; all by default
+    #[arg(value_name = "NAME", add = skill_names())]
+    names: Vec<String>,
+    /// Look at the skills of the user instead of the project
+    #[arg(long)]
+    user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
+    let (_, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
+    if ui.is_json() {
+        let skills: Vec<Value> = checks.iter().map(described).collect();
+        ui.write_json(&json!({ "skills": skills }))?;
+        return Ok(Exit::Success);
+    }
+    let outdated: Vec<&UpdateCheck> =
+        checks.iter().filter(|check| !matches!(check.newest, Newest::Current)).collect();
+    if outdated.is_empty() {
+        writeln!(ui.out(), "everything is up to date")?;
+        return Ok(Exit::Success);
+    }
+    let column = |heading, align, style| Column { heading, align, style };
+    let mut table = Table::new(vec![
+        column("NAME", Align::Left, Some(Style::Name)),
+        column("STATE", Align::Left, None),
+        column("HERE", Align::Left, Some(Style::Faint)),
+        column("NEWEST", Align::Left, None),
+        column("SOURCE", Align::Elastic, Some(Style::Faint)),
+    ]);
+    for check in &outdated {
+        table.cell(check.locked.name.as_str());
+        table.cell(word(&check.newest));
+        table.cell(short(check.locked.resolved.as_deref(), &check.locked.digest.to_string()));
+        table.cell(match &check.newest {
+            Newest::Changed(newest) => {
+                short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string())
+            }
+            Newest::Renamed(name) => name.to_string(),
+            Newest::Broken(reason) => reason.clone(),
+            Newest::Unreachable(error) => error.to_string(),
+            Newest::Current | Newest::Gone => String::new(),
+        });
+        table.cell(&*check.locked.source);
+    }
+    table.write(ui)?;
+    if outdated.iter().any(|check| matches!(check.newest, Newest::Changed(_))) {
+        ui.hint("run `rep update` to see the changes and take them over")?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,162 @@
+//! `rep remove`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire_model::SkillName;
+use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, read_installed};
+use serde_json::{Value, json};
+
+use crate::clients::{Owner, Places};
+use crate::commands::link::{forget_links, links_to};
+use crate::complete::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Style, Ui, count, escape};
+use crate::wire::Context;
+
+/// Removes skills that `rep add` added
+///
+/// The directory of the skill, the links of clients that lead to it and its entry in repertoire.lock go together. A skill that was changed
+/// since it was added stays, unless --force is given.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// The skills, or the sources whose skills are removed
+    #[arg(value_name = "NAME|SOURCE", required = true, add = skill_names())]
+    names: Vec<String>,
+    /// Remove skills of the user instead of the project
+    #[arg(long)]
+    user: bool,
+    /// Remove skills that were changed, too
+    #[arg(long)]
+    force: bool,
+    /// Remove without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl RemoveArgs {
+    fn owner(&self) -> Owner {
+        if self.user { Owner::User } else { Owner::Project }
+    }
+}
+
+/// A skill to remove.
+struct Removal {
+    change: SkillChange,
+    directory: PathBuf,
+    links: Vec<PathBuf>,
+    /// The reason that it would be a loss.
+    loss: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
+    let installation = context.installation(args.owner())?;
+    let lock = Lock::read(&installation.lock)?;
+    let mut names: BTreeSet<SkillName> = BTreeSet::new();
+    for word in &args.names {
+        names.extend(named(context, &installation, &lock, word, args)?);
+    }
+    let places = Places::new(&context.env);
+    let removals: Vec<Removal> = names
+        .iter()
+        .filter_map(|name| lock.get(name.as_str()))
+        .map(|locked| removal(&installation, &places, args.owner(), locked))
+        .collect::<Result<_, _>>()?;
+    let loss = removals.iter().find_map(|removal| Some((&removal.change.name, removal.loss.as_ref()?)));
+    if let Some((name, loss)) = loss.filter(|_| !args.force) {
+        return Err(CliError::no(format!("`{name}` {loss}"))
+            .hint("nothing was removed; `--force` removes it all the same"));
+    }
+    for removal in &removals {
+        for path in [&removal.directory].into_iter().chain(&removal.links) {
+            let shown = path.strip_prefix(&installation.base).unwrap_or(path).display();
+            ui.write_planned(Some(Style::Removed), &format!("- {shown}"))?;
+        }
+    }
+    let consent = ui.consent(&format!("remove {}?", count(removals.len(), "skill")), args.yes)?;
+    if consent != Consent::Given {
+        let what = format!("{} would be removed", count(removals.len(), "skill"));
+        return Err(CliError::not_written(consent, &what, "`--yes` removes them without asking"));
+    }
+    let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
+    let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
+    let skills = removals.into_iter().map(|removal| removal.change).collect();
+    let change = Change { skills, links: links.clone() };
+    for note in repertoire_sources::apply(&installation, &context.bundle_store()?, &change)? {
+        ui.warn(&note)?;
+    }
+    forget_links(&places, args.owner(), &links)?;
+    if ui.is_json() {
+        let links: Vec<Value> = links.iter().map(|link| link.display().to_string().into()).collect();
+        ui.write_json(&json!({"removed": removed, "links": links}))?;
+        return Ok(Exit::Success);
+    }
+    let line = ui.paint(Style::Good, &format!("removed {}", escape(&removed.join(", "))));
+    writeln!(ui.out(), "{line}")?;
+    Ok(Exit::Success)
+}
+
+/// Returns the skills that `word` names: one, or all of a source.
+fn named(
+    context: &Context,
+    installation: &Installation,
+    lock: &Lock,
+    word: &str,
+    args: &RemoveArgs,
+) -> Result<Vec<SkillName>, CliError> {
+    if let Some(skill) = lock.get(word) {
+        return Ok(vec![skill.name.clone()]);
+    }
+    if let Ok(parsed) = context.source(word, context.env.working_directory()) {
+        let source = parsed.source.to_locked(&installation.base);
+        let is_meant = |skill: &&LockedSkill| {
+            skill.source == source && parsed.skill.as_ref().is_none_or(|name| skill.name.as_str() == name)
+        };
+        let found: Vec<SkillName> = lock.skills().filter(is_meant).map(|skill| skill.name.clone()).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    let other = if args.user { Owner::Project } else { Owner::User };
+    let is_other = context
+        .installation(other)
+        .is_ok_and(|installation| Lock::read(&installation.lock).is_ok_and(|lock| lock.get(word).is_some()));
+    let error = CliError::no(format!("no skill or source `{word}` was added"));
+    Err(match (is_other, args.user) {
+        (true, false) => error.hint("it is one of the user; `--user` removes it"),
+        (true, true) => error.hint("it is one of the project; leave `--user` out"),
+        (false, _) => error.hint("skills that something else put there are removed by hand, or by that"),
+    })
+}
+
+fn removal(
+    installation: &Installation,
+    places: &Places,
+    owner: Owner,
+    locked: &LockedSkill,
+) -> Result<Removal, CliError> {
+    let directory = installation.directory(&locked.name);
+    let installed = read_installed(&directory)?;
+    let loss = installed.as_ref().and_then(|installed| {
+        if LockedSkill::digests(&installed.files) != locked.files {
+            return Some("was changed since it was added".to_owned());
+        }
+        let other = installed.others.first()?;
+        if other.is_empty() {
+            return Some("is no directory any more".to_owned());
+        }
+        Some(format!("has other files, such as {other}, which would go with it"))
+    });
+    let change = SkillChange {
+        name: locked.name.clone(),
+        before: installed.map(|installed| installed.files),
+        after: None,
+        locked_before: Some(locked.clone()),
+        locked: None,
+    };
+    let links = links_to(places, owner, &locked.name, &directory);
+    Ok(Removal { change, directory, links, loss })
+}

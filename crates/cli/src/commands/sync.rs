@@ -1,0 +1,164 @@
+//! `rep sync`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_sources::{
+    Change, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
+};
+use serde_json::{Value, json};
+
+use crate::clients::Owner;
+use crate::commands::link;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Progress, Style, Ui, escape};
+use crate::wire::Context;
+
+/// Restores the skills that repertoire.lock lists, exactly as they were added
+///
+/// Skills that are missing are taken from the store of fetched skills, or else fetched at the recorded version. Skills that were changed
+/// here are left alone, unless --force is given. With --frozen nothing is written, and the exit code is 1 if something differs from the
+/// lock.
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// Restore the skills of the user instead of the project
+    #[arg(long)]
+    user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Only check that everything is as the lock says
+    #[arg(long, conflicts_with = "force")]
+    frozen: bool,
+    /// Restore skills that were changed, too; their edits are lost
+    #[arg(long)]
+    force: bool,
+}
+
+/// The relation of a skill here to the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drift {
+    /// It is as the lock says.
+    None,
+    /// It is not here.
+    Missing,
+    /// Its files differ.
+    Changed,
+}
+
+/// A skill of the lock.
+struct SyncedSkill<'l> {
+    locked: &'l LockedSkill,
+    before: Option<SkillFiles>,
+    drift: Drift,
+    is_restored: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exit, CliError> {
+    let owner = if args.user { Owner::User } else { Owner::Project };
+    let installation = context.installation(owner)?;
+    let lock = Lock::read(&installation.lock)?;
+    if lock.is_empty() && !installation.lock.is_file() {
+        let shown = installation.lock.display();
+        return Err(CliError::no(format!("there is no {shown}")).hint("run `rep add` to add skills"));
+    }
+    context.expect_one_server(lock.skills(), args.token_file.as_deref())?;
+    let mut skills: Vec<SyncedSkill<'_>> =
+        lock.skills().map(|locked| synced(&installation, locked)).collect::<Result<_, _>>()?;
+    let is_wanted = |skill: &SyncedSkill<'_>| match skill.drift {
+        Drift::None => false,
+        Drift::Missing => !args.frozen,
+        Drift::Changed => args.force,
+    };
+    let mut changes = Vec::new();
+    for skill in skills.iter_mut().filter(|skill| is_wanted(skill)) {
+        changes.push(restored(ui, context, args, &installation, skill)?);
+        skill.is_restored = true;
+    }
+    if !changes.is_empty() {
+        let change = Change { skills: changes, links: Vec::new() };
+        for note in apply(&installation, &context.bundle_store()?, &change)? {
+            ui.warn(&note)?;
+        }
+    }
+    let directories: Vec<PathBuf> =
+        lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
+    let links = if args.frozen { Vec::new() } else { link::link_added(context, owner, &directories)? };
+    report(ui, &skills, &links)?;
+    let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
+    Ok(if is_different { Exit::No } else { Exit::Success })
+}
+
+fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<SyncedSkill<'l>, CliError> {
+    let before = read_installed(&installation.directory(&locked.name))?.map(|installed| installed.files);
+    let drift = match &before {
+        None => Drift::Missing,
+        Some(files) if bundle(files).digest() == locked.digest => Drift::None,
+        Some(_) => Drift::Changed,
+    };
+    Ok(SyncedSkill { locked, before, drift, is_restored: false })
+}
+
+/// Returns the change that restores `skill`.
+fn restored(
+    ui: &Ui,
+    context: &Context,
+    args: &SyncArgs,
+    installation: &Installation,
+    skill: &SyncedSkill<'_>,
+) -> Result<SkillChange, CliError> {
+    let locked = skill.locked;
+    let options = context.fetch_options(ui, args.token_file.as_deref())?;
+    let _progress = Progress::start(&context.env, "fetching");
+    let (store, home) = (context.bundle_store()?, context.env.home());
+    let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options)?;
+    let files = files.ok_or_else(|| {
+        CliError::no(format!("{} does not have `{}` as the lock says (any more)", locked.source, locked.name))
+            .hint(format!(
+                "nothing was changed; run `rep update {}`, or remove it from the lock",
+                locked.name
+            ))
+    })?;
+    Ok(SkillChange {
+        name: locked.name.clone(),
+        before: skill.before.clone(),
+        after: Some(files),
+        locked_before: Some(locked.clone()),
+        locked: Some(locked.clone()),
+    })
+}
+
+fn report(ui: &mut Ui, skills: &[SyncedSkill<'_>], links: &[String]) -> Result<(), CliError> {
+    let state = |skill: &SyncedSkill<'_>| match (skill.drift, skill.is_restored) {
+        (Drift::None, _) => "right",
+        (_, true) => "restored",
+        (Drift::Missing, false) => "missing",
+        (Drift::Changed, false) => "changed",
+    };
+    if ui.is_json() {
+        let skill = |skill: &SyncedSkill<'_>| -> Value {
+            let digest = skill.locked.digest.to_string();
+            json!({"name": skill.locked.name.as_str(), "state": state(skill), "digest": digest})
+        };
+        let skills: Vec<Value> = skills.iter().map(skill).collect();
+        return Ok(ui.write_json(&json!({"skills": skills, "links": links}))?);
+    }
+    for skill in skills.iter().filter(|skill| skill.drift != Drift::None) {
+        let style = if skill.is_restored { Style::Good } else { Style::Warning };
+        let line = ui.paint(style, &format!("{} {}", state(skill), escape(skill.locked.name.as_str())));
+        writeln!(ui.out(), "{line}")?;
+    }
+    if skills.iter().all(|skill| skill.drift == Drift::None) {
+        writeln!(ui.out(), "everything is as the lock says")?;
+    }
+    if !links.is_empty() {
+        writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
+    }
+    if skills.iter().any(|skill| skill.drift == Drift::Changed && !skill.is_restored) {
+        ui.hint("edits stay; `rep sync --force` discards them")?;
+    }
+    Ok(())
+}

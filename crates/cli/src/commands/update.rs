@@ -1,0 +1,128 @@
+//! `rep update`.
+
+mod conflicts;
+mod newest;
+mod plan;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire_sources::{Change, Lock, SkillChange, apply};
+use serde_json::{Value, json};
+
+use crate::complete::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Ui, count, escape};
+use crate::wire::Context;
+pub(crate) use newest::{checks, described, short, word};
+use newest::{named, owner};
+use plan::{Step, StepKind};
+
+/// Brings added skills up to date, and keeps local edits
+///
+/// Shows what changed in the source, then merges it, file by file, with what was edited here since. Where both changed the same lines,
+/// the skill stays as it is, and a copy with markers is written to .repertoire/conflicts; --resolved puts the copy in place once it is
+/// edited.
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    /// The skills; all by default
+    #[arg(value_name = "NAME", required_if_eq("resolved", "true"), add = skill_names())]
+    names: Vec<String>,
+    /// Update the skills of the user instead of the project
+    #[arg(long)]
+    user: bool,
+    /// A file with the token for the server of an index
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Only show what would change; the exit code is 1 if something would
+    #[arg(long, visible_alias = "dry-run", conflicts_with = "yes")]
+    check: bool,
+    /// Put copies in place whose conflicts are resolved
+    #[arg(long, conflicts_with = "check")]
+    resolved: bool,
+    /// Update without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
+    if args.resolved {
+        return put_resolved_in_place(ui, context, args);
+    }
+    let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
+    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks)?;
+    for step in &steps {
+        report::print(ui, step)?;
+    }
+    let ready = steps.iter().filter(|step| matches!(step.kind, StepKind::Ready { .. })).count();
+    let conflicting = steps.iter().filter(|step| matches!(step.kind, StepKind::Conflicts { .. })).count();
+    let consent = match ready + conflicting {
+        0 => Consent::Given,
+        _ if args.check => Consent::Refused,
+        _ => ui.consent(&format!("update {}?", count(ready + conflicting, "skill")), args.yes)?,
+    };
+    let is_done = consent == Consent::Given;
+    if is_done {
+        let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
+        let store = context.bundle_store()?;
+        if !changes.is_empty() {
+            for note in apply(&installation, &store, &Change { skills: changes, links: Vec::new() })? {
+                ui.warn(&note)?;
+            }
+        }
+        for step in &steps {
+            if let StepKind::Conflicts { newest, copy, .. } = &step.kind {
+                store.put(&newest.skill.files)?;
+                conflicts::write(&installation, &newest.locked, copy)?;
+            }
+        }
+    }
+    if ui.is_json() {
+        let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
+        ui.write_json(&json!({ "skills": skills }))?;
+    } else {
+        report::summary(ui, &installation, &steps, is_done)?;
+    }
+    if !is_done && !args.check {
+        let what = format!("{} would be updated", count(ready + conflicting, "skill"));
+        return Err(CliError::not_written(consent, &what, "`--yes` updates them without asking"));
+    }
+    let is_incomplete = steps.iter().any(Step::is_problem);
+    Ok(if is_incomplete || (args.check && ready + conflicting > 0) { Exit::No } else { Exit::Success })
+}
+
+/// Puts the copies in place in which the conflicts are resolved.
+fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
+    let installation = context.installation(owner(args.user))?;
+    let lock = Lock::read(&installation.lock)?;
+    let mut changes = Vec::new();
+    for skill in named(&lock, &args.names)? {
+        changes.push(conflicts::resolved(&installation, skill, &context.settings.policy)?);
+    }
+    for change in &changes {
+        report::print_change(ui, change)?;
+    }
+    let consent = ui.consent(&format!("put {} in place?", count(changes.len(), "skill")), args.yes)?;
+    if consent != Consent::Given {
+        let what = format!("{} would be put in place", count(changes.len(), "skill"));
+        return Err(CliError::not_written(consent, &what, "`--yes` does it without asking"));
+    }
+    let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
+    let change = Change { skills: changes, links: Vec::new() };
+    for note in apply(&installation, &context.bundle_store()?, &change)? {
+        ui.warn(&note)?;
+    }
+    for change in &change.skills {
+        conflicts::remove(&installation, &change.name)?;
+    }
+    if ui.is_json() {
+        let skills = names.iter().map(|name| json!({"name": name, "state": "updated"}));
+        ui.write_json(&json!({"skills": skills.collect::<Vec<_>>()}))?;
+    } else {
+        writeln!(ui.out(), "updated {}", escape(&names.join(", ")))?;
+    }
+    Ok(Exit::Success)
+}

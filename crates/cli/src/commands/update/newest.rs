@@ -1,0 +1,100 @@
+//! The newest states of the skills of a lock.
+
+use std::path::Path;
+
+use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
+use serde_json::{Value, json};
+
+use crate::clients::Owner;
+use crate::error::CliError;
+use crate::ui::{Progress, Ui, escape};
+use crate::wire::Context;
+
+/// Returns the skills called `names`, or all, each with its newest state.
+pub(crate) fn checks(
+    ui: &Ui,
+    context: &Context,
+    names: &[String],
+    user: bool,
+    token_file: Option<&Path>,
+) -> Result<(Installation, Vec<UpdateCheck>), CliError> {
+    let installation = context.installation(owner(user))?;
+    let lock = Lock::read(&installation.lock)?;
+    let skills = named(&lock, names)?;
+    context.expect_one_server(skills.iter().copied(), token_file)?;
+    let options = context.fetch_options(ui, token_file)?;
+    let _progress = Progress::start(&context.env, "asking the sources");
+    let home = context.env.home();
+    let policy = &context.settings.policy;
+    let checks = check_updates(&skills, &installation.base, home.as_deref(), &options, policy);
+    Ok((installation, checks))
+}
+
+pub(super) fn owner(user: bool) -> Owner {
+    if user { Owner::User } else { Owner::Project }
+}
+
+/// Returns the skills of `lock` that are called `names`, or all of them.
+pub(super) fn named<'l>(lock: &'l Lock, names: &[String]) -> Result<Vec<&'l LockedSkill>, CliError> {
+    if names.is_empty() {
+        return Ok(lock.skills().collect());
+    }
+    let find = |name: &String| {
+        lock.get(name).ok_or_else(|| {
+            let known: Vec<&str> = lock.skills().map(|skill| skill.name.as_str()).collect();
+            let error = CliError::no(format!("`{name}` is not in the lock"));
+            if known.is_empty() {
+                error.hint("no skill was added yet; run `rep add`")
+            } else {
+                error.hint(format!("there are: {}", known.join(", ")))
+            }
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Returns the word for the newest state of a skill.
+pub(crate) fn word(newest: &Newest) -> &'static str {
+    match newest {
+        Newest::Current => "current",
+        Newest::Changed(_) => "outdated",
+        Newest::Renamed(_) => "renamed",
+        Newest::Gone => "removed",
+        Newest::Broken(_) => "broken",
+        Newest::Unreachable(_) => "unreachable",
+    }
+}
+
+/// Returns a version as it is shown: the start of a commit or of a digest, or a version in full.
+pub(crate) fn short(resolved: Option<&str>, digest: &str) -> String {
+    let text = resolved.unwrap_or(digest);
+    let hex = text.strip_prefix("sha256:").unwrap_or(text);
+    let is_hex = hex.len() >= 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex { hex.chars().take(10).collect() } else { text.to_owned() }
+}
+
+/// Returns a skill and its newest state, for programs.
+pub(crate) fn described(check: &UpdateCheck) -> Value {
+    let locked = &check.locked;
+    let (newest, digest) = match &check.newest {
+        Newest::Changed(newest) => (newest.locked.resolved.clone(), Some(newest.locked.digest.to_string())),
+        _ => (None, None),
+    };
+    let reason = match &check.newest {
+        Newest::Renamed(name) => Some(format!("the source calls it {name} now")),
+        Newest::Broken(reason) => Some(reason.clone()),
+        Newest::Unreachable(error) => Some(escape(&error.to_string()).into_owned()),
+        _ => None,
+    };
+    json!({
+        "name": locked.name.as_str(),
+        "source": locked.source,
+        "ref": locked.reference,
+        "state": word(&check.newest),
+        "resolved": locked.resolved,
+        "digest": locked.digest.to_string(),
+        "newest_resolved": newest,
+        "newest_digest": digest,
+        "reason": reason,
+    })
+}

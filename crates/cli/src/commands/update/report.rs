@@ -1,0 +1,177 @@
+//! Shows what an update changes.
+
+use repertoire_model::patch::{self, SkillFiles};
+use repertoire_sources::{Installation, Newest, SkillChange, capabilities};
+use serde_json::{Value, json};
+
+use super::conflicts;
+use super::newest::{described as checked, short, word};
+use super::plan::{Step, StepKind};
+use crate::error::CliError;
+use crate::ui::{Style, Ui, escape};
+
+/// The most lines of a diff that are shown.
+const MAX_LINES: usize = 400;
+
+/// Writes what the update of a skill changes.
+pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
+    let name = &step.check.locked.name;
+    match (&step.kind, &step.check.newest) {
+        (StepKind::None, Newest::Current) => {}
+        (StepKind::None, newest) => {
+            let reason = match newest {
+                Newest::Renamed(new) => {
+                    format!("the source calls it `{new}` now; add that, and remove `{name}`")
+                }
+                Newest::Gone => "the source does not have it any more; it stays as it is".to_owned(),
+                Newest::Broken(reason) => format!("its newest state cannot be used: {reason}"),
+                Newest::Unreachable(error) => chain(error),
+                Newest::Current | Newest::Changed(_) => String::new(),
+            };
+            ui.message(Style::Warning, &format!("{}:", word(newest)), &format!("{name}: {reason}"))?;
+        }
+        (StepKind::Missing, _) => {
+            ui.message(Style::Warning, "missing:", &format!("{name} is in the lock but not here"))?;
+            ui.hint("run `rep sync` to restore it")?;
+        }
+        (StepKind::Ready { base, before, after, newest, is_edited, .. }, _) => {
+            heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
+            print_capabilities(ui, base, &newest.skill.files)?;
+            print_diff(ui, before, after)?;
+        }
+        (StepKind::Conflicts { newest, copy, paths, before }, _) => {
+            heading(ui, step, newest, "; your edits and the source do not fit together")?;
+            print_capabilities(ui, before, &newest.skill.files)?;
+            print_diff(ui, before, copy)?;
+            for path in paths {
+                ui.write_planned(Some(Style::Warning), &format!("conflict: {path}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn chain(error: &repertoire_sources::Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn heading(
+    ui: &mut Ui,
+    step: &Step,
+    newest: &repertoire_sources::NewestSkill,
+    note: &str,
+) -> Result<(), CliError> {
+    let locked = &step.check.locked;
+    let from = short(locked.resolved.as_deref(), &locked.digest.to_string());
+    let to = short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string());
+    let mut line = format!("{}: {from} -> {to}{note}", locked.name);
+    if newest.locked.path != locked.path {
+        line += &format!("; it moved from {} to {}", locked.path, newest.locked.path);
+    }
+    Ok(ui.write_planned(Some(Style::Heading), &line)?)
+}
+
+/// Writes what the tools of the new files may do that those of the old ones may not.
+fn print_capabilities(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
+    for line in wider(before, after) {
+        ui.write_planned(Some(Style::Warning), &format!("! {line}"))?;
+    }
+    Ok(())
+}
+
+/// Returns what the new files can do that the old ones cannot.
+fn wider(before: &SkillFiles, after: &SkillFiles) -> Vec<String> {
+    let (added, _) = capabilities(after).difference(&capabilities(before));
+    let mut lines: Vec<String> = added.into_iter().map(|line| format!("new: tool {line}")).collect();
+    let is_script = |path: &str| path.starts_with("scripts/");
+    for (path, file) in after {
+        let could_run = before.get(path).is_some_and(|old| old.executable || is_script(path.as_str()));
+        if (file.executable || is_script(path.as_str())) && !could_run {
+            lines.push(format!("new: script {path}"));
+        }
+    }
+    let asked = |files: &SkillFiles| -> Vec<String> {
+        let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
+        let text = manifest.and_then(|(_, file)| file.text()).unwrap_or_default();
+        let lines = text.lines().filter(|line| line.starts_with("allowed-tools:"));
+        lines.map(str::to_owned).collect()
+    };
+    let old = asked(before);
+    lines.extend(
+        asked(after).into_iter().filter(|line| !old.contains(line)).map(|line| format!("new: {line}")),
+    );
+    lines
+}
+
+fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
+    let diff = patch::diff(before, after);
+    let number = diff.lines().count();
+    for line in diff.lines().take(MAX_LINES) {
+        ui.write_planned(Style::of_diff_line(line), line)?;
+    }
+    if number > MAX_LINES {
+        ui.write_planned(Some(Style::Faint), &format!("and {} more lines", number - MAX_LINES))?;
+    }
+    Ok(())
+}
+
+/// Writes the diff of a change.
+pub(super) fn print_change(ui: &mut Ui, change: &SkillChange) -> Result<(), CliError> {
+    let none = SkillFiles::new();
+    print_diff(ui, change.before.as_ref().unwrap_or(&none), change.after.as_ref().unwrap_or(&none))
+}
+
+/// Writes what was done.
+pub(super) fn summary(
+    ui: &mut Ui,
+    installation: &Installation,
+    steps: &[Step],
+    is_done: bool,
+) -> Result<(), CliError> {
+    let names = |is_meant: &dyn Fn(&Step) -> bool| -> Vec<String> {
+        steps.iter().filter(|step| is_meant(step)).map(|step| step.check.locked.name.to_string()).collect()
+    };
+    let updated = names(&|step| matches!(step.kind, StepKind::Ready { .. }));
+    if is_done && !updated.is_empty() {
+        let line = ui.paint(Style::Good, &format!("updated {}", escape(&updated.join(", "))));
+        writeln!(ui.out(), "{line}")?;
+    }
+    if steps.iter().all(|step| matches!(step.check.newest, Newest::Current)) {
+        writeln!(ui.out(), "everything is up to date")?;
+    }
+    for step in steps.iter().filter(|_| is_done) {
+        if let StepKind::Conflicts { .. } = step.kind {
+            let name = &step.check.locked.name;
+            let copy = conflicts::directory(installation, name);
+            let shown = copy.strip_prefix(&installation.base).unwrap_or(&copy).display().to_string();
+            ui.warn(&format!("{name} is as it was; a copy with the conflicts lies in {shown}"))?;
+            ui.hint(&format!("edit the copy, then run `rep update --resolved {name}`"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the outcome of a skill, for programs.
+pub(super) fn described(step: &Step, is_done: bool) -> Value {
+    let mut value = checked(&step.check);
+    let (state, diff, conflicts, new) = match &step.kind {
+        StepKind::None => (word(&step.check.newest), None, Vec::new(), Vec::new()),
+        StepKind::Missing => ("missing", None, Vec::new(), Vec::new()),
+        StepKind::Ready { base, before, after, newest, .. } => {
+            let state = if is_done { "updated" } else { "outdated" };
+            (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill.files))
+        }
+        StepKind::Conflicts { newest, copy, paths, before } => {
+            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill.files))
+        }
+    };
+    value["state"] = state.into();
+    value["edited"] =
+        matches!(&step.kind, StepKind::Ready { is_edited: true, .. } | StepKind::Conflicts { .. }).into();
+    value["diff"] = json!(diff);
+    value["conflicts"] = json!(conflicts);
+    value["wider"] = json!(new);
+    value
+}

@@ -1,0 +1,142 @@
+//! The places of added skills, and what is needed to fetch and change them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use repertoire::config::FileTrust;
+use repertoire::regular_file;
+use repertoire_sources::{
+    BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
+    Source, SourceText, recover,
+};
+
+use super::context::Context;
+use crate::clients::{CANONICAL, Owner, Places};
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::ui::Ui;
+
+/// The largest file with a token, in bytes.
+const MAX_TOKEN: u64 = 16 * 1024;
+
+/// The directory of a project for what is no part of it.
+const OWN_DIRECTORY: &str = ".repertoire";
+
+/// Completes or undoes changes of skills whose program was killed, and says so.
+pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) {
+    let Some(store) = store(env) else { return };
+    let places = Places::new(env);
+    for owner in [Owner::Project, Owner::User] {
+        let Some(installation) = installation(env, &places, owner) else { continue };
+        let message = match recover(&installation, &store) {
+            Ok(None) => continue,
+            Ok(Some(Recovery::Completed)) => {
+                "a change of skills that was interrupted is completed".to_owned()
+            }
+            Ok(Some(Recovery::Undone)) => "a change of skills that was interrupted is undone".to_owned(),
+            Err(error) => format!("a change of skills was interrupted and cannot be completed: {error}"),
+        };
+        let _ = ui.warn(&format!("{}: {message}", installation.base.display()));
+    }
+}
+
+fn store(env: &Env) -> Option<BundleStore> {
+    env.state_directory().map(|state| BundleStore::new(state.join("bundles")))
+}
+
+fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation> {
+    let base = places.base(owner)?;
+    let state = env.state_directory()?;
+    Some(match owner {
+        Owner::Project => Installation {
+            skills: base.join(CANONICAL),
+            lock: base.join(LOCK_FILE),
+            skills_lock: Some(base.join(SKILLS_LOCK_FILE)),
+            state: state.join("changes"),
+            conflicts: base.join(OWN_DIRECTORY).join("conflicts"),
+            base,
+        },
+        Owner::User => Installation {
+            skills: base.join(CANONICAL),
+            lock: env.config_home()?.join("repertoire").join(LOCK_FILE),
+            skills_lock: None,
+            conflicts: state.join("conflicts"),
+            state: state.join("changes"),
+            base,
+        },
+    })
+}
+
+impl Context {
+    /// Returns the places of the skills of `owner`; fails if a link leads out of the project.
+    pub(crate) fn installation(&self, owner: Owner) -> Result<Installation, CliError> {
+        let places = Places::new(&self.env);
+        let installation = installation(&self.env, &places, owner).ok_or_else(|| {
+            CliError::usage("there is no home directory, or no directory for state")
+                .hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })?;
+        let trust = FileTrust::Within(places.project().to_owned());
+        let leads_out = |path: &&Path| trust.objection_to_path("", path).is_some();
+        let written = [&*installation.skills, &*installation.lock, &*installation.conflicts];
+        let outside = written.into_iter().find(leads_out).filter(|_| owner == Owner::Project);
+        if let Some(path) = outside {
+            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+                .hint("nothing is written there; replace the link by a directory or a file"));
+        }
+        Ok(installation)
+    }
+
+    /// Returns the store of fetched skills.
+    pub(crate) fn bundle_store(&self) -> Result<BundleStore, CliError> {
+        store(&self.env).ok_or_else(|| {
+            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })
+    }
+
+    /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
+    pub(crate) fn fetch_options(&self, ui: &Ui, token_file: Option<&Path>) -> Result<FetchOptions, CliError> {
+        let state = self.env.state_directory().ok_or_else(|| {
+            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+        })?;
+        let mut options = FetchOptions::new(state.join("fetching"));
+        options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
+        options.token = token_file.map(|path| self.token(path)).transpose()?;
+        if let Some(registry) = self.env.get(env::NPM_REGISTRY) {
+            options.npm = registry.to_string_lossy().into_owned();
+        }
+        Ok(options)
+    }
+
+    /// Fails if a token would be sent to more than one server.
+    pub(crate) fn expect_one_server<'l>(
+        &self,
+        skills: impl Iterator<Item = &'l LockedSkill>,
+        token_file: Option<&Path>,
+    ) -> Result<(), CliError> {
+        let is_server = |source: &&str| {
+            let parsed = self.source(source, Path::new("/")).map(|parsed| parsed.source);
+            matches!(parsed, Ok(Source::WellKnown(_) | Source::ArchiveUrl(_)))
+        };
+        let servers: BTreeSet<&str> = skills.map(|skill| skill.source.as_str()).filter(is_server).collect();
+        if token_file.is_some() && servers.len() > 1 {
+            return Err(CliError::usage("the token would be sent to several servers")
+                .hint("name the skills of one server"));
+        }
+        Ok(())
+    }
+
+    fn token(&self, path: &Path) -> Result<String, CliError> {
+        let path = self.env.working_directory().join(path);
+        let bytes =
+            regular_file::read(&path, MAX_TOKEN).map_err(|error| CliError::io("read", &path, error))?;
+        let token = String::from_utf8_lossy(&bytes).trim().to_owned();
+        let is_token = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
+        let bad = || CliError::usage(format!("{} holds no token", path.display()));
+        is_token.then_some(token).ok_or_else(bad)
+    }
+
+    /// Returns the source that `text` names; relative paths count from `base`.
+    pub(crate) fn source(&self, text: &str, base: &Path) -> Result<SourceText, CliError> {
+        Ok(SourceText::parse(text, base, self.env.home().as_deref())?)
+    }
+}

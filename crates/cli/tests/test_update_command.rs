@@ -1,0 +1,307 @@
+//! Tests of `rep outdated`, `rep update`, `rep sync` and `rep remove`.
+
+use std::fs;
+
+use crate::git_repository::{Repository, empty_project};
+use crate::sandbox::{Sandbox, assert_run};
+
+const PDF: &str = ".agents/skills/pdf/SKILL.md";
+
+/// Returns a repository with two skills, and a project that has them.
+fn added() -> (Repository, Sandbox) {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    (repository, sandbox)
+}
+
+fn edit(sandbox: &Sandbox, from: &str, to: &str) {
+    let text = sandbox.read(PDF);
+    assert!(text.contains(from), "{text}");
+    sandbox.write(PDF, text.replace(from, to));
+}
+
+/// Returns the state of each skill in a JSON document.
+fn states(document: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let skills = document["skills"].as_array().unwrap().iter();
+    skills.map(|skill| (text(&skill["name"]), text(&skill["state"]))).collect()
+}
+
+fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+#[test]
+fn an_update_keeps_local_edits() {
+    let (repository, sandbox) = added();
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert_eq!(sandbox.run(&["update", "--yes"]).stdout, "everything is up to date\n");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
+    repository.write("skills/pdf/scripts/two.sh", "echo two\n");
+    repository.commit();
+    edit(&sandbox, "First.", "First, my way.");
+    let document = sandbox.json(&["outdated", "--json"]);
+    assert_eq!(states(&document), pairs(&[("csv", "current"), ("pdf", "outdated")]));
+    // A dry run writes nothing and says no.
+    let before = sandbox.read(PDF);
+    let run = sandbox.run(&["update", "--check"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    for part in ["; your edits stay", "! new: script scripts/two.sh", "-Third.\n+Third, from the source."] {
+        assert!(run.stdout.contains(part), "{}", run.stdout);
+    }
+    assert_eq!(sandbox.read(PDF), before);
+    let run = sandbox.run(&["update"]);
+    assert!(run.code == 1 && run.stderr.contains("`--yes` updates them without asking"), "{}", run.stderr);
+    let run = sandbox.run(&["update", "--yes"]);
+    assert!(run.code == 0 && run.stdout.ends_with("updated pdf\n"), "{}", run.stdout);
+    assert_eq!(sandbox.read(PDF), before.replace("Third.", "Third, from the source."));
+    assert_eq!(sandbox.read(".agents/skills/pdf/scripts/two.sh"), "echo two\n");
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // The base of the next merge is what the source has now.
+    repository.edit("skills/pdf/SKILL.md", "Second.", "Second, from the source.");
+    repository.commit();
+    sandbox.json(&["update", "pdf", "--yes", "--json"]);
+    let text = sandbox.read(PDF);
+    for part in ["First, my way.", "Second, from the source.", "Third, from the source."] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn edits_are_merged_without_the_store_of_fetched_skills() {
+    let (repository, sandbox) = added();
+    edit(&sandbox, "First.", "First, my way.");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
+    repository.commit();
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    sandbox.json(&["update", "--yes", "--json"]);
+    let text = sandbox.read(PDF);
+    assert!(text.contains("First, my way.") && text.contains("Third, from the source."), "{text}");
+}
+
+#[test]
+fn conflicts_go_to_a_copy_and_never_into_the_skill() {
+    let (repository, sandbox) = added();
+    edit(&sandbox, "Second.", "Second, my way.");
+    repository.edit("skills/pdf/SKILL.md", "Second.", "Second, from the source.");
+    repository.commit();
+    let (before, lock) = (sandbox.read(PDF), sandbox.read("repertoire.lock"));
+    let run = sandbox.run(&["update", "--yes"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("conflict: SKILL.md"), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("a copy with the conflicts lies in .repertoire/conflicts/pdf"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!((sandbox.read(PDF), sandbox.read("repertoire.lock")), (before.clone(), lock));
+    let copy = ".repertoire/conflicts/pdf/SKILL.md";
+    assert!(sandbox.read(copy).contains("<<<<<<< ours\nSecond, my way.\n"), "{}", sandbox.read(copy));
+    assert_eq!(sandbox.read(".repertoire/.gitignore"), "*\n");
+    // No agent is offered the copy, however deep it looks.
+    let listed = sandbox.json(&["list", "--all", "--json"]);
+    assert_eq!(listed["skills"].as_array().unwrap().len(), 2);
+    assert!(!sandbox.run(&["list"]).stderr.contains("more skill"));
+    let run = sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("still has a conflict"), "{}", run.stderr);
+    sandbox.write(copy, before.replace("Second, my way.", "Second, both ways."));
+    let run = sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(sandbox.read(PDF).contains("Second, both ways."));
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    assert!(!sandbox.project().join(".repertoire/conflicts/pdf").exists());
+    // What was resolved is an edit from now on.
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
+    repository.commit();
+    sandbox.json(&["update", "--yes", "--json"]);
+    assert!(
+        sandbox.read(PDF).contains("Second, both ways.")
+            && sandbox.read(PDF).contains("Third, from the source.")
+    );
+}
+
+#[test]
+fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
+    let (repository, sandbox) = added();
+    repository.git(&["mv", "skills/pdf", "moved"]);
+    repository.edit("moved/SKILL.md", "Third.", "Third!");
+    repository.git(&["rm", "-rq", "skills/csv"]);
+    repository.commit();
+    let document = sandbox.json(&["outdated", "--json"]);
+    assert_eq!(states(&document), pairs(&[("csv", "removed"), ("pdf", "outdated")]));
+    let run = sandbox.run(&["update", "--yes"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stdout.contains("it moved from skills/pdf to moved"), "{}", run.stdout);
+    assert!(run.stderr.contains("removed: csv: the source does not have it any more"), "{}", run.stderr);
+    assert!(sandbox.read(PDF).contains("Third!"));
+    assert!(sandbox.project().join(".agents/skills/csv/SKILL.md").is_file());
+    repository.edit("moved/SKILL.md", "name: pdf", "name: forms");
+    repository.commit();
+    let run = sandbox.run(&["update", "pdf", "--yes"]);
+    assert!(run.stderr.contains("the source calls it `forms` now"), "{}", run.stderr);
+    // A source that is gone is reported, and everything stays.
+    fs::remove_dir_all(repository.path().join(".git")).unwrap();
+    let run = sandbox.run(&["update", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("there is no repository at"), "{}", run.stderr);
+    assert!(sandbox.read(PDF).contains("Third!"));
+}
+
+#[test]
+fn sync_restores_what_the_lock_says() {
+    let (repository, sandbox) = added();
+    let (text, lock) = (sandbox.read(PDF), sandbox.read("repertoire.lock"));
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
+    repository.commit();
+    assert_run!(sandbox.run(&["sync", "--frozen"]), @r#"
+    exit 0
+    --- stdout
+    everything is as the lock says
+    --- stderr
+    "#);
+    let skills = sandbox.project().join(".agents/skills");
+    fs::remove_dir_all(skills.join("pdf")).unwrap();
+    assert_run!(sandbox.run(&["sync", "--frozen"]), @r#"
+    exit 1
+    --- stdout
+    missing pdf
+    --- stderr
+    "#);
+    // From the store, without the repository.
+    let moved = repository.path().join(".git-away");
+    fs::rename(repository.path().join(".git"), &moved).unwrap();
+    assert_eq!(sandbox.run(&["sync"]).stdout, "restored pdf\n");
+    fs::rename(&moved, repository.path().join(".git")).unwrap();
+    assert_eq!(sandbox.read(PDF), text);
+    // From the repository at the commit of then, without the store.
+    fs::remove_dir_all(&skills).unwrap();
+    fs::remove_dir_all(sandbox.home().join(".local")).unwrap();
+    assert_eq!(sandbox.run(&["sync"]).stdout, "restored csv\nrestored pdf\n");
+    assert_eq!((sandbox.read(PDF), sandbox.read("repertoire.lock")), (text.clone(), lock));
+    // Edits stay, unless they are to be discarded.
+    edit(&sandbox, "First.", "First, my way.");
+    let run = sandbox.run(&["sync"]);
+    assert_eq!((run.code, run.stdout.as_str()), (1, "changed pdf\n"));
+    assert!(sandbox.read(PDF).contains("my way"));
+    assert_eq!(sandbox.run(&["sync", "--force"]).code, 0);
+    assert_eq!(sandbox.read(PDF), text);
+    // A lock that asks for other bytes than the source has.
+    let changed = sandbox.read("repertoire.lock").replace("digest = \"sha256:", "digest = \"sha256:00");
+    let changed: String = changed
+        .lines()
+        .map(|line| {
+            let line = if line.starts_with("digest") {
+                format!("{}\"", &line[..line.len() - 3])
+            } else {
+                line.to_owned()
+            };
+            line + "\n"
+        })
+        .collect();
+    sandbox.write("repertoire.lock", changed);
+    fs::remove_dir_all(&skills).unwrap();
+    let run = sandbox.run(&["sync"]);
+    assert!(run.code == 1 && run.stderr.contains("does not have `csv` as the lock says"), "{}", run.stderr);
+    assert!(!skills.join("csv").exists());
+}
+
+#[test]
+fn skills_are_removed_by_name_and_by_source() {
+    let (repository, sandbox) = added();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    sandbox.json(&["sync", "--json"]);
+    assert!(sandbox.project().join(".claude/skills/pdf").is_symlink());
+    edit(&sandbox, "First.", "First, my way.");
+    assert_run!(sandbox.run(&["remove", "pdf", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: `pdf` was changed since it was added
+    hint: nothing was removed; `--force` removes it all the same
+    "#);
+    assert_run!(sandbox.run(&["remove", "csv"]), @r#"
+    exit 1
+    --- stdout
+    - .agents/skills/csv
+    - .claude/skills/csv
+    --- stderr
+    error: nothing was written: 1 skill would be removed
+    hint: `--yes` removes them without asking
+    "#);
+    sandbox.json(&["remove", &repository.url(), "--force", "--yes", "--json"]);
+    assert!(!sandbox.project().join("repertoire.lock").exists());
+    for path in [".agents/skills/pdf", ".agents/skills/csv", ".claude/skills/pdf"] {
+        assert!(sandbox.project().join(path).symlink_metadata().is_err(), "{path}");
+    }
+    assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("no skill or source `pdf` was added"));
+    assert!(sandbox.run(&["sync"]).stderr.contains("there is no [DIR]/project/repertoire.lock"));
+}
+
+#[test]
+fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
+    use std::collections::BTreeMap;
+
+    let (repository, sandbox) = added();
+    // As if something else had put pdf there.
+    fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
+    assert_eq!(sandbox.run(&["import-lock"]).code, 1);
+    let mut files = BTreeMap::new();
+    for path in ["SKILL.md", "scripts/run.sh"] {
+        let bytes = fs::read(sandbox.project().join(".agents/skills/pdf").join(path)).unwrap();
+        files.insert(
+            repertoire_model::SkillPath::new(path).unwrap(),
+            repertoire_model::patch::FileData { executable: false, bytes },
+        );
+    }
+    let hash = repertoire_sources::folder_hash(&files);
+    let entry = |hash: &str| serde_json::json!({"source": "x", "sourceUrl": repository.url(), "sourceType": "git", "computedHash": hash});
+    let skills = serde_json::json!({"pdf": entry(&hash), "csv": entry("0"), "gone": entry("0"), "odd": {"source": "x", "sourceType": "node_modules"}});
+    sandbox.write("skills-lock.json", serde_json::json!({"version": 1, "skills": skills}).to_string());
+    let run = sandbox.run(&["import-lock", "--json"]);
+    let expect = [("pdf", "imported"), ("csv", "changed"), ("gone", "missing"), ("odd", "unknown")];
+    assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&expect));
+    assert_eq!(run.code, 1);
+    // It is followed from now on, and the other lock is kept in step.
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
+    repository.commit();
+    sandbox.json(&["update", "--yes", "--json"]);
+    let other: serde_json::Value = serde_json::from_str(&sandbox.read("skills-lock.json")).unwrap();
+    assert_ne!(other["skills"]["pdf"]["computedHash"], hash.as_str());
+    assert_eq!(other["skills"]["pdf"]["skillPath"], "skills/pdf/SKILL.md");
+    assert_eq!(other["skills"]["csv"]["computedHash"], "0");
+    sandbox.json(&["remove", "pdf", "--yes", "--json"]);
+    let other: serde_json::Value = serde_json::from_str(&sandbox.read("skills-lock.json")).unwrap();
+    assert!(other["skills"].get("pdf").is_none());
+}
+
+/// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
+fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
+    let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();
+    let words = given.unwrap_or_else(|| "npx --offline --yes skills@1.7.4".to_owned());
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut command = sandbox.other(words[0], &[&words[1..], arguments].concat());
+    let output = command.env("DISABLE_TELEMETRY", "1").output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn npx_skills_and_rep_share_a_lock() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    if npx_skills(&sandbox, &["--version"]).is_none() {
+        eprintln!("SKIPPED: `npx skills`, which is not installed or does not run here");
+        return;
+    }
+    let source = repository.path().display().to_string();
+    npx_skills(&sandbox, &["add", &source, "-s", "pdf", "-y", "-a", "claude-code", "-a", "codex"]).unwrap();
+    let imported = sandbox.json(&["import-lock", "--json"]);
+    assert_eq!(states(&imported), pairs(&[("pdf", "imported")]));
+    sandbox.json(&["add", &source, "--skill", "csv", "--yes", "--json"]);
+    let lock = sandbox.read("skills-lock.json");
+    // It reads the lock that we wrote, restores from it, and leaves it as it is.
+    let listed = npx_skills(&sandbox, &["list"]).unwrap();
+    assert!(listed.contains("csv") && listed.contains("pdf"), "{listed}");
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/csv")).unwrap();
+    npx_skills(&sandbox, &["experimental_install"]).unwrap();
+    assert_eq!(sandbox.read("skills-lock.json"), lock);
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}

@@ -1,0 +1,258 @@
+//! Unpacks archives within limits: regular files with safe paths and nothing else. The first entry that is not one refuses all of it.
+
+use std::io::{self, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use tar::EntryType;
+
+use crate::tree::{LIMITS, TreeFault, TreeWriter};
+use crate::{Error, ErrorKind};
+
+/// The largest archive, in bytes.
+pub(crate) const MAX_PACKED: u64 = 10 * 1024 * 1024;
+
+/// The most bytes of headers and padding beside the files of an archive.
+const MAX_OVERHEAD: u64 = 32 * 1024 * 1024;
+
+/// The bits of a mode that say the kind of a file, and the kind of a link.
+const KIND_BITS: u32 = 0o170_000;
+const LINK: u32 = 0o120_000;
+
+/// A directory that archives of macOS have for what other systems cannot keep.
+const MAC_DIRECTORY: &str = "__MACOSX/";
+
+/// Unpacks the archive `bytes` below the directory `prefix` of `tree`; `name` names it in errors.
+pub(crate) fn unpack(name: &str, bytes: &[u8], prefix: &str, tree: &mut TreeWriter) -> Result<(), Error> {
+    let refused = |reason: String| {
+        Error::new(ErrorKind::Refused, format!("{name} is refused: {reason}")).hint("nothing was written")
+    };
+    let outcome = if bytes.starts_with(&[0x1f, 0x8b]) {
+        let unpacked = MultiGzDecoder::new(bytes).take(LIMITS.bytes + MAX_OVERHEAD);
+        unpack_tar(unpacked, prefix, tree)
+    } else if bytes.starts_with(b"PK") {
+        unpack_zip(bytes, prefix, tree)
+    } else if bytes.get(257..262) == Some(b"ustar") {
+        unpack_tar(bytes, prefix, tree)
+    } else {
+        return Err(refused("it is neither zip nor tar nor tar.gz".to_owned()));
+    };
+    outcome.map_err(|fault| match fault {
+        UnpackFault::Tree(TreeFault::Io(path, error)) => Error::io("write", &path, error),
+        UnpackFault::Tree(fault) => refused(fault.to_string()),
+        UnpackFault::Entry(reason) => refused(reason),
+    })
+}
+
+enum UnpackFault {
+    Tree(TreeFault),
+    Entry(String),
+}
+
+impl From<TreeFault> for UnpackFault {
+    fn from(fault: TreeFault) -> Self {
+        Self::Tree(fault)
+    }
+}
+
+impl From<io::Error> for UnpackFault {
+    fn from(error: io::Error) -> Self {
+        Self::Entry(format!("it is damaged: {error}"))
+    }
+}
+
+impl From<zip::result::ZipError> for UnpackFault {
+    fn from(error: zip::result::ZipError) -> Self {
+        Self::Entry(format!("it is damaged: {error}"))
+    }
+}
+
+fn unpack_tar(archive: impl Read, prefix: &str, tree: &mut TreeWriter) -> Result<(), UnpackFault> {
+    for entry in tar::Archive::new(archive).entries()? {
+        let mut entry = entry?;
+        let path = String::from_utf8(entry.path_bytes().into_owned())
+            .map_err(|_| UnpackFault::Entry("the name of a file is not UTF-8".to_owned()))?;
+        match entry.header().entry_type() {
+            EntryType::Regular | EntryType::Continuous => {}
+            EntryType::Directory | EntryType::XGlobalHeader => continue,
+            EntryType::Symlink | EntryType::Link => {
+                return Err(UnpackFault::Entry(format!("`{path}` is a link")));
+            }
+            _ => return Err(UnpackFault::Entry(format!("`{path}` is no regular file"))),
+        }
+        let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let bytes = read(&mut entry, tree)?;
+        add(&path, is_executable, &bytes, prefix, tree)?;
+    }
+    Ok(())
+}
+
+fn unpack_zip(bytes: &[u8], prefix: &str, tree: &mut TreeWriter) -> Result<(), UnpackFault> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes))?;
+    if archive.len() > LIMITS.files * 2 {
+        return Err(TreeFault::TooMany(LIMITS.files).into());
+    }
+    for number in 0..archive.len() {
+        let mut entry = archive.by_index(number)?;
+        let path = entry.name()?.into_owned();
+        if entry.unix_mode().is_some_and(|mode| mode & KIND_BITS == LINK) {
+            return Err(UnpackFault::Entry(format!("`{path}` is a link")));
+        }
+        if entry.is_dir() || path.starts_with(MAC_DIRECTORY) {
+            continue;
+        }
+        let is_executable = entry.unix_mode().is_some_and(|mode| mode & 0o100 != 0);
+        let bytes = read(&mut entry, tree)?;
+        add(&path, is_executable, &bytes, prefix, tree)?;
+    }
+    Ok(())
+}
+
+/// Reads a file, and not much more of it than there is room for.
+fn read(entry: impl Read, tree: &TreeWriter) -> Result<Vec<u8>, UnpackFault> {
+    let mut bytes = Vec::new();
+    entry.take(tree.room() + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > tree.room() {
+        return Err(TreeFault::TooLarge(LIMITS.bytes).into());
+    }
+    Ok(bytes)
+}
+
+fn add(
+    path: &str,
+    is_executable: bool,
+    bytes: &[u8],
+    prefix: &str,
+    tree: &mut TreeWriter,
+) -> Result<(), UnpackFault> {
+    // As `tar .` writes it.
+    let path = path.strip_prefix("./").unwrap_or(path);
+    Ok(tree.add(&format!("{prefix}{path}"), is_executable, bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::tree::TreeLimits;
+
+    /// Returns what is unpacked, or the reason that nothing is.
+    fn unpacked(bytes: &[u8]) -> Result<Vec<String>, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("tree");
+        let mut tree = TreeWriter::create(&root, LIMITS).unwrap();
+        unpack("a.zip", bytes, "", &mut tree).map_err(|error| error.to_string())?;
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        let mut found = Vec::new();
+        let mut pending = vec![root.clone()];
+        while let Some(path) = pending.pop() {
+            for child in std::fs::read_dir(path).unwrap().map(|child| child.unwrap().path()) {
+                if child.is_dir() {
+                    pending.push(child);
+                } else {
+                    found.push(child.strip_prefix(&root).unwrap().display().to_string());
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn zip(entries: &[(&str, u32, &[u8])]) -> Vec<u8> {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, mode, bytes) in entries {
+            let options = zip::write::SimpleFileOptions::default().unix_permissions(*mode & 0o777);
+            if mode & KIND_BITS == LINK {
+                writer.add_symlink(*name, str::from_utf8(bytes).unwrap(), options).unwrap();
+                continue;
+            }
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, kind, bytes) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            if *kind == EntryType::Symlink || *kind == EntryType::Link {
+                header.set_link_name("/etc/passwd").unwrap();
+            }
+            // The crate refuses to write such names itself.
+            header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            builder.append(&header, *bytes).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        writer.write_all(bytes).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn sound_archives_are_unpacked() {
+        let expect = Ok(vec!["SKILL.md".to_owned(), "scripts/run.sh".to_owned()]);
+        let regular = EntryType::Regular;
+        let packed = tar(&[("./SKILL.md", regular, b"x"), ("scripts/run.sh", regular, b"y")]);
+        assert_eq!(unpacked(&packed), expect);
+        assert_eq!(unpacked(&gzip(&packed)), expect);
+        let entries: [(&str, u32, &[u8]); 3] = [
+            ("SKILL.md", 0o644, b"x"),
+            ("scripts/run.sh", 0o755, b"y"),
+            ("__MACOSX/._SKILL.md", 0o644, b"z"),
+        ];
+        assert_eq!(unpacked(&zip(&entries)), expect);
+    }
+
+    #[test]
+    fn archives_that_lead_out_are_refused_as_a_whole() {
+        let check = |bytes: &[u8], reason: &str| {
+            let error = unpacked(bytes).unwrap_err();
+            assert!(error.starts_with("a.zip is refused: ") && error.contains(reason), "{error}");
+        };
+        let regular = EntryType::Regular;
+        for (path, reason) in [
+            ("../x", "leads upwards"),
+            ("/etc/x", "absolute"),
+            ("a/../../x", "leads upwards"),
+            ("a\\x", "not allowed"),
+        ] {
+            check(&tar(&[("SKILL.md", regular, b"x"), (path, regular, b"x")]), reason);
+            check(&zip(&[("SKILL.md", 0o644, b"x"), (path, 0o644, b"x")]), reason);
+        }
+        check(&tar(&[("link", EntryType::Symlink, b"")]), "`link` is a link");
+        check(&tar(&[("link", EntryType::Link, b"")]), "`link` is a link");
+        check(&tar(&[("pipe", EntryType::Fifo, b"")]), "`pipe` is no regular file");
+        check(&zip(&[("link", 0o120_777, b"/etc/passwd")]), "`link` is a link");
+        check(
+            &tar(&[("SKILL.md", regular, b"x"), ("Skill.md", regular, b"x")]),
+            "the same path on some systems",
+        );
+        check(b"plain text", "neither zip nor tar");
+        check(b"PK\x03\x04nonsense", "damaged");
+        check(&gzip(b"no tar at all, but long enough for a header?"), "damaged");
+    }
+
+    #[test]
+    fn archive_bombs_are_refused() {
+        let large = vec![0; usize::try_from(LIMITS.bytes).unwrap() + 1];
+        let error = unpacked(&gzip(&tar(&[("a", EntryType::Regular, &large)]))).unwrap_err();
+        assert!(error.contains("more than 100 MiB"), "{error}");
+        let error = unpacked(&zip(&[("a", 0o644, &large)])).unwrap_err();
+        assert!(error.contains("more than 100 MiB"), "{error}");
+        let names: Vec<String> = (0..11).map(|number| number.to_string()).collect();
+        let entries: Vec<(&str, EntryType, &[u8])> =
+            names.iter().map(|name| (name.as_str(), EntryType::Regular, &b""[..])).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let mut tree = TreeWriter::create(directory.path(), TreeLimits { files: 10, bytes: 10 }).unwrap();
+        let error = unpack("a.tar", &tar(&entries), "", &mut tree).unwrap_err();
+        assert!(error.to_string().contains("more than 10 files"), "{error}");
+    }
+}

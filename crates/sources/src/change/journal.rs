@@ -1,0 +1,131 @@
+//! The journal of a change, from which it is completed or undone after a crash.
+
+use std::path::PathBuf;
+
+use repertoire_model::{Digest, SkillName, SkillPath};
+use serde::{Deserialize, Serialize};
+
+use super::writer_lock::state_file;
+use crate::installation::Installation;
+use crate::{Error, atomic_file};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// The largest journal that is read, in bytes.
+const MAX_BYTES: u64 = 128 * 1024 * 1024;
+
+/// A change that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Journal {
+    /// The skills, with the digests of their files before and after the change.
+    pub(super) skills: Vec<JournalSkill>,
+    /// The lock files.
+    pub(super) files: Vec<JournalFile>,
+    /// Links to removed skills.
+    pub(super) links: Vec<PathBuf>,
+}
+
+/// A skill that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct JournalSkill {
+    pub(super) name: SkillName,
+    /// None if it is added.
+    pub(super) before: Option<Digest>,
+    /// None if it is removed.
+    pub(super) after: Option<Digest>,
+}
+
+/// A lock file that changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct JournalFile {
+    pub(super) kind: LockKind,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+}
+
+/// One of the lock files of an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LockKind {
+    /// `repertoire.lock`.
+    Own,
+    /// `skills-lock.json`.
+    Skills,
+}
+
+impl LockKind {
+    /// Returns the path of the file.
+    pub(super) fn path(self, installation: &Installation) -> Option<PathBuf> {
+        match self {
+            Self::Own => Some(installation.lock.clone()),
+            Self::Skills => installation.skills_lock.clone(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct JournalJson {
+    version: u32,
+    skills: Vec<SkillJson>,
+    files: Vec<JournalFile>,
+    links: Vec<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SkillJson {
+    name: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Journal {
+    /// Returns the journal of `installation`, if a change has begun and not ended. One that cannot be understood counts as none: it
+    /// is never half written, so that a newer version has made it.
+    pub(super) fn read(installation: &Installation) -> Result<Option<Self>, Error> {
+        let path = state_file(installation, "json");
+        let Some(bytes) = atomic_file::read(&path, MAX_BYTES)? else { return Ok(None) };
+        Ok(parse(&bytes))
+    }
+
+    /// Writes the journal.
+    pub(super) fn write(&self, installation: &Installation) -> Result<(), Error> {
+        let skill = |skill: &JournalSkill| SkillJson {
+            name: skill.name.to_string(),
+            before: skill.before.map(|digest| digest.to_string()),
+            after: skill.after.map(|digest| digest.to_string()),
+        };
+        let journal = JournalJson {
+            version: VERSION,
+            skills: self.skills.iter().map(skill).collect(),
+            files: self.files.clone(),
+            links: self.links.clone(),
+        };
+        let path = state_file(installation, "json");
+        let bytes = serde_json::to_vec(&journal)
+            .map_err(|error| Error::io("write", &path, std::io::Error::other(error)))?;
+        atomic_file::write(&path, Some(&bytes))
+    }
+
+    /// Removes the journal of `installation`: the change has ended.
+    pub(super) fn remove(installation: &Installation) -> Result<(), Error> {
+        atomic_file::write(&state_file(installation, "json"), None)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Journal> {
+    let journal: JournalJson = serde_json::from_slice(bytes).ok()?;
+    if journal.version != VERSION {
+        return None;
+    }
+    let digest = |text: Option<String>| match text {
+        Some(text) => Digest::parse(&text).map(Some),
+        None => Some(None),
+    };
+    let skill = |skill: SkillJson| {
+        let name = SkillName::new(&skill.name).filter(|name| SkillPath::new(name.as_str()).is_ok())?;
+        Some(JournalSkill { name, before: digest(skill.before)?, after: digest(skill.after)? })
+    };
+    let skills: Option<Vec<JournalSkill>> = journal.skills.into_iter().map(skill).collect();
+    Some(Journal { skills: skills?, files: journal.files, links: journal.links })
+}

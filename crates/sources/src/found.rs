@@ -1,0 +1,155 @@
+//! The skills of a source, found by the same rules as those of a directory that is given to `rep --root`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pollster::block_on;
+use repertoire::discovery::SKILL_DIRECTORIES;
+use repertoire::history::capture;
+use repertoire::provider::Provider;
+use repertoire::provider::fs::limits::GIVEN_DEPTH;
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::{Entry, Registry};
+use repertoire_model::patch::SkillFiles;
+use repertoire_model::toolbox::Capabilities;
+use repertoire_model::{
+    Diagnostic, Digest, Document, FileKind, Policy, RuleId, Severity, SkillName, SkillPath, Source, Standing,
+    patch,
+};
+
+use crate::fetch::FetchedTree;
+
+/// A skill of a source.
+#[derive(Debug, Clone)]
+pub struct FoundSkill {
+    /// Its name.
+    pub name: SkillName,
+    /// Its description.
+    pub description: String,
+    /// Its directory in the source; `.` is the source itself.
+    pub path: String,
+    /// The name of its `SKILL.md`, which some spell differently.
+    pub manifest_file: String,
+    /// Its files; empty if they could not be read.
+    pub files: SkillFiles,
+    /// The digest of its files.
+    pub digest: Digest,
+    /// Everything that the rules find.
+    pub findings: Vec<Diagnostic>,
+    /// The reason that it cannot be added.
+    pub fault: Option<String>,
+    /// The tools that it brings along, and what they may do.
+    pub capabilities: Capabilities,
+    /// The tools of the host that it asks for.
+    pub allowed_tools: Vec<String>,
+}
+
+impl FoundSkill {
+    /// Returns the files that can be run: those below `scripts/`, and those that are executable.
+    pub fn scripts(&self) -> Vec<&SkillPath> {
+        let is_script = |path: &SkillPath| FileKind::of(path, &self.manifest_file) == FileKind::Script;
+        let scripts = self.files.iter().filter(|(path, file)| file.executable || is_script(path));
+        scripts.map(|(path, _)| path).collect()
+    }
+
+    /// Returns the size of its files.
+    pub fn bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes.len() as u64).sum()
+    }
+
+    /// Returns the text of its `SKILL.md`.
+    pub fn text(&self) -> String {
+        let manifest = self.files.iter().find(|(path, _)| path.as_str() == self.manifest_file);
+        manifest.map(|(_, file)| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default()
+    }
+}
+
+/// Returns the skills of `tree`, sorted by name and path, as `policy` judges them.
+pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
+    // What is disabled here is not wrong with the source, and its own names are the names of its skills.
+    let policy = Policy { disabled: Vec::new(), ..policy.clone() };
+    let hidden = SKILL_DIRECTORIES.iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
+    let roots = hidden.chain([tree.root.clone()]);
+    let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
+    let provider = |(number, root): (usize, std::path::PathBuf)| -> Arc<dyn Provider> {
+        let mut options = FsOptions::new(format!("source:{number}"), root);
+        options.limits.max_depth = GIVEN_DEPTH;
+        // A link out of the source would bring along files of this machine.
+        options.links = LinkScope::Within(vec![resolved.clone()]);
+        Arc::new(FsProvider::new(options))
+    };
+    let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
+    let snapshot = registry.snapshot();
+    let mut found: Vec<FoundSkill> =
+        snapshot.entries().iter().map(|entry| skill(tree, &registry, entry)).collect();
+    found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
+    // A copy of a skill, as repositories keep one for each client, is no second skill.
+    found.dedup_by(|later, first| {
+        later.name == first.name && later.digest == first.digest && first.fault.is_none()
+    });
+    found
+}
+
+fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
+    // It gets a directory of its name.
+    let is_kept = |found: &Diagnostic| found.rule != RuleId::NameDirectory;
+    let findings: Vec<Diagnostic> = block_on(registry.check(entry)).into_iter().filter(is_kept).collect();
+    let captured = block_on(capture(registry, entry));
+    let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
+    let fault = match &captured {
+        Err(error) => Some(error.chain()),
+        Ok(_) => errors().map(|found| found.message.clone()).next(),
+    };
+    let fault = fault.or_else(|| {
+        let is_broken = entry.document.standing != Standing::Sound;
+        is_broken.then(|| "its SKILL.md is not that of a sound skill".to_owned())
+    });
+    let (files, digest) = captured.unwrap_or_else(|_| {
+        let files = SkillFiles::new();
+        let digest = patch::bundle(&files).digest();
+        (files, digest)
+    });
+    let fault = fault.or_else(|| name_fault(entry.name()));
+    FoundSkill {
+        name: entry.name().clone(),
+        description: entry.document.description.to_string(),
+        path: path_in_source(tree, entry.directory()),
+        manifest_file: entry.manifest_file.to_string(),
+        files,
+        digest,
+        findings,
+        fault,
+        capabilities: Capabilities::of(&block_on(registry.toolbox(entry))),
+        allowed_tools: entry.document.manifest.allowed_tools.clone(),
+    }
+}
+
+/// Returns the reason that `files` are no sound skill called `name`.
+pub fn manifest_fault(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Option<String> {
+    let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
+    let Some((path, file)) = manifest else { return Some("it has no SKILL.md".to_owned()) };
+    let source = Source { bytes: &file.bytes, directory: Some(name.as_str()), file_name: path.as_str() };
+    let document = Document::parse(source, policy);
+    if document.standing != Standing::Sound {
+        let error = document.diagnostics.iter().find(|found| found.severity == Severity::Error);
+        return Some(error.map_or_else(|| "it is broken".to_owned(), |found| found.message.clone()));
+    }
+    (document.name != *name).then(|| format!("it is called `{}`", document.name))
+}
+
+/// Returns the reason that a skill of this name has no directory that is safe everywhere.
+fn name_fault(name: &SkillName) -> Option<String> {
+    SkillPath::new(name.as_str())
+        .err()
+        .map(|_| "its name cannot be the name of a directory everywhere".to_owned())
+}
+
+fn path_in_source(tree: &FetchedTree, directory: &str) -> String {
+    let root = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
+    let below = Path::new(directory).strip_prefix(&root).unwrap_or(Path::new(""));
+    let below: Vec<String> =
+        below.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let parts: Vec<&str> =
+        tree.below.iter().map(String::as_str).chain(below.iter().map(String::as_str)).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}

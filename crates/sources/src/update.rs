@@ -1,0 +1,249 @@
+//! The newest state of added skills, compared with what was added and with what is here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
+use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
+use repertoire_model::{Policy, SkillName, SkillPath};
+
+use crate::Error;
+use crate::bundle_store::BundleStore;
+use crate::fetch::{FetchOptions, FetchedTree, fetch, newest_version};
+use crate::found::{FoundSkill, find_skills};
+use crate::lock::LockedSkill;
+use crate::source::{Source, SourceText};
+
+/// A skill of a lock, and its newest state in its source.
+#[derive(Debug)]
+pub struct UpdateCheck {
+    /// The skill as it was added.
+    pub locked: LockedSkill,
+    /// Its newest state.
+    pub newest: Newest,
+}
+
+/// The newest state of a skill in its source.
+#[derive(Debug)]
+pub enum Newest {
+    /// It is the one that was added.
+    Current,
+    /// It has changed.
+    Changed(Box<NewestSkill>),
+    /// The source has the same skill under another name.
+    Renamed(SkillName),
+    /// The source does not have it any more.
+    Gone,
+    /// It cannot be used as it is now.
+    Broken(String),
+    /// The source cannot be read.
+    Unreachable(Error),
+}
+
+/// A skill that has changed in its source.
+#[derive(Debug)]
+pub struct NewestSkill {
+    /// The skill.
+    pub skill: FoundSkill,
+    /// Its entry for the lock.
+    pub locked: LockedSkill,
+}
+
+/// Returns the newest state of each of `skills`, whose relative sources count from `base`.
+pub fn check_updates(
+    skills: &[&LockedSkill],
+    base: &Path,
+    home: Option<&Path>,
+    options: &FetchOptions,
+    policy: &Policy,
+) -> Vec<UpdateCheck> {
+    let mut sources: BTreeMap<(&str, Option<&str>), Vec<&LockedSkill>> = BTreeMap::new();
+    for skill in skills {
+        sources.entry((&skill.source, skill.reference.as_deref())).or_default().push(skill);
+    }
+    let mut checks = Vec::new();
+    for of_source in sources.into_values() {
+        checks.extend(check_source(&of_source, base, home, options, policy));
+    }
+    checks.sort_by(|a, b| a.locked.name.cmp(&b.locked.name));
+    checks
+}
+
+/// Returns the source of a skill of a lock.
+pub fn source_of(locked: &LockedSkill, base: &Path, home: Option<&Path>) -> Result<Source, Error> {
+    let source = SourceText::parse(&locked.source, base, home)?.source;
+    match &locked.reference {
+        Some(reference) => source.with_reference(reference),
+        None => Ok(source),
+    }
+}
+
+fn check_source(
+    skills: &[&LockedSkill],
+    base: &Path,
+    home: Option<&Path>,
+    options: &FetchOptions,
+    policy: &Policy,
+) -> Vec<UpdateCheck> {
+    let all = |newest: &dyn Fn() -> Newest| {
+        let check = |locked: &&LockedSkill| UpdateCheck { locked: (*locked).clone(), newest: newest() };
+        skills.iter().map(check).collect::<Vec<_>>()
+    };
+    let found = skills.first().map(|first| source_of(first, base, home)).transpose();
+    let source = match found {
+        Ok(Some(source)) => source,
+        Ok(None) => return Vec::new(),
+        Err(error) => return unreachable_by(skills, error),
+    };
+    // Asking for the version is much cheaper than fetching it.
+    match newest_version(&source, options) {
+        Ok(Some(version)) if skills.iter().all(|skill| skill.resolved.as_ref() == Some(&version)) => {
+            return all(&|| Newest::Current);
+        }
+        Ok(_) => {}
+        Err(error) => return unreachable_by(skills, error),
+    }
+    let wanted = skills.iter().map(|skill| skill.name.to_string()).collect();
+    let options = &FetchOptions { wanted, ..options.clone() };
+    let tree = match fetch(&source, options) {
+        Ok(tree) => tree,
+        Err(error) => return unreachable_by(skills, error),
+    };
+    let found = find_skills(&tree, policy);
+    let check = |locked: &&LockedSkill| UpdateCheck {
+        locked: (*locked).clone(),
+        newest: newest(locked, &tree, &found),
+    };
+    skills.iter().map(check).collect()
+}
+
+fn unreachable_by(skills: &[&LockedSkill], error: Error) -> Vec<UpdateCheck> {
+    let mut error = Some(error);
+    let mut check = |locked: &&LockedSkill| {
+        let again = || Error::new(crate::ErrorKind::NotFound, "its source cannot be read");
+        let error = error.take().unwrap_or_else(again);
+        UpdateCheck { locked: (*locked).clone(), newest: Newest::Unreachable(error) }
+    };
+    skills.iter().map(&mut check).collect()
+}
+
+fn newest(locked: &LockedSkill, tree: &FetchedTree, found: &[FoundSkill]) -> Newest {
+    let named = || found.iter().filter(|skill| skill.name == locked.name);
+    // A skill that moved to another directory is followed.
+    let skill = named().find(|skill| skill.path == locked.path).or_else(|| named().next());
+    let Some(skill) = skill else {
+        let same = found.iter().find(|skill| skill.path == locked.path || skill.digest == locked.digest);
+        return same.map_or(Newest::Gone, |skill| Newest::Renamed(skill.name.clone()));
+    };
+    if skill.digest == locked.digest {
+        return Newest::Current;
+    }
+    if let Some(fault) = &skill.fault {
+        return Newest::Broken(fault.clone());
+    }
+    let locked = LockedSkill {
+        path: skill.path.clone(),
+        resolved: tree.resolved_of(&skill.path),
+        digest: skill.digest,
+        files: LockedSkill::digests(&skill.files),
+        ..locked.clone()
+    };
+    Newest::Changed(Box::new(NewestSkill { skill: skill.clone(), locked }))
+}
+
+/// Returns the files of `locked` as they were added: from the store, or else from the source at the version of then.
+pub fn locked_files(
+    locked: &LockedSkill,
+    base: &Path,
+    home: Option<&Path>,
+    store: &BundleStore,
+    options: &FetchOptions,
+) -> Result<Option<SkillFiles>, Error> {
+    if let Some(files) = store.get(&locked.digest)? {
+        return Ok(Some(files));
+    }
+    let source = source_of(locked, base, home)?;
+    let options = &FetchOptions { wanted: vec![locked.name.to_string()], ..options.clone() };
+    let tree = fetch(&source.at(locked.resolved.as_deref()), options)?;
+    let found = find_skills(&tree, &Policy::default());
+    let skill = found.into_iter().find(|skill| skill.digest == locked.digest);
+    let Some(skill) = skill else { return Ok(None) };
+    store.put(&skill.files)?;
+    Ok(Some(skill.files))
+}
+
+/// The result of a merge of local edits with the changes of the source.
+#[derive(Debug)]
+pub enum Merged {
+    /// Both fit together.
+    Clean(SkillFiles),
+    /// Both changed the same lines, or one side removed what the other changed.
+    Conflicts {
+        /// The files, those with conflicts with markers, or as they are in the source.
+        copy: SkillFiles,
+        /// The files with conflicts.
+        paths: Vec<SkillPath>,
+    },
+}
+
+/// Merges the edits that lead from `base` to `ours` with the changes that lead from `base` to `theirs`.
+pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) -> Merged {
+    let conflicts = match merge(base, ours, theirs) {
+        Ok(files) => return Merged::Clean(files),
+        Err(conflicts) => conflicts,
+    };
+    let paths: Vec<SkillPath> = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    let others = |files: &SkillFiles| -> SkillFiles {
+        files.iter().filter(|(path, _)| !paths.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
+    };
+    let mut copy = merge(&others(base), &others(ours), &others(theirs)).unwrap_or_default();
+    for Conflict { path, marked } in conflicts {
+        let file = match (marked, theirs.get(&path).or_else(|| ours.get(&path))) {
+            (Some(text), Some(file)) => FileData { executable: file.executable, bytes: text.into_bytes() },
+            (_, Some(file)) => file.clone(),
+            (_, None) => continue,
+        };
+        copy.insert(path, file);
+    }
+    Merged::Conflicts { copy, paths }
+}
+
+/// Returns `true` if `text` holds markers of a conflict.
+pub fn has_conflict_markers(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+}
+
+/// Returns what the tools in `files` may do.
+pub fn capabilities(files: &SkillFiles) -> Capabilities {
+    let toolbox = files.iter().find(|(path, _)| path.as_str() == TOOLBOX_FILE);
+    Capabilities::of(&toolbox.map(|(_, file)| Toolbox::read(&file.bytes).0).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> SkillFiles {
+        list.iter().map(|(path, text)| (SkillPath::new(path).unwrap(), FileData::new(*text))).collect()
+    }
+
+    #[test]
+    fn edits_are_kept_and_conflicts_are_marked_in_a_copy() {
+        let base = files(&[("SKILL.md", "a\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n")]);
+        let ours =
+            files(&[("SKILL.md", "A\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n"), ("own.md", "o\n")]);
+        let theirs = files(&[("SKILL.md", "a\nb\nC\n"), ("x.md", "y\n")]);
+        let Merged::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
+        assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
+        let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
+        let Merged::Conflicts { copy, paths } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        assert_eq!(paths, [SkillPath::new("SKILL.md").unwrap()]);
+        let text = copy[&paths[0]].text().unwrap();
+        assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
+        assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
+        // A file that one side removed and the other changed.
+        let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
+        let Merged::Conflicts { copy, .. } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        assert_eq!(copy[&paths[0]].text(), Some("A\nb\nc\n"));
+    }
+}
