@@ -9,7 +9,10 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use clap_complete::CompleteEnv;
 
 use crate::commands::{
-    add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect, cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
+    add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
+    cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
+    init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
+    rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;

@@ -32,7 +32,10 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
+    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
+    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
+    list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run,
+    search, serve, session, show, stats, sync, update, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pollster::block_on;
-use repertoire::discovery::SKILL_DIRECTORIES;
+use repertoire::discovery::project_skill_directories;
 use repertoire::history::capture;
 use repertoire::provider::Provider;
 use repertoire::provider::fs::limits::GIVEN_DEPTH;
@@ -68,7 +68,8 @@ impl FoundSkill {
 pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     // What is disabled here is not wrong with the source, and its own names are the names of its skills.
     let policy = Policy { disabled: Vec::new(), ..policy.clone() };
-    let hidden = SKILL_DIRECTORIES.iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
+    let hidden =
+        project_skill_directories().into_iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
     let roots = hidden.chain([tree.root.clone()]);
     let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
     let provider = |(number, root): (usize, std::path::PathBuf)| -> Arc<dyn Provider> {
