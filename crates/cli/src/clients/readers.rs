@@ -74,6 +74,12 @@ pub(crate) fn readers(places: &Places, projects: &[PathBuf], plugins: &[PathBuf]
         .collect()
 }
 
+/// Returns `true` if the plugin at `path` is one that the client `id` has installed.
+pub(crate) fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
+    let own = PLUGINS.iter().find(|(client, _)| *client == id);
+    own.and_then(|(_, template)| places.path(Owner::User, template)).is_some_and(|own| path.starts_with(own))
+}
+
 /// Returns the names of the directories in `directory` that hold a `SKILL.md`.
 fn skills_in(directory: &Path) -> BTreeSet<String> {
     let entries = read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES);

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::clients::{CLIENTS, ClientReader, Places, readers};
 use crate::commands::connect::{
-    Connection, Files, OwnEntries, connections, names_offered_by, offered_names, present,
+    Connection, Files, OwnEntries, connections, names_offered_by, offered_names, plugins_offered_twice,
+    present,
 };
 use crate::commands::link;
 use crate::error::CliError;
@@ -135,6 +136,8 @@ fn view<'a>(
         let files = Files { recorded: link::recorded(places), ..Files::default() };
         files.offered_twice(places, client, connection, &names, &present(places, connections))
     });
+    let of_plugins = || plugins_offered_twice(library, places, connection?);
+    let advice = advice.or_else(of_plugins);
     ClientView { reader, connection, offered: served.unwrap_or_default(), advice }
 }
 

@@ -379,7 +379,7 @@ pub const KEYS: &[Key] = &[
     key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
     key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
     key!("exec.trust_user" words of Trust by as_str, exec.trust_user, None, "The same for skills of the user's own directories."),
-    key!("exec.trust_configured" words of Trust by as_str, exec.trust_configured, None, "The same for skills of configured directories, of packs and of `--root`."),
+    key!("exec.trust_configured" words of Trust by as_str, exec.trust_configured, None, "The same for skills of configured directories, of packs, plugins and packages, and of `--root`."),
     key!("exec.scripts_read" Kind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
     key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
     key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),

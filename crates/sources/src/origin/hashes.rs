@@ -185,6 +185,13 @@ mod tests {
         assert_eq!(folder_hash(&files).unwrap(), FOLDER);
         assert_eq!(git_tree(&files), TREE);
         assert_eq!(content_digest(&files), DIGEST);
+        let hello = super::SkillFile {
+            path: "a.txt".to_owned(),
+            bytes: b"hello world".to_vec(),
+            is_executable: false,
+        };
+        let expect = "sha256:79d1b89c9733bc5a3c51bd715612a85ab13add6933cb9aa7cc1ae44fd5d181a3";
+        assert_eq!(content_digest(&SkillFiles { files: vec![hello], fault: None }), expect);
         assert_eq!(file_hash(b"a\r\nb\r"), Digest::of(b"a\nb\r").to_hex());
         assert_eq!(file_hash(b"a\r\n\0"), Digest::of(b"a\r\n\0").to_hex());
     }

@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use repertoire::discovery::Tier;
+
 use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{Plan, Step};
-use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
+use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places, has_installed};
 use crate::globals::Globals;
 use crate::ui::{count, escape};
 use crate::wire::{Context, Library};
@@ -57,6 +59,27 @@ pub(crate) fn names_offered_by(
     let globals = Globals { root: roots, ..context.globals.clone() };
     let confined = Context::new(context.env.clone(), globals, context.settings.clone());
     offered_names(&confined.inspect(context.settings.policy.clone()))
+}
+
+/// Returns the message that the client of `connection` is offered skills of plugins that it has installed itself, and a hint what
+/// to do.
+pub(crate) fn plugins_offered_twice(
+    library: &Library,
+    places: &Places,
+    connection: &Connection,
+) -> Option<(String, String)> {
+    let (client, is_confined) = (connection.client, !connection.roots().is_empty());
+    let own = library.places.iter().filter(|place| {
+        place.root.tier == Tier::Plugin && has_installed(places, client.id, &place.root.path)
+    });
+    let own: Vec<&str> = own.map(|place| place.root.label.as_str()).collect();
+    let skills = library.snapshot.active().filter(|entry| own.contains(&&*entry.source)).count();
+    let (title, path) = (client.title(), connection.path.display());
+    (skills > 0 && !is_confined).then(|| {
+        let skills = count(skills, "skill");
+        let message = format!("{title} is connected ({path}) and also has {skills} by its own plugins");
+        (message, "set `discovery.plugins = false` in your user configuration".to_owned())
+    })
 }
 
 /// The directories that clients read skills from, as they are and with planned links.

@@ -3,7 +3,8 @@
 use super::checks::{Checks, Status};
 use crate::clients::Places;
 use crate::commands::connect::{
-    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, present,
+    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
+    present,
 };
 use crate::commands::link;
 use crate::config;
@@ -71,6 +72,9 @@ impl Checks {
             {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
+            }
+            if let Some((message, hint)) = plugins_offered_twice(library, &places, &connection) {
+                self.add(Status::Warn, "client", message, Some(&hint));
             }
             // A server that is confined to some directories offers nothing else.
             let names = names_offered_by(context, library, &places, &connection);
