@@ -491,3 +491,34 @@ fn a_full_disk_leaves_everything_as_it_was() {
     assert_eq!(names(&sandbox).len(), 8);
     assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
 }
+
+#[test]
+fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
+    use base64::Engine as _;
+
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let credentials = base64::engine::general_purpose::STANDARD.encode("ada:secret");
+    let url = repository.http(Box::leak(credentials.into_boxed_str()));
+    let run = sandbox.run(&["add", &url, "--all", "--yes"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("git has no right to read it"), "{}", run.stderr);
+    let helper =
+        format!("[credential]\n\thelper = store --file {}\n", sandbox.home().join("secrets").display());
+    sandbox.write("../home/.gitconfig", helper);
+    sandbox.write("../home/secrets", url.replace("http://", "http://ada:secret@").replace("/.git", "\n"));
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    assert_eq!(names(&sandbox), ["csv", "pdf"]);
+    assert!(!sandbox.read("repertoire.lock").contains("secret"));
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // Settings of the user do not change the bytes, and hooks and filters do not run.
+    let settings =
+        "[core]\n\tautocrlf = true\n\thooksPath = /nonexistent\n[filter \"x\"]\n\tsmudge = false\n";
+    let old = std::fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
+    sandbox.write("../home/.gitconfig", old + settings);
+    repository.write(".gitattributes", "*.md filter=x text\n");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
+    repository.commit();
+    sandbox.json(&["update", "--yes", "--json"]);
+    let expect = fs::read_to_string(repository.path().join("skills/pdf/SKILL.md")).unwrap();
+    assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), expect);
+}
