@@ -419,6 +419,12 @@ fn skills_are_added_for_the_user() {
     assert!(sandbox.home().join(".config/repertoire/repertoire.lock").is_file());
     assert!(everything(&sandbox).is_empty());
     assert_eq!(sandbox.run(&["outdated", "--user"]).stdout, "everything is up to date\n");
+    let run = sandbox.run(&["add", &repository.url(), "--skill", "pdf"]);
+    assert!(
+        run.stderr.contains("warning: there is another `pdf` at [DIR]/home/.agents/skills/pdf"),
+        "{}",
+        run.stderr
+    );
     assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("`--user` removes it"));
     sandbox.json(&["remove", "pdf", "--user", "--yes", "--json"]);
     assert!(!sandbox.home().join(".agents/skills/pdf").exists());

@@ -143,6 +143,8 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     fs::remove_dir_all(repository.path().join(".git")).unwrap();
     let run = sandbox.run(&["update", "--yes"]);
     assert!(run.code == 1 && run.stderr.contains("there is no repository at"), "{}", run.stderr);
+    let run = sandbox.run(&["outdated"]);
+    assert!(run.code == 1 && run.stdout.contains("unreachable"), "{}", run.stdout);
     assert!(sandbox.read(PDF).contains("Third!"));
 }
 
