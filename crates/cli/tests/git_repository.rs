@@ -97,6 +97,74 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Serves the repository over HTTP by `git http-backend`, to those who send `credentials`, and returns its address.
+    pub(crate) fn http(&self, credentials: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let path = self.path();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                serve_git(stream, &path, credentials);
+            }
+        });
+        format!("http://127.0.0.1:{port}/.git")
+    }
+}
+
+/// Answers a request for the repository at `path` as a web server does by CGI.
+fn serve_git(mut stream: TcpStream, path: &Path, credentials: &str) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    };
+    let first = line();
+    let head: Vec<String> = std::iter::repeat_with(line).take_while(|line| !line.is_empty()).collect();
+    let header = |wanted: &str| {
+        let value = head.iter().filter_map(|line| line.split_once(": "));
+        let mut value = value.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        value.next().map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let words: Vec<&str> = first.split(' ').collect();
+    let [method, target, _] = words.as_slice() else { return };
+    if header("authorization") != format!("Basic {credentials}") {
+        let refusal = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        let _ = stream.write_all(refusal.as_bytes());
+        return;
+    }
+    let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
+    std::io::Read::read_exact(&mut reader, &mut body).unwrap();
+    let (file, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut backend = Command::new("git")
+        .arg("http-backend")
+        .env("GIT_PROJECT_ROOT", path)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("REQUEST_METHOD", method)
+        .env("PATH_INFO", file)
+        .env("QUERY_STRING", query)
+        .env("CONTENT_TYPE", header("content-type"))
+        .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
+        .env("GIT_PROTOCOL", header("git-protocol"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    backend.stdin.take().unwrap().write_all(&body).unwrap();
+    let output = backend.wait_with_output().unwrap().stdout;
+    let text = String::from_utf8_lossy(&output);
+    let status = text.lines().next().and_then(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
+    let _ = stream
+        .write_all(&[format!("HTTP/1.1 {status}\r\nConnection: close\r\n").as_bytes(), &output].concat());
+}
+
+/// Says that something is not tested here, past the capture of tests that pass, so that it is seen.
+pub(crate) fn skipped(what: &str) {
+    writeln!(std::io::stderr(), "{what}").unwrap();
+}
+
 /// Returns a project without skills in which `git` is found.
 pub(crate) fn empty_project() -> Sandbox {
     let mut sandbox = Sandbox::new();

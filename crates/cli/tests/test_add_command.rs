@@ -6,7 +6,7 @@ use std::process::Command;
 use repertoire_model::Digest;
 use serde_json::json;
 
-use crate::git_repository::{Repository, empty_project, static_server};
+use crate::git_repository::{Repository, empty_project, skipped, static_server};
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 /// Returns the files of the project and what they say, the repository left out.
@@ -230,7 +230,7 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         pack("zip", &["-qr", &target("pdf.skill"), "."], "pdf");
         sources.push("pdf.skill".to_owned());
     } else {
-        eprintln!("SKIPPED: an archive made by zip, which is not installed");
+        skipped("SKIPPED: an archive made by zip, which is not installed");
     }
     for source in sources {
         let added = sandbox.json(&["add", &source, "--skill", "pdf", "--yes", "--json"]);
@@ -396,7 +396,7 @@ fn a_project_stays_as_it_was_if_something_cannot_be_written() {
     set_mode(0o555);
     let is_root = fs::write(sandbox.project().join(".agents/skills/probe"), "").is_ok();
     if is_root {
-        eprintln!("SKIPPED: a read-only directory, which root can write");
+        skipped("SKIPPED: a read-only directory, which root can write");
     } else {
         let run = sandbox.run(&add);
         assert!(run.code == 3 && run.stderr.contains("cannot write"), "{}", run.stderr);
@@ -419,6 +419,12 @@ fn skills_are_added_for_the_user() {
     assert!(sandbox.home().join(".config/repertoire/repertoire.lock").is_file());
     assert!(everything(&sandbox).is_empty());
     assert_eq!(sandbox.run(&["outdated", "--user"]).stdout, "everything is up to date\n");
+    let run = sandbox.run(&["add", &repository.url(), "--skill", "pdf"]);
+    assert!(
+        run.stderr.contains("warning: there is another `pdf` at [DIR]/home/.agents/skills/pdf"),
+        "{}",
+        run.stderr
+    );
     assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("`--user` removes it"));
     sandbox.json(&["remove", "pdf", "--user", "--yes", "--json"]);
     assert!(!sandbox.home().join(".agents/skills/pdf").exists());
@@ -490,4 +496,35 @@ fn a_full_disk_leaves_everything_as_it_was() {
     sandbox.json(&["add", &source, "--all", "--yes", "--json"]);
     assert_eq!(names(&sandbox).len(), 8);
     assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}
+
+#[test]
+fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
+    use base64::Engine as _;
+
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let credentials = base64::engine::general_purpose::STANDARD.encode("ada:secret");
+    let url = repository.http(Box::leak(credentials.into_boxed_str()));
+    let run = sandbox.run(&["add", &url, "--all", "--yes"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("git has no right to read it"), "{}", run.stderr);
+    let helper =
+        format!("[credential]\n\thelper = store --file {}\n", sandbox.home().join("secrets").display());
+    sandbox.write("../home/.gitconfig", helper);
+    sandbox.write("../home/secrets", url.replace("http://", "http://ada:secret@").replace("/.git", "\n"));
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    assert_eq!(names(&sandbox), ["csv", "pdf"]);
+    assert!(!sandbox.read("repertoire.lock").contains("secret"));
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // Settings of the user do not change the bytes, and hooks and filters do not run.
+    let settings =
+        "[core]\n\tautocrlf = true\n\thooksPath = /nonexistent\n[filter \"x\"]\n\tsmudge = false\n";
+    let old = std::fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
+    sandbox.write("../home/.gitconfig", old + settings);
+    repository.write(".gitattributes", "*.md filter=x text\n");
+    repository.edit("skills/pdf/SKILL.md", "Third.", "Third!");
+    repository.commit();
+    sandbox.json(&["update", "--yes", "--json"]);
+    let expect = fs::read_to_string(repository.path().join("skills/pdf/SKILL.md")).unwrap();
+    assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), expect);
 }

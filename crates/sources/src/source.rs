@@ -202,7 +202,7 @@ fn text_fault(text: &str) -> Option<&'static str> {
 /// Returns the path of a source on this machine: one that is absolute, or begins with `.` or `~`.
 fn local_path(text: &str, directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
     if let Some(below) = text.strip_prefix("~/") {
-        return home.map(|home| home.join(below));
+        return home.map(|home| normal(&home.join(below)));
     }
     let is_relative = matches!(text, "." | "..") || text.starts_with("./") || text.starts_with("../");
     let is_windows = cfg!(windows) && (text.starts_with(".\\") || text.get(1..3) == Some(":\\"));
@@ -265,8 +265,18 @@ fn git_url(text: &str, url: &str) -> Result<GitSource, Error> {
         Some(at) => (&url[..start + at], Some(checked_path(text, &url[start + at + 2..])?)),
         None => (url, None),
     };
+    let url = url.trim_end_matches('/');
     let known = ["https://", "http://", "ssh://", "file://", "git://"];
-    if !known.iter().any(|scheme| url.starts_with(scheme)) && !is_ssh_shorthand(url) {
+    let rest = known.iter().find_map(|scheme| url.strip_prefix(scheme));
+    let is_address = rest.is_some_and(|rest| {
+        // A repository on this machine has no host.
+        if url.starts_with("file://") {
+            rest.starts_with('/')
+        } else {
+            rest.split('/').count() > 1 && !rest.starts_with('/')
+        }
+    });
+    if !is_address && !is_ssh_shorthand(url) {
         return Err(invalid(text, "it is no address of a git repository"));
     }
     let is_plain = url.starts_with("http://") || url.starts_with("git://");
@@ -277,7 +287,7 @@ fn git_url(text: &str, url: &str) -> Result<GitSource, Error> {
         return Err(invalid(text, "it holds a password, which would end up in the lock")
             .hint("let git's credential helper or an SSH key authenticate"));
     }
-    Ok(GitSource { url: url.trim_end_matches('/').to_owned(), reference, path, tree: None })
+    Ok(GitSource { url: url.to_owned(), reference, path, tree: None })
 }
 
 /// Returns `true` if `url` leads to this machine.
@@ -329,7 +339,8 @@ fn web_url(text: &str, scheme: &str, rest: &str) -> Result<Source, Error> {
 /// Returns the repository of a page of a known host: `owner/repo`, perhaps with `tree/BRANCH/PATH`.
 fn hosted(text: &str, host: &str, parts: &[&str], reference: Option<&str>) -> Result<GitSource, Error> {
     // Groups of GitLab may be nested; its pages of files come behind `-`.
-    let end = parts.iter().position(|part| *part == "-").unwrap_or(match host {
+    let marker = parts.iter().skip(2).position(|part| *part == "-").map(|at| at + 2);
+    let end = marker.unwrap_or(match host {
         "gitlab.com" if !parts.contains(&"tree") => parts.len(),
         _ => 2,
     });
@@ -556,5 +567,30 @@ mod tests {
         assert_eq!(locked("../other"), "../other");
         assert_eq!(locked("."), ".");
         assert_eq!(locked("/srv/skills"), "/srv/skills");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC{0,40}") {
+            let _ = parsed(&text);
+        }
+
+        #[test]
+        fn a_source_that_was_parsed_reads_back_from_a_lock(
+            start in "(|https://|http://|ssh://|file://|git\\+https://|npm:|pypi:|git@h:|\\./|\\.\\./|/|~/)",
+            rest in "[a-zA-Z0-9./:@#_-]{0,24}",
+        ) {
+            let Ok(SourceText { source, .. }) = parsed(&format!("{start}{rest}")) else { return Ok(()) };
+            let locked = source.to_locked(Path::new("/work/project"));
+            let again = parsed(&locked).map(|parsed| parsed.source);
+            let expect = match source {
+                // A lock has the branch and the directory beside the address.
+                Source::Git(git) => Source::Git(GitSource { reference: None, path: None, tree: None, ..git }),
+                Source::Npm(package) => Source::Npm(Package { version: None, ..package }),
+                Source::Pypi(package) => Source::Pypi(Package { version: None, ..package }),
+                other => other,
+            };
+            proptest::prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(expect), "{}", locked);
+        }
     }
 }

@@ -4,9 +4,10 @@ mod choose;
 mod plan;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use repertoire::Entry;
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
 use serde_json::json;
 
@@ -136,6 +137,7 @@ fn add(
             writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
         }
     }
+    warn_about_others(ui, context, installation, &new)?;
     let changes = plan.changes();
     let consent = match new.len() {
         0 => Consent::Given,
@@ -180,4 +182,26 @@ fn add(
         return Err(CliError::not_written(consent, &what, "`--yes` adds them without asking"));
     }
     Ok(Exit::Success)
+}
+
+/// Warns about skills of the same names in other places, because agents see only one of each name.
+fn warn_about_others(
+    ui: &mut Ui,
+    context: &Context,
+    installation: &Installation,
+    new: &[&FoundSkill],
+) -> Result<(), CliError> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let library = context.inspect(context.settings.policy.clone());
+    for skill in new {
+        let directory = installation.directory(&skill.name);
+        let is_other = |entry: &&Entry| *entry.name() == skill.name && Path::new(&*entry.path) != directory;
+        if let Some(entry) = library.snapshot.entries().iter().find(is_other) {
+            let (name, path) = (&skill.name, context.shown(&entry.path));
+            ui.warn(&format!("there is another `{name}` at {path}; agents will see one of them"))?;
+        }
+    }
+    Ok(())
 }

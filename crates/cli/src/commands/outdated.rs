@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
     if ui.is_json() {
         let skills: Vec<Value> = checks.iter().map(described).collect();
         ui.write_json(&json!({ "skills": skills }))?;
-        return Ok(Exit::Success);
+        return Ok(exit(&checks));
     }
     let outdated: Vec<&UpdateCheck> =
         checks.iter().filter(|check| !matches!(check.newest, Newest::Current)).collect();
@@ -70,5 +70,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
     if outdated.iter().any(|check| matches!(check.newest, Newest::Changed(_))) {
         ui.hint("run `rep update` to see the changes and take them over")?;
     }
-    Ok(Exit::Success)
+    Ok(exit(&checks))
+}
+
+/// Returns no if a source could not be asked: what it has is not known.
+fn exit(checks: &[UpdateCheck]) -> Exit {
+    let is_unreachable = |check: &UpdateCheck| matches!(check.newest, Newest::Unreachable(_));
+    if checks.iter().any(is_unreachable) { Exit::No } else { Exit::Success }
 }
