@@ -16,6 +16,7 @@ mod packages;
 mod fetch;
 mod found;
 mod atomic_file;
+mod collation;
 mod bundle_store;
 mod lock;
 mod skills_lock;

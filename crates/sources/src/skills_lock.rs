@@ -1,6 +1,5 @@
 //! `skills-lock.json`, version 1, as `npx skills` writes it: kept in step where a project has one, and taken over.
 
-use std::cmp::Ordering;
 use std::path::Path;
 
 use repertoire_model::SkillName;
@@ -8,6 +7,7 @@ use repertoire_model::patch::SkillFiles;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::collation::collate;
 use crate::lock::LockedSkill;
 use crate::source::{Source, SourceText};
 
@@ -19,9 +19,6 @@ const VERSION: u64 = 1;
 
 /// The most skills of a file that are taken over.
 const MAX_SKILLS: usize = 10_000;
-
-/// The order in which `localeCompare` sorts the characters of ASCII; letters differ by case only if all else is equal.
-const ORDER: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
 
 /// A skill of a `skills-lock.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,27 +141,13 @@ fn entry(locked: &LockedSkill, files: &SkillFiles, known: Option<&Value>) -> Opt
 /// Returns the hash of `npx skills` over the files of a skill.
 pub fn folder_hash(files: &SkillFiles) -> String {
     let mut paths: Vec<_> = files.iter().collect();
-    paths.sort_by(|a, b| locale_order(a.0.as_str(), b.0.as_str()));
+    paths.sort_by(|a, b| collate(a.0.as_str(), b.0.as_str()));
     let mut hash = Sha256::new();
     for (path, file) in paths {
         hash.update(path.as_str());
         hash.update(&file.bytes);
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Compares two paths as `localeCompare` does, for characters of ASCII.
-fn locale_order(a: &str, b: &str) -> Ordering {
-    let letters = ORDER.chars().count();
-    let primary = |c: char| match ORDER.chars().position(|known| known == c) {
-        Some(position) => position,
-        None if c.is_ascii_alphabetic() => letters + (c.to_ascii_lowercase() as usize - 'a' as usize),
-        None => letters + 26 + c as usize,
-    };
-    let by_letter = a.chars().map(primary).cmp(b.chars().map(primary));
-    // Small letters come first.
-    let case = |c: char| c.is_ascii_uppercase();
-    by_letter.then_with(|| a.chars().map(case).cmp(b.chars().map(case)))
 }
 
 #[cfg(test)]
@@ -176,17 +159,6 @@ mod tests {
 
     fn files(list: &[(&str, &str)]) -> SkillFiles {
         list.iter().map(|(path, text)| (SkillPath::new(path).unwrap(), FileData::new(*text))).collect()
-    }
-
-    #[test]
-    fn paths_are_sorted_as_npx_skills_does() {
-        // As node sorts them with localeCompare.
-        let expect =
-            ["a_b.md", "a-b.md", "a.md", "a/z.md", "a1.md", "ab.md", "Ab.md", "SKILL.md", "t/B.md", "t/c.md"];
-        let mut sorted = expect.to_vec();
-        sorted.reverse();
-        sorted.sort_by(|a, b| locale_order(a, b));
-        assert_eq!(sorted, expect);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The hashes of skills that installers record, each computed as its installer does.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use repertoire_model::Digest;
@@ -8,10 +7,7 @@ use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
 use super::skill_files::{SkillFile, SkillFiles};
-
-/// The order of ASCII characters in the root collation of Unicode, by which JavaScript's `localeCompare` sorts. A letter sorts
-/// before its capital, and only where nothing else differs.
-const COLLATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz";
+use crate::collation::{collate, is_collated};
 
 /// Returns the hash of all files that `npx skills` computes, in hexadecimal digits; `None` if the order of the files depends on
 /// the locale, which it does for names that are not ASCII.
@@ -108,25 +104,12 @@ pub(super) fn file_hash(bytes: &[u8]) -> String {
 
 /// Returns `files` in the order of the root collation; `None` where a path has characters that it is not known for.
 fn collated(files: &[SkillFile]) -> Option<Vec<&SkillFile>> {
-    let is_known = |file: &SkillFile| file.path.chars().all(|letter| weight(letter).is_some());
-    if !files.iter().all(is_known) {
+    if !files.iter().all(|file| is_collated(&file.path)) {
         return None;
     }
     let mut sorted: Vec<&SkillFile> = files.iter().collect();
     sorted.sort_by(|a, b| collate(&a.path, &b.path));
     Some(sorted)
-}
-
-fn weight(letter: char) -> Option<usize> {
-    // The space comes first.
-    if letter == ' ' { Some(0) } else { COLLATION.find(letter.to_ascii_lowercase()).map(|place| place + 1) }
-}
-
-/// Compares two ASCII texts by the root collation.
-fn collate(a: &str, b: &str) -> Ordering {
-    let weights = |text: &str| text.chars().map(weight).collect::<Vec<_>>();
-    let capitals = |text: &str| text.chars().map(|letter| letter.is_ascii_uppercase()).collect::<Vec<_>>();
-    weights(a).cmp(&weights(b)).then_with(|| capitals(a).cmp(&capitals(b)))
 }
 
 #[cfg(test)]
