@@ -6,7 +6,7 @@ use std::process::Command;
 use repertoire_model::Digest;
 use serde_json::json;
 
-use crate::git_repository::{Repository, empty_project, static_server};
+use crate::git_repository::{Repository, empty_project, skipped, static_server};
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 /// Returns the files of the project and what they say, the repository left out.
@@ -230,7 +230,7 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         pack("zip", &["-qr", &target("pdf.skill"), "."], "pdf");
         sources.push("pdf.skill".to_owned());
     } else {
-        eprintln!("SKIPPED: an archive made by zip, which is not installed");
+        skipped("SKIPPED: an archive made by zip, which is not installed");
     }
     for source in sources {
         let added = sandbox.json(&["add", &source, "--skill", "pdf", "--yes", "--json"]);
@@ -396,7 +396,7 @@ fn a_project_stays_as_it_was_if_something_cannot_be_written() {
     set_mode(0o555);
     let is_root = fs::write(sandbox.project().join(".agents/skills/probe"), "").is_ok();
     if is_root {
-        eprintln!("SKIPPED: a read-only directory, which root can write");
+        skipped("SKIPPED: a read-only directory, which root can write");
     } else {
         let run = sandbox.run(&add);
         assert!(run.code == 3 && run.stderr.contains("cannot write"), "{}", run.stderr);

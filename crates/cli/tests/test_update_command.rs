@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::git_repository::{Repository, empty_project};
+use crate::git_repository::{Repository, empty_project, skipped};
 use crate::sandbox::{Sandbox, assert_run};
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
@@ -290,7 +290,7 @@ fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
 fn npx_skills_and_rep_share_a_lock() {
     let (repository, sandbox) = (Repository::with_skills(), empty_project());
     if npx_skills(&sandbox, &["--version"]).is_none() {
-        eprintln!("SKIPPED: `npx skills`, which is not installed or does not run here");
+        skipped("SKIPPED: `npx skills`, which is not installed or does not run here");
         return;
     }
     let source = repository.path().display().to_string();
