@@ -162,7 +162,7 @@ fn serve_git(mut stream: TcpStream, path: &Path, credentials: &str) {
 
 /// Says that something is not tested here, past the capture of tests that pass, so that it is seen.
 pub(crate) fn skipped(what: &str) {
-    writeln!(std::io::stderr(), "{what}").unwrap();
+    std::io::stderr().write_all(format!("{what}\n").as_bytes()).unwrap();
 }
 
 /// Returns a project without skills in which `git` is found.
