@@ -8,50 +8,14 @@ use repertoire::regular_file;
 use repertoire_model::Digest;
 
 use crate::archive::{self, MAX_PACKED};
-use crate::git::{self, GitPrompt};
+use crate::fetch_options::FetchOptions;
+use crate::git;
 use crate::http::Client;
 use crate::marketplace::plugins_elsewhere;
 use crate::scratch::Scratch;
 use crate::source::{GitSource, Source};
 use crate::tree::{LIMITS, TreeWriter};
 use crate::{Error, ErrorKind, packages, well_known};
-
-/// The registry of npm.
-const NPM: &str = "https://registry.npmjs.org";
-/// The index of Python packages.
-const PYPI: &str = "https://pypi.org";
-
-/// Options of fetching.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct FetchOptions {
-    /// The directory for scratch directories.
-    pub scratch: PathBuf,
-    /// Decides if git may ask for credentials.
-    pub prompt: GitPrompt,
-    /// The token for the server of an index; it is sent to no other.
-    pub token: Option<String>,
-    /// The skills of an index to fetch; all if it is empty.
-    pub wanted: Vec<String>,
-    /// The registry of npm.
-    pub npm: String,
-    /// The index of Python packages.
-    pub pypi: String,
-}
-
-impl FetchOptions {
-    /// Returns options with scratch directories in `scratch`; nobody is asked for credentials.
-    pub fn new(scratch: impl Into<PathBuf>) -> Self {
-        Self {
-            scratch: scratch.into(),
-            prompt: GitPrompt::Never,
-            token: None,
-            wanted: Vec::new(),
-            npm: NPM.to_owned(),
-            pypi: PYPI.to_owned(),
-        }
-    }
-}
 
 /// A source that was fetched.
 #[derive(Debug)]
@@ -95,20 +59,21 @@ pub fn fetch(source: &Source, options: &FetchOptions) -> Result<FetchedTree, Err
             archive(source, &path.display().to_string(), &bytes, options)
         }
         Source::ArchiveUrl(url) => {
-            let bytes = Client::new(url, options.token.as_deref()).get(url, MAX_PACKED)?;
+            let bytes =
+                Client::new(url, options.token.as_deref(), options.proxy.as_ref()).get(url, MAX_PACKED)?;
             let none = || Error::new(ErrorKind::NotFound, format!("there is nothing at {url}"));
             archive(source, url, &bytes.ok_or_else(none)?, options)
         }
         Source::WellKnown(url) => unpacked(source, options, |tree| {
-            let fetched = well_known::fetch(url, options.token.as_deref(), &options.wanted, tree)?;
+            let fetched = well_known::fetch(url, options, tree)?;
             Ok((None, fetched.digests.into_iter().collect(), fetched.left_out))
         }),
         Source::Npm(package) => unpacked(source, options, |tree| {
-            let version = packages::npm(package, &options.npm, tree)?;
+            let version = packages::npm(package, options, tree)?;
             Ok((Some(version), BTreeMap::new(), Vec::new()))
         }),
         Source::Pypi(package) => unpacked(source, options, |tree| {
-            let version = packages::pypi(package, &options.pypi, tree)?;
+            let version = packages::pypi(package, options, tree)?;
             Ok((Some(version), BTreeMap::new(), Vec::new()))
         }),
     }

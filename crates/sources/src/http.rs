@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use ureq::Proxy;
+use ureq::tls::{RootCerts, TlsConfig};
+
 use crate::source::is_loopback;
 use crate::{Error, ErrorKind};
 
@@ -21,9 +24,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Returns a client for `url`, which sends `token` to the host of `url` and to no other.
-    pub(crate) fn new(url: &str, token: Option<&str>) -> Self {
+    /// Returns a client for `url`, which sends `token` to the host of `url` and to no other, through `proxy` unless the host is this machine.
+    pub(crate) fn new(url: &str, token: Option<&str>, proxy: Option<&Proxy>) -> Self {
         let is_local = is_loopback(url);
+        // A company's own certificates are those of the system.
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             .timeout_connect(Some(CONNECT_TIMEOUT))
@@ -32,8 +37,8 @@ impl Client {
             // A redirect from this machine could lead anywhere, unencrypted.
             .max_redirects(if is_local { 0 } else { MAX_REDIRECTS })
             .max_redirects_will_error(false)
-            // Libraries do not read the environment.
-            .proxy(None)
+            .tls_config(tls)
+            .proxy(proxy.filter(|_| !is_local).cloned())
             .user_agent("repertoire")
             .build()
             .new_agent();

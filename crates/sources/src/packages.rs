@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha512};
 
 use crate::archive;
+use crate::fetch_options::FetchOptions;
 use crate::http::Client;
 use crate::source::Package;
 use crate::tree::TreeWriter;
@@ -17,12 +18,12 @@ const MAX_DESCRIPTION: u64 = 16 * 1024 * 1024;
 /// The largest package, in bytes: skills share it with the code that they are about.
 const MAX_PACKAGE: u64 = 50 * 1024 * 1024;
 
-/// Fetches a package of npm from `registry`, and returns its version.
-pub(crate) fn npm(package: &Package, registry: &str, tree: &mut TreeWriter) -> Result<String, Error> {
-    let registry = registry.trim_end_matches('/');
+/// Fetches a package of npm from its registry, and returns its version.
+pub(crate) fn npm(package: &Package, options: &FetchOptions, tree: &mut TreeWriter) -> Result<String, Error> {
+    let registry = options.npm.trim_end_matches('/');
     let name = package.name.replace('/', "%2F");
     let version = package.version.as_deref().unwrap_or("latest");
-    let client = Client::new(registry, None);
+    let client = Client::new(registry, None, options.proxy.as_ref());
     let description = described(&client, &format!("{registry}/{name}/{version}"), package)?;
     let dist = &description["dist"];
     let url = dist["tarball"].as_str().ok_or_else(|| incomplete(package))?;
@@ -40,11 +41,15 @@ pub(crate) fn npm(package: &Package, registry: &str, tree: &mut TreeWriter) -> R
     Ok(description["version"].as_str().ok_or_else(|| incomplete(package))?.to_owned())
 }
 
-/// Fetches a package of PyPI from `index`, and returns its version.
-pub(crate) fn pypi(package: &Package, index: &str, tree: &mut TreeWriter) -> Result<String, Error> {
-    let index = index.trim_end_matches('/');
+/// Fetches a package of PyPI from its index, and returns its version.
+pub(crate) fn pypi(
+    package: &Package,
+    options: &FetchOptions,
+    tree: &mut TreeWriter,
+) -> Result<String, Error> {
+    let index = options.pypi.trim_end_matches('/');
     let version = package.version.as_ref().map(|version| format!("/{version}")).unwrap_or_default();
-    let client = Client::new(index, None);
+    let client = Client::new(index, None, options.proxy.as_ref());
     let description = described(&client, &format!("{index}/pypi/{}{version}/json", package.name), package)?;
     let files = description["urls"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of_kind = |kind: &str| files.iter().find(|file| file["packagetype"] == kind);

@@ -9,7 +9,8 @@ use repertoire_model::{Policy, SkillName, SkillPath};
 
 use crate::Error;
 use crate::bundle_store::BundleStore;
-use crate::fetch::{FetchOptions, FetchedTree, fetch, newest_version};
+use crate::fetch::{FetchedTree, fetch, newest_version};
+use crate::fetch_options::FetchOptions;
 use crate::found::{FoundSkill, find_skills};
 use crate::lock::LockedSkill;
 use crate::source::{Source, SourceText};

@@ -4,6 +4,7 @@ use repertoire_model::{Digest, SkillName, SkillPath};
 use serde_json::Value;
 
 use crate::archive::{self, MAX_PACKED};
+use crate::fetch_options::FetchOptions;
 use crate::http::{Client, join};
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
@@ -32,14 +33,10 @@ pub(crate) struct FetchedIndex {
     pub(crate) left_out: Vec<String>,
 }
 
-/// Fetches the skills of the index at `url`, or those called `wanted`, each to a directory of its name in `tree`.
-pub(crate) fn fetch(
-    url: &str,
-    token: Option<&str>,
-    wanted: &[String],
-    tree: &mut TreeWriter,
-) -> Result<FetchedIndex, Error> {
-    let client = Client::new(url, token);
+/// Fetches the skills of the index at `url`, or those that are wanted, each to a directory of its name in `tree`.
+pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) -> Result<FetchedIndex, Error> {
+    let wanted = &options.wanted[..];
+    let client = Client::new(url, options.token.as_deref(), options.proxy.as_ref());
     let (address, index) = index(&client, url)?;
     let broken =
         |reason: &str| Error::new(ErrorKind::Refused, format!("{address} is no index of skills: {reason}"));

@@ -101,6 +101,8 @@ impl Context {
         let mut options = FetchOptions::new(state.join("fetching"));
         options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
         options.token = token_file.map(|path| self.token(path)).transpose()?;
+        // `HTTPS_PROXY` and others of its kind, as git follows them.
+        options.proxy = ureq::Proxy::try_from_env();
         if let Some(registry) = self.env.get(env::NPM_REGISTRY) {
             options.npm = registry.to_string_lossy().into_owned();
         }

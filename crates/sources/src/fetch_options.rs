@@ -1,0 +1,47 @@
+//! Options of fetching.
+
+use std::path::PathBuf;
+
+use ureq::Proxy;
+
+use crate::git::GitPrompt;
+
+/// The registry of npm.
+const NPM: &str = "https://registry.npmjs.org";
+/// The index of Python packages.
+const PYPI: &str = "https://pypi.org";
+
+/// Options of fetching.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FetchOptions {
+    /// The directory for scratch directories.
+    pub scratch: PathBuf,
+    /// Decides if git may ask for credentials.
+    pub prompt: GitPrompt,
+    /// The token for the server of an index; it is sent to no other.
+    pub token: Option<String>,
+    /// The skills of an index to fetch; all if it is empty.
+    pub wanted: Vec<String>,
+    /// The registry of npm.
+    pub npm: String,
+    /// The index of Python packages.
+    pub pypi: String,
+    /// The proxy of requests that are not git's; git has its own settings.
+    pub proxy: Option<Proxy>,
+}
+
+impl FetchOptions {
+    /// Returns options with scratch directories in `scratch`; nobody is asked for credentials.
+    pub fn new(scratch: impl Into<PathBuf>) -> Self {
+        Self {
+            scratch: scratch.into(),
+            prompt: GitPrompt::Never,
+            token: None,
+            wanted: Vec::new(),
+            npm: NPM.to_owned(),
+            pypi: PYPI.to_owned(),
+            proxy: None,
+        }
+    }
+}
