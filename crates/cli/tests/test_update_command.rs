@@ -276,6 +276,35 @@ fn the_lock_of_npx_skills_is_taken_over_and_kept_in_step() {
     assert!(other["skills"].get("pdf").is_none());
 }
 
+#[test]
+fn the_locks_of_other_installers_are_taken_over() {
+    let (repository, sandbox) = added();
+    fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
+    let hash = |path: &str| {
+        let bytes = fs::read(sandbox.project().join(".agents/skills/pdf").join(path)).unwrap();
+        repertoire_model::Digest::of(&bytes).to_hex()
+    };
+    let commit = repository.commit();
+    let lock = format!(
+        "dependencies:\n- repo_url: {}\n  virtual_path: skills/pdf\n  resolved_commit: {commit}\n  deployed_file_hashes:\n    \
+         .agents/skills/pdf/SKILL.md: {}\n    .agents/skills/pdf/scripts/run.sh: {}\n",
+        repository.url(),
+        hash("SKILL.md"),
+        hash("scripts/run.sh")
+    );
+    sandbox.write("apm.lock.yaml", &lock);
+    let run = sandbox.run(&["import-lock", "--json"]);
+    assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&[("pdf", "imported")]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // What was changed since is left alone.
+    fs::remove_file(sandbox.project().join("repertoire.lock")).unwrap();
+    sandbox.write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Edited.\n---\n");
+    let run = sandbox.run(&["import-lock", "--json"]);
+    assert_eq!(states(&serde_json::from_str(&run.stdout).unwrap()), pairs(&[("pdf", "changed")]));
+    assert_eq!(run.code, 1);
+}
+
 /// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
 fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
     let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();

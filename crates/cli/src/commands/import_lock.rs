@@ -4,6 +4,7 @@ use clap::Args;
 use repertoire::regular_file;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_sources::origin::{Comparison, Installer};
 use repertoire_sources::{
     Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, apply,
     folder_hash, imported, read_installed,
@@ -14,15 +15,16 @@ use crate::clients::Owner;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, count, escape};
-use crate::wire::Context;
+use crate::wire::{ComparedOrigin, Context, compared_origins, routes};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Takes over the skills that another installer's lock lists
+/// Takes over the skills that other installers recorded
 ///
-/// The skills of skills-lock.json, which `npx skills` writes, are entered in repertoire.lock, if they are here as they were installed. Nothing is
-/// fetched. From then on `rep outdated` and `rep update` follow their sources.
+/// Skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, ToolHive, `gh skill`, openskills or clawhub recorded are entered in
+/// repertoire.lock, if they are here as they were installed. Nothing is fetched. From then on `rep outdated` and `rep update` follow their
+/// sources.
 #[derive(Debug, Args)]
 pub(crate) struct ImportLockArgs {}
 
@@ -37,19 +39,20 @@ struct Entry {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<Exit, CliError> {
     let installation = context.installation(Owner::Project)?;
-    let path = installation.base.join(SKILLS_LOCK_FILE);
-    let bytes = regular_file::read(&path, MAX_BYTES).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CliError::no(format!("there is no {}", path.display())),
-        _ => CliError::io("read", &path, error),
-    })?;
-    let skills = imported(&String::from_utf8_lossy(&bytes)).map_err(|reason| {
-        CliError::no(format!("{} is not understood", path.display())).because(anyhow::anyhow!("{reason}"))
-    })?;
     let lock = Lock::read(&installation.lock)?;
-    let mut entries: Vec<Entry> = skills
-        .into_iter()
-        .map(|skill| entry(context, &installation, &lock, skill))
-        .collect::<Result<_, _>>()?;
+    let mut entries = Vec::new();
+    for skill in of_npx_skills(&installation)? {
+        entries.push(entry(context, &installation, &lock, skill, None)?);
+    }
+    for (skill, known) in of_others(ui, context, &installation)? {
+        if !entries.iter().any(|entry| entry.skill.name == skill.name) {
+            entries.push(entry(context, &installation, &lock, skill, Some(&known))?);
+        }
+    }
+    if entries.is_empty() {
+        return Err(CliError::no("no installer recorded a skill of this project")
+            .hint("run `rep list --origin` to see what is recorded for the skills of other places"));
+    }
     let changes: Vec<SkillChange> = entries.iter_mut().filter_map(|entry| entry.change.take()).collect();
     let number = changes.len();
     if number > 0 {
@@ -77,11 +80,59 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<
     Ok(if is_incomplete { Exit::No } else { Exit::Success })
 }
 
+/// Returns the skills of `skills-lock.json`; none if there is no such file.
+fn of_npx_skills(installation: &Installation) -> Result<Vec<ImportedSkill>, CliError> {
+    let path = installation.base.join(SKILLS_LOCK_FILE);
+    let bytes = match regular_file::read(&path, MAX_BYTES) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(|error| CliError::io("read", &path, error))?,
+    };
+    imported(&String::from_utf8_lossy(&bytes)).map_err(|reason| {
+        CliError::no(format!("{} is not understood", path.display())).because(anyhow::anyhow!("{reason}"))
+    })
+}
+
+/// Returns the skills of the project that other installers recorded, each with its first record.
+fn of_others(
+    ui: &mut Ui,
+    context: &Context,
+    installation: &Installation,
+) -> Result<Vec<(ImportedSkill, ComparedOrigin)>, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
+    let origins = context.origins(&library);
+    for (path, fault) in &origins.faults {
+        ui.warn(&format!("{} is not understood: {fault}", path.display()))?;
+    }
+    let mut found = Vec::new();
+    for entry in library.snapshot.entries() {
+        let place = installation.directory(entry.name());
+        if !routes(entry).contains(&place) {
+            continue;
+        }
+        let is_other = |known: &ComparedOrigin| {
+            !matches!(known.origin.installer, Installer::Skills | Installer::ClaudePlugin)
+        };
+        if let Some(known) = compared_origins(&origins, entry).into_iter().find(is_other) {
+            let skill = ImportedSkill {
+                name: entry.name().to_string(),
+                source: known.origin.source.clone(),
+                reference: known.origin.reference.clone(),
+                path: known.origin.path.clone(),
+                hash: String::new(),
+            };
+            found.push((skill, known));
+        }
+    }
+    Ok(found)
+}
+
+/// Decides about a skill. `known` is its record, unless it is one of `npx skills`.
 fn entry(
     context: &Context,
     installation: &Installation,
     lock: &Lock,
     skill: ImportedSkill,
+    known: Option<&ComparedOrigin>,
 ) -> Result<Entry, CliError> {
     if lock.get(&skill.name).is_some() {
         return Ok(Entry { skill, state: "right", reason: None, change: None });
@@ -102,11 +153,19 @@ fn entry(
         let reason = format!("it is not here; `rep add {source} --skill {name}` adds it");
         return left(skill, "missing", reason);
     };
-    if folder_hash(&installed.files) != skill.hash {
+    let is_same = match known.map(|known| &known.comparison) {
+        None => folder_hash(&installed.files) == skill.hash,
+        Some(Comparison::Unknown(reason)) => {
+            return left(skill, "unknown", format!("nobody can tell if it was changed: {reason}"));
+        }
+        Some(comparison) => *comparison == Comparison::Unchanged,
+    };
+    if !is_same {
         let reason = "it was changed since it was installed, and what it was is not known".to_owned();
         return left(skill, "changed", reason);
     }
-    let locked = locked(name, source, &skill, &installed.files);
+    let commit = known.and_then(|known| known.origin.commit.clone());
+    let locked = LockedSkill { resolved: commit, ..locked(name, source, &skill, &installed.files) };
     let change = SkillChange {
         name: locked.name.clone(),
         before: Some(installed.files.clone()),
@@ -123,7 +182,7 @@ fn locked(name: SkillName, source: String, skill: &ImportedSkill, files: &SkillF
         source,
         reference: skill.reference.clone(),
         path: skill.path.clone().unwrap_or_else(|| ".".to_owned()),
-        // The other lock does not say which commit it was.
+        // `npx skills` does not record the commit.
         resolved: None,
         digest: bundle(files).digest(),
         files: LockedSkill::digests(files),
