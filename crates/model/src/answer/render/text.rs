@@ -63,7 +63,9 @@ fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
             out.push_str(&format!("Note: {advice}\n\n"));
         }
     }
-    for (key, value) in sentence::stated_fields(skill) {
+    // Instructions with their frontmatter say it themselves.
+    let stated = if skill.body.starts_with("---\n") { Vec::new() } else { sentence::stated_fields(skill) };
+    for (key, value) in stated {
         out.push_str(&format!("Note: {key}: {value}\n\n"));
     }
     for note in sentence::notes(loaded) {

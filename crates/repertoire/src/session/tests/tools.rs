@@ -379,6 +379,19 @@ fn x28_licence_compatibility_and_allowed_tools_are_given_as_written_in_every_ren
 }
 
 #[test]
+fn h27_instructions_with_frontmatter_follow_the_sentence_at_once() {
+    let library = SkillDirectory::new(&[]);
+    library.skill("alpha", "license: MIT\n", "Do.\n");
+    let options =
+        SessionOptions { render: Render::Text, include_frontmatter: true, ..SessionOptions::default() };
+    let text = load(&library.session_with(options), "alpha");
+    assert!(
+        text.starts_with("Loaded skill 'alpha' with 0 tools: \n\nDocumentation:\n---\nname: alpha\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn x29_listed_files_have_descriptions() {
     let library = SkillDirectory::new(&["alpha"]);
     library.write("alpha/references/a.md", "# Form fields\n");
