@@ -1,4 +1,4 @@
-//! What the two databases have in common.
+//! The interface that both databases implement.
 
 use std::time::Duration;
 

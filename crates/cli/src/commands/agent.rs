@@ -136,7 +136,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AgentArgs) -> Result<Ex
     let processes = servers.as_ref().map(RunningServers::processes).unwrap_or_default();
     cancel_when_interrupted(&running, executor.clone(), processes)?;
     let screen = Screen::new(ui);
-    let mut talk = Talk { agent, service, screen, running };
+    let mut talk = Conversation { agent, service, screen, running };
     let outcome = match &args.task {
         Some(task) => talk.task(ui, Some(task)),
         None if resumed.is_some() && talk.is_owed_an_answer() => talk.task(ui, None),
@@ -293,15 +293,15 @@ fn end(executor: Option<&Arc<Executor>>) {
     }
 }
 
-/// A person and an agent.
-struct Talk {
+/// A conversation of a person with an agent.
+struct Conversation {
     agent: Agent,
     service: Service,
     screen: Screen,
     running: Running,
 }
 
-impl Talk {
+impl Conversation {
     /// Returns whether the last message is one that the model has not answered.
     fn is_owed_an_answer(&self) -> bool {
         self.agent.messages().last().is_some_and(|last| last.role == repertoire_agent::Role::User)

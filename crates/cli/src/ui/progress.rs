@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::env::{self, Env};
 
 /// The delay before progress is shown.
-const PATIENCE: Duration = Duration::from_millis(300);
+const DELAY: Duration = Duration::from_millis(300);
 /// The interval of updates.
 const BEAT: Duration = Duration::from_millis(100);
 /// The width of the bar.
@@ -44,7 +44,7 @@ impl Progress {
         let known = Arc::clone(&amount);
         let thread = std::thread::Builder::new().spawn(move || {
             let started = Instant::now();
-            let mut wait = PATIENCE;
+            let mut wait = DELAY;
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 // A terminal that cannot be written to shows nothing, and that is all.
                 let _ = write!(io::stderr(), "\r{}", known.frame(what, started.elapsed()));

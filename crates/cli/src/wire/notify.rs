@@ -22,7 +22,7 @@ const DELAYS: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The longest time that the end of a command or server is delayed by notifications.
-const PATIENCE: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The bytes of a block of SHA-256.
 const BLOCK: usize = 64;
@@ -82,7 +82,7 @@ impl Drop for Notifier {
     fn drop(&mut self) {
         drop(self.working.take());
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        if finished.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if finished.recv_timeout(END_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             say("notifications of proposals were given up, because they take too long");
         }
     }

@@ -63,7 +63,10 @@ impl Pack {
             notes.push(format!("the skill is called `{name}`, because `{}` is no standard name", role.name));
         }
         let config = role.config.as_deref().map(Config::of).unwrap_or_default();
-        let own = Own::of(role.system_prompt.strip_prefix('\u{feff}').unwrap_or(&role.system_prompt), &name);
+        let own = PromptFields::of(
+            role.system_prompt.strip_prefix('\u{feff}').unwrap_or(&role.system_prompt),
+            &name,
+        );
         let prompt = own.body;
         notes.extend(own.note);
         let configured = own.description.as_deref().or(config.description.as_deref());
@@ -103,7 +106,7 @@ impl Pack {
 
 /// The frontmatter of a prompt, which becomes part of the skill's.
 #[derive(Default)]
-struct Own<'a> {
+struct PromptFields<'a> {
     description: Option<String>,
     version: Option<String>,
     /// The other fields of the open standard, a line each.
@@ -115,7 +118,7 @@ struct Own<'a> {
     note: Option<String>,
 }
 
-impl<'a> Own<'a> {
+impl<'a> PromptFields<'a> {
     fn of(prompt: &'a str, name: &SkillName) -> Self {
         let Division::Fenced(fenced) = divide(prompt) else {
             return Self { body: prompt, ..Self::default() };

@@ -52,12 +52,12 @@ struct Channel {
 #[derive(Default)]
 struct ListedRelease {
     policy: Option<Policy>,
-    skills: BTreeMap<Locator, Held>,
+    skills: BTreeMap<Locator, StoredSkill>,
 }
 
 /// A skill of the last listing.
 #[derive(Clone)]
-struct Held {
+struct StoredSkill {
     digest: Digest,
     skill: Arc<ListedSkill>,
     /// Its files; `None` if they are damaged.
@@ -152,7 +152,7 @@ impl Channel {
         let mut skills = BTreeMap::new();
         for skill in released {
             let locator = Locator::new(skill.name.as_str());
-            let is_same = |held: &&Held| held.digest == skill.digest && held.bundle.is_some();
+            let is_same = |held: &&StoredSkill| held.digest == skill.digest && held.bundle.is_some();
             let held = match known.get(&locator).filter(is_same) {
                 Some(held) => held.clone(),
                 None => self.load(&*store, &skill, policy)?,
@@ -164,7 +164,7 @@ impl Channel {
     }
 
     /// Reads one skill. One that is damaged is set aside; other errors of the store are those of the whole listing.
-    fn load(&self, store: &dyn Store, skill: &ReleasedSkill, policy: &Policy) -> Result<Held, Error> {
+    fn load(&self, store: &dyn Store, skill: &ReleasedSkill, policy: &Policy) -> Result<StoredSkill, Error> {
         let name = skill.name.as_str();
         let set_aside = |rule, message: &str, help| {
             (
@@ -202,7 +202,7 @@ impl Channel {
             identity: None,
             document: Arc::new(document),
         };
-        Ok(Held { digest: skill.digest, skill: Arc::new(listed), bundle })
+        Ok(StoredSkill { digest: skill.digest, skill: Arc::new(listed), bundle })
     }
 
     /// Returns the files of a skill, and its `SKILL.md`.
@@ -239,13 +239,13 @@ impl Channel {
         Ok(bytes)
     }
 
-    fn held(&self, locator: &Locator) -> Result<Held, Error> {
+    fn held(&self, locator: &Locator) -> Result<StoredSkill, Error> {
         let missing = || Error::new(ErrorKind::SkillNotFound).about(locator.as_str());
         self.listed().skills.get(locator).cloned().ok_or_else(missing)
     }
 
     /// Returns the files of a skill with their digests.
-    fn bundle(&self, locator: &Locator) -> Result<(Held, Arc<Bundle>), Error> {
+    fn bundle(&self, locator: &Locator) -> Result<(StoredSkill, Arc<Bundle>), Error> {
         let held = self.held(locator)?;
         let damaged = || {
             Error::new(ErrorKind::Corrupt)

@@ -14,7 +14,7 @@ use crate::provider::store::LABEL;
 use crate::store::LazyStore;
 
 /// The longest wait for a release before the next one begins.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The first and the longest pause after an error.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -51,7 +51,7 @@ fn follow(registry: &Registry, store: &LazyStore, stop: &AtomicBool) {
     // What was released until now may be in the snapshot or not.
     let mut is_behind = true;
     while !stop.load(Ordering::Relaxed) {
-        match newest(store, seen, if is_behind { Duration::ZERO } else { PATIENCE }) {
+        match newest(store, seen, if is_behind { Duration::ZERO } else { LONGEST_WAIT }) {
             Ok(release) if release == seen && !is_behind => pause = PAUSES.0,
             Ok(release) => {
                 let snapshot = block_on(registry.reload());

@@ -55,7 +55,7 @@ enum Resolution<'s> {
     Broken(&'s Entry),
     /// A skill that it may not know of.
     Denied,
-    /// Nothing that there is.
+    /// No skill.
     Nothing,
 }
 
@@ -150,7 +150,7 @@ impl Session {
 
     /// Notes that a person invoked the skill: tools reach it from now on, even if its author keeps it for people.
     ///
-    /// No catalog and no list names it for that.
+    /// It stays out of catalogs and lists.
     pub fn invoke(&self, name: &SkillName) {
         self.state().invoked.insert(name.clone());
     }

@@ -16,9 +16,9 @@ use crate::wire::Library;
 
 /// A link that is needed.
 pub(super) struct Step<'l> {
-    /// Where it is made.
+    /// The path of the link.
     pub(super) path: PathBuf,
-    /// What it says.
+    /// The target of the link.
     pub(super) to: PathBuf,
     /// The skill that it leads to in the end.
     pub(super) entry: &'l Entry,
@@ -46,7 +46,7 @@ pub(super) struct Plan<'l> {
     pub(super) refused: Vec<SkippedClient>,
     /// How many skills need no link for any of the clients.
     pub(super) reached: usize,
-    /// What was made before.
+    /// The links that were made before.
     pub(super) record: Record,
 }
 

@@ -109,7 +109,7 @@ fn remove_empty_directories(base: &Path, path: &Path) {
     }
 }
 
-/// Whether a recorded link is still ours.
+/// The state of a recorded link.
 enum Survival {
     OwnEntries,
     Gone,
