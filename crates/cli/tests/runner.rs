@@ -73,6 +73,7 @@ mod test_tools_over_mcp;
 mod test_verify_command;
 #[cfg(unix)]
 mod test_update_command;
+mod test_use_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

@@ -12,7 +12,7 @@ use crate::complete::disabled_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library, enable_command};
+use crate::wire::{Context, Library, enable_command, kits_in_use};
 
 /// The most disabled skills that an unknown name is answered with.
 const MAX_SHOWN: usize = 50;
@@ -36,6 +36,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| disabled_pattern(context, &library, name)).collect();
     let wanted = wanted?;
+    let patterns = wanted.clone();
     let mut list = DisabledList::open(context, &args.file)?;
     let (mut enabled, mut not_disabled, mut still) = (Vec::new(), Vec::new(), Vec::new());
     // Everything is taken out first: one pattern may disable a skill of another.
@@ -69,6 +70,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
             let line = format!("enabled {} in {}", enabled.join(", "), context.shown(&file));
             writeln!(ui.out(), "{}", escape(&line))?;
             ui.hint("sessions and servers that run already follow when they are started again")?;
+        }
+    }
+    for entry in patterns.iter().flat_map(|pattern| matched(&library, pattern)) {
+        if let Some(choice) = context.kits_without(entry) {
+            ui.warn(&format!("{} is still disabled by {}", entry.name(), kits_in_use(choice)))?;
         }
     }
     let Some((name, _)) = still.first() else { return Ok(Exit::Success) };

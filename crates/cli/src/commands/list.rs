@@ -75,6 +75,9 @@ struct SkillJson<'a> {
     /// The files that disable it, if it is disabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_by: Vec<DisabledJson>,
+    /// The kits in use, if it is in none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside_kits: Option<Vec<String>>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -160,6 +163,7 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
         origins: origins.as_ref().map(|origins| origins.iter().map(ComparedOrigin::json).collect()),
         state: entry.state.as_str(),
         disabled_by: disabled_by.collect(),
+        outside_kits: context.kits_without(entry).map(|choice| choice.names.clone()),
         diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::catalog;
 use crate::error::CliError;
-use crate::wire::{Context, Library, enable_command};
+use crate::wire::{Context, Library};
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -152,8 +152,8 @@ impl Decisions {
             State::Disabled => {
                 let (name, place) = (entry.name(), context.disabled_where(entry));
                 self.add("state", format!("disabled by {place}: `{name}` does not exist for agents"));
-                for disabled in context.disabled_by(entry) {
-                    self.add("enable", format!("run `{}`", enable_command(disabled)));
+                for step in context.enabling_steps(entry) {
+                    self.add("enable", step);
                 }
             }
             State::Quarantined => {
