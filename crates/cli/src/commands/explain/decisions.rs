@@ -9,8 +9,9 @@ use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
 use crate::commands::catalog;
+use crate::commands::disable::disabled_for_clients;
 use crate::error::CliError;
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, shell_word};
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -161,6 +162,12 @@ impl Decisions {
                     self.add("collision", collision);
                 }
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
+            }
+        }
+        for (pattern, client) in disabled_for_clients(context) {
+            if pattern.matches(&entry.source, entry.name().as_str()) {
+                let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
+                self.add("client", format!("disabled for {client} alone; {command} enables it"));
             }
         }
     }
