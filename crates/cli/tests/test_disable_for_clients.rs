@@ -248,3 +248,24 @@ fn a_link_whose_skill_is_gone_is_not_made_again() {
     "#);
     assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
 }
+
+#[test]
+fn a_record_that_came_with_a_clone_changes_nothing_outside_the_project() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.home().join(".claude/skills")).unwrap();
+    let link = |path: &str| format!(r#"{{"path": "{path}", "to": "/", "clients": ["claude-code"]}}"#);
+    let links = [link("../home/.claude/skills/x"), link(".git/hooks"), link(".claude/skills/x")].join(",");
+    let switch = r#"{"client": "claude-code", "skill": "model"}"#;
+    sandbox.write(
+        ".agents/.repertoire-disabled.json",
+        format!(r#"{{"version": 1, "disabled": [{{"pattern": "alpha", "links": [{links}], "switches": [{switch}]}}]}}"#),
+    );
+    // The directory of the client leads out of the project.
+    std::os::unix::fs::symlink(sandbox.home().join(".claude"), sandbox.project().join(".claude")).unwrap();
+    let run = sandbox.run(&["enable", "--project", "alpha"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("the link").count(), 3, "{}", run.stderr);
+    assert_eq!(sandbox.read("../home/.claude/settings.json"), CLAUDE);
+    assert!(fs::read_dir(sandbox.home().join(".claude/skills")).unwrap().next().is_none());
+    assert!(!sandbox.project().join(".git/hooks").is_symlink());
+}
