@@ -49,6 +49,10 @@ fn a_kit_in_use_disables_the_other_skills() {
     assert!(
         sandbox.run(&["doctor"]).stdout.contains("beta is disabled by the kit in use (first, by `rep use`)")
     );
+    assert_eq!(
+        sandbox.run_with_input(&["serve", "--stdio"], "").stderr,
+        "rep: 1 skill disabled by the kit in use (first, by `rep use`); `rep list --all` shows which\n"
+    );
     assert_run!(sandbox.run(&["enable", "beta"]), @r#"
     exit 0
     --- stdout

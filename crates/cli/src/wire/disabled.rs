@@ -89,6 +89,15 @@ impl Context {
         files.into_iter().map(line).collect()
     }
 
+    /// Returns the notice that kits are in use, if skills are disabled by that.
+    pub(crate) fn disabled_by_kits(&self, snapshot: &Snapshot) -> Option<String> {
+        let choice = self.settings.kits_in_use.as_ref()?;
+        let number = snapshot.entries().iter().filter(|entry| self.kits_without(entry).is_some()).count();
+        let skills = count(number, "skill");
+        (number > 0)
+            .then(|| format!("{skills} disabled by {}; `rep list --all` shows which", kits_in_use(choice)))
+    }
+
     fn with_enable_hints(&self, error: CliError, entry: &Entry) -> CliError {
         self.enabling_steps(entry).into_iter().fold(error, CliError::hint)
     }
