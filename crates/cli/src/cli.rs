@@ -12,7 +12,7 @@ use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
     cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
     init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
-    rollback, run, search, serve, session, show, stats, sync, update, verify, watch,
+    rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -67,6 +67,7 @@ pub(crate) enum Command {
     Adopt(adopt::AdoptArgs),
     Disable(disable::DisableArgs),
     Enable(enable::EnableArgs),
+    Use(r#use::UseArgs),
     Serve(serve::ServeArgs),
     Publish(publish::PublishArgs),
     Channel(channel::ChannelArgs),

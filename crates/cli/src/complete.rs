@@ -38,6 +38,15 @@ pub(crate) fn disabled_names() -> ArgValueCandidates {
     })
 }
 
+/// Returns the completer of the names of configured kits.
+pub(crate) fn kit_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let settings = config::load_without_kits(&Env::capture(), &Globals::default(), false);
+        let kits = settings.map(|settings| settings.kits).unwrap_or_default();
+        kits.into_keys().map(CompletionCandidate::new).collect()
+    })
+}
+
 /// Returns the completer of the names of configured agents.
 pub(crate) fn agent_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {

@@ -9,6 +9,7 @@ use repertoire_model::text::nearest;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::globals::Globals;
+use crate::kit_choice;
 use crate::ui::{Note, render_note};
 
 /// The most errors of a file that are shown.
@@ -16,6 +17,25 @@ const MAX_FAULTS_SHOWN: usize = 50;
 
 /// Returns the settings of all layers.
 pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Settings, CliError> {
+    let mut input = input(env, globals);
+    input.kits = kit_choice::chosen(env)?;
+    Settings::load(&input).map_err(|error| {
+        let is_about_kits = error.file().is_none() && load_without_kits(env, globals, is_coloured).is_ok();
+        let converted = cli_error(&error, is_coloured);
+        if is_about_kits {
+            converted.hint("run `rep use` to see the kits, `rep use --none` to use none")
+        } else {
+            converted
+        }
+    })
+}
+
+/// Returns the settings of all layers as they are while no kit is in use.
+pub(crate) fn load_without_kits(
+    env: &Env,
+    globals: &Globals,
+    is_coloured: bool,
+) -> Result<Settings, CliError> {
     Settings::load(&input(env, globals)).map_err(|error| cli_error(&error, is_coloured))
 }
 

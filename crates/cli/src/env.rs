@@ -23,6 +23,8 @@ pub(crate) const STATE_DIR: &str = "REPERTOIRE_STATE_DIR";
 pub(crate) const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
 /// The token that HTTP clients need.
 pub(crate) const HTTP_TOKEN: &str = "REPERTOIRE_HTTP_TOKEN";
+/// The kits that are in use, with commas between them.
+pub(crate) const KITS: &str = "REPERTOIRE_KITS";
 /// When to use colour.
 pub(crate) const COLOR: &str = "REPERTOIRE_COLOR";
 /// Turns colour off, see <https://no-color.org>.
@@ -91,6 +93,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "Where the store of events, versions and proposals is, unless `store.url` says otherwise. Default: `repertoire` in the user's state directory.",
     ),
     (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
+    (
+        KITS,
+        "The kits that are in use, with commas between them, in place of those that `rep use` chose for the project. `rep use --shell` prints the command that sets it.",
+    ),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (
         NO_COLOR,

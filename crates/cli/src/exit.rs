@@ -30,7 +30,7 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
         "no",
         "The answer is no: `check` found an error, `eval` missed a rate, no skill or file has that name, the skill is quarantined, the \
          policy in force refuses the library, `doctor` found something broken, `new` and `init` would overwrite, \
-         `run` ran nothing or what it ran failed, `approve` was not consented to, `migrate` or `link` left something alone, `connect` could not be done for a client, a skill is still disabled after `enable`, `sync` found a difference, `update` left something to do, or the source of `add` has no such skill.",
+         `run` ran nothing or what it ran failed, `approve` was not consented to, `migrate` or `link` left something alone, `connect` could not be done for a client, a skill is still disabled after `enable`, `disable` or `enable` could not change the file of a client, `sync` found a difference, `update` left something to do, or the source of `add` has no such skill.",
     ),
     (
         Exit::Usage,

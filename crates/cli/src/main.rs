@@ -18,6 +18,7 @@ mod exit;
 mod globals;
 mod interrupt;
 mod json;
+mod kit_choice;
 mod replace_file;
 mod served;
 mod standard_input;
@@ -35,7 +36,7 @@ use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
     disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
     list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run,
-    search, serve, session, show, stats, sync, update, verify, watch,
+    search, serve, session, show, stats, sync, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -97,6 +98,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Adopt(args) => adopt::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Disable(args) => disable::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Enable(args) => enable::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Use(args) => r#use::run(ui, env, globals, &args),
         Command::Serve(args) => {
             serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }

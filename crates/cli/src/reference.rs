@@ -100,7 +100,7 @@ fn configuration() {
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
         let mut default = match (key.kind, standard.as_str()) {
-            (Kind::Agent, _) => "none".to_owned(),
+            (Kind::Agent | Kind::Kit, _) => "none".to_owned(),
             (_, "") => "by rule".to_owned(),
             _ => format!("`{standard}`"),
         };
@@ -111,7 +111,7 @@ fn configuration() {
             }
         }
         let variable = match key.kind {
-            Kind::Words | Kind::Patterns | Kind::Severity | Kind::Agent => "-".to_owned(),
+            Kind::Words | Kind::Patterns | Kind::Severity | Kind::Agent | Kind::Kit => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

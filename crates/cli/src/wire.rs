@@ -20,7 +20,7 @@ mod traces;
 mod user;
 
 pub(crate) use context::Context;
-pub(crate) use disabled::enable_command;
+pub(crate) use disabled::{enable_command, kits_in_use, shell_word};
 pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use installation::finish_interrupted_changes;
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};

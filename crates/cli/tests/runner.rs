@@ -36,6 +36,7 @@ mod test_connect_command;
 mod test_cost_command;
 mod test_configuration;
 mod test_disable_command;
+mod test_disable_for_clients;
 mod test_doctor_command;
 mod test_duplicates_command;
 mod test_documentation;
@@ -73,6 +74,7 @@ mod test_tools_over_mcp;
 mod test_verify_command;
 #[cfg(unix)]
 mod test_update_command;
+mod test_use_command;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

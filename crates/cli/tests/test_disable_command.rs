@@ -201,6 +201,7 @@ fn a_project_can_disable_a_skill_of_the_user_and_says_so() {
           "file": "[DIR]/project/repertoire.toml"
         }
       ],
+      "clients": [],
       "error": "`gamma` is still disabled",
       "causes": [
         "gamma is disabled by `gam*` in repertoire.toml"

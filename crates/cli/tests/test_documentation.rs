@@ -45,7 +45,9 @@ fn sample_project(base: &Path) {
     let settings = std::fs::read_to_string(repository.join("repertoire.toml")).unwrap();
     write(
         "project/repertoire.toml",
-        &format!("{settings}\n[agents.reviewer]\nskills.allow = [\"reviewer\"]\n"),
+        &format!(
+            "{settings}\n[agents.reviewer]\nskills.allow = [\"reviewer\"]\n[kits.reports]\nskills = [\"csv-*\", \"docs\"]\n"
+        ),
     );
     write("project/data/sales.csv", "region,sales\nnorth,3\nsouth,4\n");
     write("project/README.md", "# Project\n");

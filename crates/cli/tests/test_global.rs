@@ -179,6 +179,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("adopt", &["nothing"]),
         ("disable", &["nothing"]),
         ("enable", &["nothing"]),
+        ("use", &["nothing"]),
         ("serve", &["--http", "nowhere"]),
         ("publish", &["nowhere"]),
         ("channel", &["promote", "nothing"]),

@@ -289,6 +289,10 @@ fn a_commented_file_is_written_once() {
     # source:name, where * stands for any text and ? for one character.
     # reviewer.skills.deny = ["*-internal"]
 
+    # Kits whose skills the agent may see, beside those of `skills.allow`; an agent of the user has only
+    # kits of the user. Takes: a list of names of kits.
+    # reviewer.skills.kits = ["web"]
+
     # The channel of the store that the agent follows, where several are served; by default, the last one.
     # Takes: the name of a channel.
     # reviewer.channel = "next"
@@ -317,6 +321,12 @@ fn a_commented_file_is_written_once() {
     # Optional arguments that its tools do not show, beside those of `tools.hide_args`. Takes: as the key
     # tools.hide_args.
     # reviewer.tools.hide_args = ["force"]
+
+    [kits]
+    # A kit: a choice of skills, such as those for one kind of work. `rep use NAME` switches all other
+    # skills off; the user's definition replaces the project's of the same name. Takes: a table with
+    # skills, a list of patterns over names or source:name.
+    # web.skills = ["frontend-*", "accessibility"]
 
     [rules]
     # The severity of one rule; every rule is listed in

@@ -198,6 +198,8 @@ pub struct Policy {
     pub tolerated_sources: Vec<String>,
     /// The skills that are switched off for all agents.
     pub disabled: Vec<Pattern>,
+    /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
+    pub kit: Option<Vec<Pattern>>,
 }
 
 impl Policy {
@@ -222,6 +224,7 @@ impl Policy {
             rule_severities: BTreeMap::new(),
             tolerated_sources: Vec::new(),
             disabled: Vec::new(),
+            kit: None,
         };
         match profile {
             Profile::Standard => standard,
@@ -298,7 +301,12 @@ impl Policy {
 
     /// Returns whether the skill `name` of `source` is switched off.
     pub fn disables(&self, source: &str, name: &str) -> bool {
-        self.disabled.iter().any(|pattern| pattern.matches(source, name))
+        self.disabled.iter().any(|pattern| pattern.matches(source, name)) || self.leaves_out(source, name)
+    }
+
+    /// Returns `true` if kits are in use and none of them has the skill `name` of `source`.
+    pub fn leaves_out(&self, source: &str, name: &str) -> bool {
+        self.kit.as_ref().is_some_and(|kit| !kit.iter().any(|pattern| pattern.matches(source, name)))
     }
 
     /// Returns the severity of `rule`, or `None` where it is off.

@@ -13,7 +13,9 @@ mod server;
 
 pub(crate) use args::{ConnectArgs, client, clients};
 pub(crate) use connections::{Connection, broken_files, connections};
-pub(crate) use edit::toml_text;
+pub(crate) use edit::{
+    EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value, toml_text,
+};
 pub(crate) use overlap::{Files, names_offered_by, offered_names, plugins_offered_twice, present};
 pub(crate) use own_entries::OwnEntries;
 

@@ -1,7 +1,11 @@
 //! `rep disable`.
 
+mod client_changes;
+mod client_switch;
 mod disabled_list;
+mod record;
 
+pub(super) use client_changes::{ChangeWords, ClientChanges, disabled_for_clients};
 pub(super) use disabled_list::{DisabledList, FileArgs};
 
 use clap::Args;
@@ -10,18 +14,24 @@ use repertoire::Entry;
 use repertoire_model::Pattern;
 use serde_json::json;
 
+use crate::commands::connect;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library};
 
-/// Switches skills off for all agents
+/// Switches skills off for all agents, or for one client
 ///
 /// A disabled skill stays where it is, and does not exist for agents: no catalog, list, search or tool has it, and no
 /// MCP client is offered it. `rep list --all`, `rep explain` and `rep doctor` tell which file disables it. Its name is
 /// added to `disabled` in the user's configuration file, and everything else in the file stays as it is. Sessions and
 /// servers that run already follow when they are started again.
+///
+/// Clients that read skills from files do not ask rep. So links to the skill that `rep link`, `rep add` and `rep adopt` made are
+/// removed, and clients that read it still are told by their own switch: Claude Code by skillOverrides in settings.json, Codex by
+/// skills.config in config.toml, opencode by permission.skill in opencode.json. Each change is shown and recorded, and
+/// `rep enable` takes it back. A file that cannot be changed is reported, and the others are changed all the same; then the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct DisableArgs {
     /// The skills, as NAME, as SOURCE:NAME, or as a pattern such as 'pdf-*'
@@ -31,16 +41,27 @@ pub(crate) struct DisableArgs {
     file: FileArgs,
 }
 
+const WORDS: ChangeWords = ChangeWords { link: ("would remove", "removed"), switch: ("would set", "set") };
+
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| pattern(&library, name)).collect();
     let wanted = wanted?;
+    if let Some(client) = &args.file.agent {
+        return disable_for_client(ui, context, &library, args, client, &wanted);
+    }
     let mut list = DisabledList::open(context, &args.file)?;
-    let (mut disabled, mut already) = (Vec::new(), Vec::new());
+    let mut changes =
+        if list.is_named() { None } else { ClientChanges::open(context, args.file.owner(), None)? };
+    let (mut disabled, mut already, mut leaves_links) = (Vec::new(), Vec::new(), false);
     for pattern in wanted {
         let skills = matched(&library, &pattern);
+        if let Some(changes) = &mut changes {
+            changes.disable(&pattern, &skills)?;
+            leaves_links |= changes.leaves_links_of_project(&skills);
+        }
         let present = list.patterns();
         let is_disabled = |entry: &&Entry| present.iter().any(|it| is_match(it, entry));
         if present.contains(&pattern) || (!skills.is_empty() && skills.iter().all(is_disabled)) {
@@ -54,26 +75,94 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
         disabled.push(pattern.to_string());
     }
     let file = list.path().display().to_string();
-    if !disabled.is_empty() {
-        list.write()?;
+    if !args.file.dry_run {
+        if !disabled.is_empty() {
+            list.write()?;
+        }
+        changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
     }
+    let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
     if ui.is_json() {
-        ui.write_json(&json!({"file": file, "disabled": disabled, "already_disabled": already}))?;
-        return Ok(Exit::Success);
+        let lines = changes.as_ref().map(|changes| &*changes.lines).unwrap_or_default();
+        ui.write_json(
+            &json!({"file": file, "disabled": disabled, "already_disabled": already, "clients": lines}),
+        )?;
+        return Ok(exit);
     }
     for name in already {
         let line = format!("{name} is already disabled in {}", context.shown(&file));
         writeln!(ui.out(), "{}", escape(&line))?;
     }
     if !disabled.is_empty() {
-        let line = format!("disabled {} in {}", disabled.join(", "), context.shown(&file));
+        let verb = if args.file.dry_run { "would disable" } else { "disabled" };
+        let line = format!("{verb} {} in {}", disabled.join(", "), context.shown(&file));
         writeln!(ui.out(), "{}", escape(&line))?;
+    }
+    changes.iter().try_for_each(|changes| changes.show(ui, &WORDS))?;
+    if leaves_links {
+        ui.hint("links of this project stay; `rep disable --project` removes them")?;
+    }
+    if !disabled.is_empty() {
         if list.is_of_user() {
             ui.hint("this holds in all projects; `--project` disables a skill in this one only")?;
         }
         ui.hint("sessions and servers that run already follow when they are started again")?;
     }
-    Ok(Exit::Success)
+    Ok(exit)
+}
+
+/// Disables the skills of `patterns` for one client alone.
+fn disable_for_client(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    args: &DisableArgs,
+    client: &str,
+    patterns: &[Pattern],
+) -> Result<Exit, CliError> {
+    let mut changes = client_changes(context, &args.file, client)?;
+    let (mut disabled, mut already) = (Vec::new(), Vec::new());
+    let title = connect::client(client).map_or(client, |client| client.title());
+    let mut is_refused = false;
+    for pattern in patterns {
+        let (lines, planned, is_recorded) = (changes.lines.len(), changes.planned(), changes.has(pattern));
+        changes.disable(pattern, &matched(library, pattern))?;
+        if changes.planned() > planned {
+            disabled.push(pattern.to_string());
+        } else if changes.lines.len() > lines {
+            // The lines say why.
+            is_refused = true;
+        } else if is_recorded {
+            already.push(pattern.to_string());
+        } else {
+            return Err(CliError::no(format!("{title} does not read `{pattern}` from files, or has it switched off"))
+                .hint("a client of the MCP server has a scope: `skills.deny` in `[agents.NAME]`, see `rep connect --agent`"));
+        }
+    }
+    if !args.file.dry_run {
+        changes.apply_disable()?;
+    }
+    if ui.is_json() {
+        ui.write_json(
+            &json!({"file": null, "disabled": disabled, "already_disabled": already, "clients": changes.lines}),
+        )?;
+    } else {
+        for name in already {
+            writeln!(ui.out(), "{}", escape(&format!("{name} is already disabled for {title}")))?;
+        }
+        changes.show(ui, &WORDS)?;
+    }
+    Ok(if is_refused || changes.has_failed() { Exit::No } else { Exit::Success })
+}
+
+/// Returns the changes for one client.
+pub(super) fn client_changes<'c>(
+    context: &'c Context,
+    args: &FileArgs,
+    client: &str,
+) -> Result<ClientChanges<'c>, CliError> {
+    ClientChanges::open(context, args.owner(), Some(client))?
+        .ok_or_else(|| CliError::usage("there is no home directory").hint("set HOME, or use `--project`"))
 }
 
 /// Returns the pattern that `name` stands for: the name of a skill, or else a pattern with `*` or `?`.

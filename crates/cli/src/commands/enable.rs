@@ -7,19 +7,24 @@ use repertoire::config::DisabledPattern;
 use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
-use super::disable::{DisabledList, FileArgs, matched, pattern};
+use super::connect;
+use super::disable::{ChangeWords, ClientChanges, DisabledList, FileArgs, client_changes, matched, pattern};
 use crate::complete::disabled_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use crate::wire::{Context, Library, enable_command};
+use crate::wire::{Context, Library, enable_command, kits_in_use};
 
 /// The most disabled skills that an unknown name is answered with.
 const MAX_SHOWN: usize = 50;
 
+const WORDS: ChangeWords =
+    ChangeWords { link: ("would make again", "made again"), switch: ("would take back", "took back") };
+
 /// Switches skills on again that are disabled
 ///
-/// Takes them out of `disabled` in the user's configuration file. A skill that a pattern or another file disables
+/// Takes them out of `disabled` in the user's configuration file, makes the links again that `rep disable` removed, and takes back
+/// what it wrote into the configuration of clients, unless that was changed since. A skill that a pattern or another file disables
 /// too is reported with the command that enables it.
 #[derive(Debug, Args)]
 pub(crate) struct EnableArgs {
@@ -33,9 +38,14 @@ pub(crate) struct EnableArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
+    let mut changes = ClientChanges::open(context, args.file.owner(), args.file.agent.as_deref())?;
     let wanted: Result<Vec<Pattern>, CliError> =
-        args.names.iter().map(|name| disabled_pattern(context, &library, name)).collect();
+        args.names.iter().map(|name| disabled_pattern(context, &library, changes.as_ref(), name)).collect();
     let wanted = wanted?;
+    if let Some(client) = &args.file.agent {
+        return enable_for_client(ui, context, args, client, &wanted);
+    }
+    let patterns = wanted.clone();
     let mut list = DisabledList::open(context, &args.file)?;
     let (mut enabled, mut not_disabled, mut still) = (Vec::new(), Vec::new(), Vec::new());
     // Everything is taken out first: one pattern may disable a skill of another.
@@ -50,28 +60,52 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
         still.extend(others.into_iter().map(|other| (pattern.to_string(), other)));
     }
     let file = list.path().display().to_string();
-    if !enabled.is_empty() {
-        list.write()?;
+    let mut changes = changes.take().filter(|_| !list.is_named());
+    for pattern in &patterns {
+        let is_recorded = changes.as_mut().is_some_and(|changes| changes.enable(pattern));
+        if is_recorded {
+            not_disabled.retain(|name| *name != pattern.to_string());
+        }
+    }
+    if !args.file.dry_run {
+        if !enabled.is_empty() {
+            list.write()?;
+        }
+        changes.iter_mut().try_for_each(ClientChanges::apply_enable)?;
     }
     if ui.is_json() {
         let still: Value = still
             .iter()
             .map(|(name, by)| json!({"name": name, "pattern": by.pattern.to_string(), "file": by.file.display().to_string()}))
             .collect();
-        ui.write_json(
-            &json!({"file": file, "enabled": enabled, "not_disabled": not_disabled, "still_disabled": still}),
-        )?;
+        ui.write_json(&json!({
+            "file": file,
+            "enabled": enabled,
+            "not_disabled": not_disabled,
+            "still_disabled": still,
+            "clients": changes.as_ref().map(|changes| &*changes.lines).unwrap_or_default(),
+        }))?;
     } else {
         for name in not_disabled {
             writeln!(ui.out(), "{} is not disabled", escape(&name))?;
         }
         if !enabled.is_empty() {
-            let line = format!("enabled {} in {}", enabled.join(", "), context.shown(&file));
+            let verb = if args.file.dry_run { "would enable" } else { "enabled" };
+            let line = format!("{verb} {} in {}", enabled.join(", "), context.shown(&file));
             writeln!(ui.out(), "{}", escape(&line))?;
+        }
+        changes.iter().try_for_each(|changes| changes.show(ui, &WORDS))?;
+        if !enabled.is_empty() {
             ui.hint("sessions and servers that run already follow when they are started again")?;
         }
     }
-    let Some((name, _)) = still.first() else { return Ok(Exit::Success) };
+    for entry in patterns.iter().flat_map(|pattern| matched(&library, pattern)) {
+        if let Some(choice) = context.kits_without(entry) {
+            ui.warn(&format!("{} is still disabled by {}", entry.name(), kits_in_use(choice)))?;
+        }
+    }
+    let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
+    let Some((name, _)) = still.first() else { return Ok(exit) };
     let mut error = CliError::no(format!("`{name}` is still disabled"));
     for (name, by) in &still {
         error = error
@@ -81,10 +115,54 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
     Err(error)
 }
 
-/// Returns the pattern that `name` stands for; a skill that is gone may be in a list still.
-fn disabled_pattern(context: &Context, library: &Library, name: &str) -> Result<Pattern, CliError> {
+/// Enables the skills of `patterns` for one client, which they were disabled for alone.
+fn enable_for_client(
+    ui: &mut Ui,
+    context: &Context,
+    args: &EnableArgs,
+    client: &str,
+    patterns: &[Pattern],
+) -> Result<Exit, CliError> {
+    let mut changes = client_changes(context, &args.file, client)?;
+    let title = connect::client(client).map_or(client, |client| client.title());
+    let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
+        patterns.iter().partition(|pattern| changes.enable(pattern));
+    if !args.file.dry_run {
+        changes.apply_enable()?;
+    }
+    let texts = |patterns: &[&Pattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if ui.is_json() {
+        ui.write_json(&json!({
+            "file": null,
+            "enabled": texts(&enabled),
+            "not_disabled": texts(&not_disabled),
+            "still_disabled": [],
+            "clients": changes.lines,
+        }))?;
+    } else {
+        for name in texts(&not_disabled) {
+            writeln!(ui.out(), "{}", escape(&format!("{name} is not disabled for {title} alone")))?;
+        }
+        changes.show(ui, &WORDS)?;
+    }
+    Ok(if changes.has_failed() { Exit::No } else { Exit::Success })
+}
+
+/// Returns the pattern that `name` stands for; a skill that is gone may be in a list or a record still.
+fn disabled_pattern(
+    context: &Context,
+    library: &Library,
+    changes: Option<&ClientChanges<'_>>,
+    name: &str,
+) -> Result<Pattern, CliError> {
     pattern(library, name).or_else(|error| {
         let written = Pattern::new(name).ok();
+        let recorded = changes.into_iter().flat_map(ClientChanges::recorded_patterns);
+        if let Some(recorded) =
+            recorded.filter_map(|it| Pattern::new(it).ok()).find(|it| Some(it) == written.as_ref())
+        {
+            return Ok(recorded);
+        }
         let known = context.settings.disabled.iter().map(|it| &it.pattern);
         known.clone().find(|known| Some(*known) == written.as_ref()).cloned().ok_or_else(|| {
             let names: Vec<String> = known.take(MAX_SHOWN).map(ToString::to_string).collect();

@@ -8,6 +8,7 @@ pub(crate) mod paths;
 mod plan;
 mod record;
 mod report;
+mod switched;
 mod undo;
 
 use std::collections::BTreeSet;
@@ -17,8 +18,10 @@ pub(crate) use added::{forget_links, link_added, links_to};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
+pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
+pub(crate) use switched::{links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};

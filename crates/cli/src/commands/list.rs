@@ -5,9 +5,10 @@ use std::cell::OnceCell;
 use clap::Args;
 use repertoire::Entry;
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
-use repertoire_model::{Diagnostic, Severity, State, diagnostic};
+use repertoire_model::{Diagnostic, Pattern, Severity, State, diagnostic};
 use serde::Serialize;
 
+use super::disable::disabled_for_clients;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
@@ -75,6 +76,12 @@ struct SkillJson<'a> {
     /// The files that disable it, if it is disabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_by: Vec<DisabledJson>,
+    /// The kits in use, if it is in none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside_kits: Option<Vec<String>>,
+    /// The clients that it is disabled for, if not for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    disabled_for: Vec<String>,
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -97,6 +104,8 @@ struct Row<'a> {
     digest: Option<Option<String>>,
     tokens: Option<TokensJson>,
     origins: Option<Vec<ComparedOrigin>>,
+    /// The clients that it is disabled for, if not for all.
+    disabled_for: Vec<String>,
 }
 
 /// Runs the command.
@@ -106,6 +115,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let origins = args.origin.then(|| context.origins(&library));
+    let for_clients = if args.all { disabled_for_clients(context) } else { Vec::new() };
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
     let findings = library.findings(&entries, MOST_CHECKED);
     let rows: Vec<Row<'_>> = entries
@@ -118,6 +128,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
             origins: origins.as_ref().map(|origins| compared_origins(origins, entry)),
+            disabled_for: clients_of(&for_clients, entry),
         })
         .collect();
     if ui.is_json() {
@@ -142,7 +153,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
 }
 
 fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
-    let Row { entry, diagnostics, digest, tokens, origins } = row;
+    let Row { entry, diagnostics, digest, tokens, origins, disabled_for } = row;
     let document = &entry.document;
     let disabled_by = context
         .disabled_by(entry)
@@ -160,8 +171,20 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
         origins: origins.as_ref().map(|origins| origins.iter().map(ComparedOrigin::json).collect()),
         state: entry.state.as_str(),
         disabled_by: disabled_by.collect(),
+        outside_kits: context.kits_without(entry).map(|choice| choice.names.clone()),
+        disabled_for: disabled_for.clone(),
         diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
+}
+
+/// Returns the clients that `entry` is disabled for, as `disabled` has them by pattern.
+fn clients_of(disabled: &[(Pattern, String)], entry: &Entry) -> Vec<String> {
+    let is_match = |(pattern, _): &&(Pattern, String)| pattern.matches(&entry.source, entry.name().as_str());
+    let mut clients: Vec<String> =
+        disabled.iter().filter(is_match).map(|(_, client)| client.clone()).collect();
+    clients.sort();
+    clients.dedup();
+    clients
 }
 
 /// A skill whose files cannot be read has no digest; `check` gives the reason.
@@ -208,7 +231,8 @@ impl<'a> Counter<'a> {
 }
 
 fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
-    let has_disabled = rows.iter().any(|row| row.entry.state == State::Disabled);
+    let has_disabled =
+        rows.iter().any(|row| row.entry.state == State::Disabled || !row.disabled_for.is_empty());
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
     if args.all {
@@ -233,7 +257,7 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         columns.push(column("DESCRIPTION", Align::Elastic, None));
     }
     let mut table = Table::new(columns);
-    for Row { entry, digest, tokens, origins, .. } in rows {
+    for Row { entry, digest, tokens, origins, disabled_for, .. } in rows {
         table.cell(entry.name().as_str());
         if args.all {
             table.cell(if entry.is_last_good() { "last good" } else { entry.state.as_str() });
@@ -249,7 +273,10 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         }
         table.cell(&*entry.source);
         if has_disabled {
-            table.cell(context.disabled_where(entry));
+            let by_clients = format!("switches of {}", disabled_for.join(", "));
+            let by_clients = (!disabled_for.is_empty()).then_some(by_clients);
+            let everywhere = Some(context.disabled_where(entry)).filter(|by| !by.is_empty());
+            table.cell(everywhere.into_iter().chain(by_clients).collect::<Vec<_>>().join(" and "));
         }
         match origins {
             None => table.cell(&*entry.document.description),

@@ -47,4 +47,5 @@ pub(crate) mod stats;
 pub(crate) mod verify;
 pub(crate) mod sync;
 pub(crate) mod update;
+pub(crate) mod r#use;
 pub(crate) mod watch;

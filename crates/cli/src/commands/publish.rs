@@ -179,7 +179,7 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
     }
     let places = context.given_places("path", skill_directory(given));
     // What is disabled here is not disabled for those that the library is published for.
-    let policy = Policy { disabled: Vec::new(), ..context.settings.policy.clone() };
+    let policy = Policy { disabled: Vec::new(), kit: None, ..context.settings.policy.clone() };
     let library = context.inspect_places(places, Vec::new(), policy);
     if let Some(problem) = library.problems.first() {
         return Err(CliError::no(format!("{}: {}", problem.path, problem.diagnostic.message)));

@@ -73,6 +73,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     let library = open(ui, context, args, &options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
     context.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
+    context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, library.registry());
     let _releases = context.follow_releases(library.registry());

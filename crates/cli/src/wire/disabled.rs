@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use repertoire::config::{ConfigFileOwner, DisabledPattern};
+use repertoire::config::{ConfigFileOwner, DisabledPattern, KitChoice};
 use repertoire::{Agent, Entry, Lookup, Snapshot, State};
 
 use super::context::Context;
+use crate::env;
 use crate::error::CliError;
 use crate::ui::count;
 
@@ -16,10 +17,31 @@ impl Context {
         self.settings.disabled_by(&entry.source, entry.name().as_str())
     }
 
-    /// Returns the patterns that disable `entry`, each with its file.
+    /// Returns the kits in use if `entry` is in none of them.
+    pub(crate) fn kits_without(&self, entry: &Entry) -> Option<&KitChoice> {
+        let is_left_out = self.settings.policy.leaves_out(&entry.source, entry.name().as_str());
+        self.settings.kits_in_use.as_ref().filter(|_| is_left_out)
+    }
+
+    /// Returns the patterns that disable `entry`, each with its file, and the kits in use that it is not in.
     pub(crate) fn disabled_where(&self, entry: &Entry) -> String {
-        let places: Vec<String> = self.disabled_by(entry).map(|it| self.pattern_and_file(it)).collect();
+        let mut places: Vec<String> = self.disabled_by(entry).map(|it| self.pattern_and_file(it)).collect();
+        places.extend(self.kits_without(entry).map(kits_in_use));
         places.join(" and ")
+    }
+
+    /// Returns what enables `entry`, a step each.
+    pub(crate) fn enabling_steps(&self, entry: &Entry) -> Vec<String> {
+        let mut steps: Vec<String> =
+            self.disabled_by(entry).map(|it| format!("run `{}`", enable_command(it))).collect();
+        steps.extend(self.kits_without(entry).map(|choice| {
+            if choice.origin == env::KITS {
+                format!("run `unset {}`", env::KITS)
+            } else {
+                "run `rep use --none`".to_owned()
+            }
+        }));
+        steps
     }
 
     /// Returns `disabled` with its file.
@@ -67,10 +89,24 @@ impl Context {
         files.into_iter().map(line).collect()
     }
 
-    fn with_enable_hints(&self, error: CliError, entry: &Entry) -> CliError {
-        let hints = self.disabled_by(entry).map(|it| format!("run `{}`", enable_command(it)));
-        hints.fold(error, CliError::hint)
+    /// Returns the notice that kits are in use, if skills are disabled by that.
+    pub(crate) fn disabled_by_kits(&self, snapshot: &Snapshot) -> Option<String> {
+        let choice = self.settings.kits_in_use.as_ref()?;
+        let number = snapshot.entries().iter().filter(|entry| self.kits_without(entry).is_some()).count();
+        let skills = count(number, "skill");
+        (number > 0)
+            .then(|| format!("{skills} disabled by {}; `rep list --all` shows which", kits_in_use(choice)))
     }
+
+    fn with_enable_hints(&self, error: CliError, entry: &Entry) -> CliError {
+        self.enabling_steps(entry).into_iter().fold(error, CliError::hint)
+    }
+}
+
+/// Returns the kits of `choice` with the origin of the choice.
+pub(crate) fn kits_in_use(choice: &KitChoice) -> String {
+    let (word, names) = (if choice.names.len() == 1 { "kit" } else { "kits" }, choice.names.join(", "));
+    format!("the {word} in use ({names}, by {})", choice.origin)
 }
 
 /// Returns the command that takes `disabled` out of its file.
@@ -84,7 +120,7 @@ pub(crate) fn enable_command(disabled: &DisabledPattern) -> String {
 }
 
 /// Returns `word` as a shell takes it for one word.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -48,6 +48,12 @@ pub const AGENT_KEYS: &[AgentKey] = &[
         example: "[\"*-internal\"]",
     },
     AgentKey {
+        name: "skills.kits",
+        takes: "a list of names of kits",
+        summary: "Kits whose skills the agent may see, beside those of `skills.allow`; an agent of the user has only kits of the user.",
+        example: "[\"web\"]",
+    },
+    AgentKey {
         name: "channel",
         takes: "the name of a channel",
         summary: "The channel of the store that the agent follows, where several are served; by default, the last one.",
@@ -137,6 +143,8 @@ pub struct ConfiguredAgent {
     pub agent: Agent,
     /// The file of its prompt.
     pub prompt: Option<ConfiguredPath>,
+    /// The kits whose skills it may see.
+    pub kits: Vec<String>,
     /// The channel of a store that it follows, if the table names one.
     pub channel: Option<String>,
     /// Its own inheritance, if the table has one.
@@ -205,6 +213,9 @@ impl AgentParser<'_> {
             }),
             ("skills.deny", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
                 self.configured.agent.scope.deny = patterns;
+            }),
+            ("skills.kits", DeValue::Array(items)) => self.words(items).map(|words| {
+                self.configured.kits = words;
             }),
             ("channel", DeValue::String(name)) => {
                 SkillName::new(name).filter(|valid| valid.as_str() == *name).map(|valid| {

@@ -25,6 +25,17 @@ pub struct ConfigInput {
     pub file: Option<PathBuf>,
     /// Values that win over files, later ones over earlier ones.
     pub overrides: Vec<ConfigOverride>,
+    /// The kits that are in use; all other skills are switched off.
+    pub kits: Option<KitChoice>,
+}
+
+/// The kits that somebody chose to use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KitChoice {
+    /// The names of the kits.
+    pub names: Vec<String>,
+    /// The origin of the choice for messages: a variable or a command.
+    pub origin: String,
 }
 
 /// A value that wins over files.

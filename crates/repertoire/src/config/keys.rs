@@ -66,6 +66,8 @@ pub enum Kind {
     Severity,
     /// The definition of the agent that is the last part of the key's name.
     Agent,
+    /// The definition of the kit that is the last part of the key's name.
+    Kit,
 }
 
 /// A value that some layer gives to a key.
@@ -87,6 +89,8 @@ pub enum ConfigValue {
     Severity(RuleId, Option<Severity>),
     /// For [`Kind::Agent`].
     Agent(Box<ConfiguredAgent>),
+    /// For [`Kind::Kit`]: its name, and its skills.
+    Kit(String, Vec<Pattern>),
 }
 
 /// The words of a setting with their meanings.
@@ -399,6 +403,18 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: KITS_KEY,
+        kind: Kind::Kit,
+        summary: "A kit: a choice of skills, such as those for one kind of work. `rep use NAME` switches all other skills off; the user's definition replaces the project's of the same name.",
+        flag: None,
+        get: |_| String::new(),
+        set: |settings, value| {
+            if let ConfigValue::Kit(name, skills) = value {
+                settings.kits.insert(name.clone(), skills.clone());
+            }
+        },
+    },
+    Key {
         name: RULES_KEY,
         kind: Kind::Severity,
         summary: "The severity of one rule; every rule is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md.",
@@ -414,6 +430,9 @@ pub const KEYS: &[Key] = &[
 
 /// The name of agents in the table.
 pub(super) const AGENTS_KEY: &str = "agents.<name>";
+
+/// The name of kits in the table.
+pub(super) const KITS_KEY: &str = "kits.<name>";
 
 /// The name of the severities of rules in the table.
 pub(super) const RULES_KEY: &str = "rules.<rule-id>";
@@ -462,6 +481,7 @@ impl Kind {
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
             Self::Agent => "a table of the keys of an agent".to_owned(),
+            Self::Kit => "a table with `skills`, a list of patterns over names or `source:name`".to_owned(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A project's file comes with a clone, so the user's own has the last word over it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use repertoire_model::Profile;
@@ -13,6 +14,7 @@ use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
 use super::keys::{ConfigValue, KEYS, Kind};
+use super::kits::{resolve_agent, skills_in_use};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
 use super::settings::{DisabledPattern, McpResult, Settings};
@@ -38,6 +40,12 @@ impl Settings {
                 ConfigFileOwner::User | ConfigFileOwner::Named => user.extend(assignments),
             }
         }
+        // A project could widen what an agent of the user sees, if that had kits of the project.
+        let users_kits = kits_of(&user);
+        let mut all_kits = kits_of(&project);
+        all_kits.extend(users_kits.clone());
+        resolve_agents(&mut project, &all_kits)?;
+        resolve_agents(&mut user, &users_kits)?;
         // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
         let is_list = |assignment: &Assignment| matches!(assignment.key.kind, Kind::Paths);
         let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
@@ -51,6 +59,10 @@ impl Settings {
             assignments.extend(assignment(input, overridden)?);
         }
         let mut settings = Settings { disabled, ..settle(&assignments, of_project) };
+        if let Some(choice) = &input.kits {
+            settings.policy.kit = Some(skills_in_use(&settings.kits, choice)?);
+            settings.kits_in_use = Some(choice.clone());
+        }
         // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
         if settings.policy.can_refuse() && !settle(&assignments[of_project..], 0).policy.can_refuse() {
             settings.policy.tolerated_sources = users_sources;
@@ -65,6 +77,26 @@ fn disabled_patterns(assignments: &[Assignment]) -> impl Iterator<Item = Pattern
     lists.flat_map(|assignment| match &assignment.value {
         ConfigValue::Words(patterns) => patterns.iter().filter_map(|it| Pattern::new(it).ok()).collect(),
         _ => Vec::new(),
+    })
+}
+
+/// Returns the kits that `assignments` define.
+fn kits_of(assignments: &[Assignment]) -> BTreeMap<String, Vec<Pattern>> {
+    let kits = assignments.iter().filter_map(|assignment| match &assignment.value {
+        ConfigValue::Kit(name, skills) => Some((name.clone(), skills.clone())),
+        _ => None,
+    });
+    kits.collect()
+}
+
+/// Adds the skills of their kits to the scopes of the agents that `assignments` define.
+fn resolve_agents(
+    assignments: &mut [Assignment],
+    kits: &BTreeMap<String, Vec<Pattern>>,
+) -> Result<(), ConfigError> {
+    assignments.iter_mut().try_for_each(|assignment| match &mut assignment.value {
+        ConfigValue::Agent(agent) => resolve_agent(agent, kits),
+        _ => Ok(()),
     })
 }
 

@@ -12,6 +12,7 @@ mod tools;
 mod agents;
 mod keys;
 mod parse;
+mod kits;
 mod clash;
 mod layers;
 mod places;
@@ -22,7 +23,8 @@ pub use agents::{AGENT_KEYS, AgentKey, ConfiguredAgent};
 pub use defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 pub use error::{ConfigError, ConfigFault, FaultyFile};
 pub use input::{
-    ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, OverrideValue,
+    ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, KitChoice,
+    OverrideValue,
 };
 pub use keys::{ConfigValue, KEYS, Key, Kind};
 pub use settings::{

@@ -14,7 +14,8 @@ use toml::de::{DeTable, DeValue};
 use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::keys::{AGENTS_KEY, ConfigValue, KEYS, Key, Kind, RULES_KEY, SEVERITIES};
+use super::keys::{AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, Kind, RULES_KEY, SEVERITIES};
+use super::kits::parse_kit;
 use super::tools::{hidden_arguments, hidden_arguments_word, is_line, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
@@ -66,7 +67,7 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, S
             let names = hidden_arguments_word(word).ok_or_else(expected)?;
             return Ok(ConfigValue::Words(names.into_iter().collect()));
         }
-        Kind::Words | Kind::Patterns | Kind::Paths | Kind::Severity | Kind::Agent => {
+        Kind::Words | Kind::Patterns | Kind::Paths | Kind::Severity | Kind::Agent | Kind::Kit => {
             return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
@@ -98,6 +99,9 @@ impl Parser<'_> {
         }
         if let ("agents", DeValue::Table(agents)) = (name, value.get_ref()) {
             return self.agents(agents);
+        }
+        if let ("kits", DeValue::Table(kits)) = (name, value.get_ref()) {
+            return self.kits(kits);
         }
         if let Some(key) = KEYS.iter().find(|key| key.name == name) {
             match convert(key, value.get_ref(), self.directory) {
@@ -138,6 +142,15 @@ impl Parser<'_> {
             let agent = parse_agent(name, table, self.directory, self.trust, &mut self.faults);
             let value = ConfigValue::Agent(Box::new(agent));
             let key = KEYS.iter().find(|key| key.name == AGENTS_KEY);
+            self.assignments.extend(key.map(|key| Assignment { key, value }));
+        }
+    }
+
+    fn kits(&mut self, kits: &DeTable<'_>) {
+        for (name, table) in kits {
+            let skills = parse_kit(name, table, &mut self.faults);
+            let value = ConfigValue::Kit(name.get_ref().to_string(), skills);
+            let key = KEYS.iter().find(|key| key.name == KITS_KEY);
             self.assignments.extend(key.map(|key| Assignment { key, value }));
         }
     }
@@ -304,7 +317,8 @@ mod tests {
 
     #[test]
     fn only_keys_of_the_table_are_accepted() {
-        for key in KEYS.iter().filter(|key| key.name != RULES_KEY && key.name != AGENTS_KEY) {
+        let is_table = |key: &&Key| [RULES_KEY, AGENTS_KEY, KITS_KEY].contains(&key.name);
+        for key in KEYS.iter().filter(|key| !is_table(key)) {
             // Every key refuses a date, so it is known; with a letter more it is not.
             assert_eq!(
                 faults(&format!("{} = 1979-05-27", key.name)),

@@ -11,7 +11,7 @@ use repertoire_model::{CatalogOptions, Policy, Profile};
 
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
-use super::input::{ConfigFileOwner, ConfiguredPath};
+use super::input::{ConfigFileOwner, ConfiguredPath, KitChoice};
 use crate::proposal::{ProposalMode, ProposalRules};
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
@@ -219,6 +219,10 @@ pub struct Settings {
     pub policy: Policy,
     /// The patterns of skills that the policy disables, with the files that have them.
     pub disabled: Vec<DisabledPattern>,
+    /// The skills of every kit, by its name.
+    pub kits: BTreeMap<String, Vec<Pattern>>,
+    /// The kits that are in use, which the policy has the skills of.
+    pub kits_in_use: Option<KitChoice>,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
     /// The options of sessions and of catalogs.
@@ -298,6 +302,8 @@ impl Settings {
         let standard = Self {
             policy: Policy::of(profile),
             disabled: Vec::new(),
+            kits: BTreeMap::new(),
+            kits_in_use: None,
             roots: Vec::new(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),

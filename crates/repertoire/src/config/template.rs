@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use repertoire_model::Profile;
 
 use super::agents::{AGENT_KEYS, AgentKey};
-use super::keys::{AGENTS_KEY, KEYS, RULES_KEY};
+use super::keys::{AGENTS_KEY, KEYS, KITS_KEY, RULES_KEY};
 use super::settings::Settings;
 use super::trust::is_users_alone;
 
@@ -39,6 +39,8 @@ pub fn template() -> String {
         }
         let example = if key.name == RULES_KEY {
             "description-when = \"info\"".to_owned()
+        } else if key.name == KITS_KEY {
+            "web.skills = [\"frontend-*\", \"accessibility\"]".to_owned()
         } else {
             format!("{name} = {}", (key.get)(&settings))
         };

@@ -3,8 +3,11 @@
 //! The result is parsed again and must mean what was wanted, nothing more and nothing less; otherwise nothing is written.
 
 mod json;
+mod one_line;
 mod text;
 mod toml;
+mod toml_list;
+mod value;
 mod yaml;
 
 #[cfg(test)]
@@ -14,9 +17,12 @@ mod tests;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::text::EditFault;
+pub(super) use self::text::Spot;
 use self::text::split_bom;
-pub(super) use self::text::{EditFault, Spot};
 pub(crate) use self::toml::toml_text;
+pub(crate) use self::toml_list::{has_table, push_table, remove_table};
+pub(crate) use self::value::{ValueEdit, restore_value, set_value};
 use crate::clients::Format;
 
 /// Returns the document as JSON.

@@ -11,7 +11,8 @@ use repertoire::regular_file;
 use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
-use crate::commands::connect::toml_text;
+use crate::clients::Owner;
+use crate::commands::connect::{clients, toml_text};
 use crate::config;
 use crate::error::CliError;
 use crate::replace_file::{self, MAX_BYTES};
@@ -29,6 +30,19 @@ pub(crate) struct FileArgs {
     /// Write the user's configuration file, which is the default
     #[arg(long)]
     user: bool,
+    /// Change only what this client reads from files: links that were made for it, and its own switch
+    #[arg(long, value_name = "CLIENT", value_parser = clients())]
+    pub(in crate::commands) agent: Option<String>,
+    /// Show what would be changed and change nothing
+    #[arg(long)]
+    pub(in crate::commands) dry_run: bool,
+}
+
+impl FileArgs {
+    /// Returns whose links and settings of clients are changed.
+    pub(in crate::commands) fn owner(&self) -> Owner {
+        if self.project { Owner::Project } else { Owner::User }
+    }
 }
 
 /// The list of disabled skills in one configuration file.
@@ -71,6 +85,11 @@ impl DisabledList {
     /// Returns whether the file is the user's, which holds in all projects.
     pub(crate) fn is_of_user(&self) -> bool {
         self.owner == ConfigFileOwner::User
+    }
+
+    /// Returns `true` if the file was named by the caller, and so says nothing about clients.
+    pub(crate) fn is_named(&self) -> bool {
+        self.owner == ConfigFileOwner::Named
     }
 
     /// Returns the patterns of the list.

@@ -16,7 +16,7 @@ use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
 use crate::ui::{count, docs};
-use crate::wire::{Context, Library, enable_command};
+use crate::wire::{Context, Library};
 
 /// The most skills that are checked in full.
 const MOST_CHECKED: usize = 200;
@@ -309,8 +309,7 @@ impl Checks {
             self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
         }
         for entry in of(State::Disabled).take(MAX_NAMED) {
-            let hints: Vec<String> =
-                context.disabled_by(entry).map(|it| format!("run `{}`", enable_command(it))).collect();
+            let hints = context.enabling_steps(entry);
             let message = format!("{} is disabled by {}", entry.name(), context.disabled_where(entry));
             self.add(Status::Info, "disabled", message, Some(&hints.join(" and ")));
         }

@@ -9,8 +9,9 @@ use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
 use crate::commands::catalog;
+use crate::commands::disable::disabled_for_clients;
 use crate::error::CliError;
-use crate::wire::{Context, Library, enable_command};
+use crate::wire::{Context, Library, shell_word};
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -152,8 +153,8 @@ impl Decisions {
             State::Disabled => {
                 let (name, place) = (entry.name(), context.disabled_where(entry));
                 self.add("state", format!("disabled by {place}: `{name}` does not exist for agents"));
-                for disabled in context.disabled_by(entry) {
-                    self.add("enable", format!("run `{}`", enable_command(disabled)));
+                for step in context.enabling_steps(entry) {
+                    self.add("enable", step);
                 }
             }
             State::Quarantined => {
@@ -161,6 +162,12 @@ impl Decisions {
                     self.add("collision", collision);
                 }
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
+            }
+        }
+        for (pattern, client) in disabled_for_clients(context) {
+            if pattern.matches(&entry.source, entry.name().as_str()) {
+                let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
+                self.add("client", format!("disabled for {client} alone; {command} enables it"));
             }
         }
     }

@@ -42,17 +42,17 @@ struct RecordJson {
 
 /// A link or a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecordedLink {
+pub(crate) struct RecordedLink {
     /// Where, relative to the project or the home directory if it lies there.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// What the link says; none for a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) to: Option<String>,
+    pub(crate) to: Option<String>,
     /// The digest of the copied files; none for a link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) digest: Option<String>,
+    pub(crate) digest: Option<String>,
     /// The clients that it was made for.
-    pub(super) clients: Vec<String>,
+    pub(crate) clients: Vec<String>,
 }
 
 impl RecordedLink {

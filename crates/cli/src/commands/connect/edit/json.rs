@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::text::{EditFault, Spot};
 
-const OPTIONS: ParseOptions = ParseOptions {
+pub(super) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     }
 }
 
-fn syntax(text: &str, error: &ParseError) -> EditFault {
+pub(super) fn syntax(text: &str, error: &ParseError) -> EditFault {
     EditFault::at(text, error.range().start, error.kind().to_string().to_lowercase())
 }
 
@@ -67,11 +67,11 @@ pub(super) fn set(
     Ok(root.to_string())
 }
 
-fn tree(text: &str) -> Result<CstRootNode, EditFault> {
+pub(super) fn tree(text: &str) -> Result<CstRootNode, EditFault> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| syntax(text, &error))
 }
 
-fn input(value: &Value) -> CstInputValue {
+pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(value) => CstInputValue::Bool(*value),

@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, EditFault> {
     }
 }
 
-fn document(text: &str) -> Result<DocumentMut, EditFault> {
+pub(super) fn document(text: &str) -> Result<DocumentMut, EditFault> {
     text.parse().map_err(|error: toml_edit::TomlError| fault(text, error.message(), error.span()))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn set(
     Ok(toml_text(text, &document))
 }
 
-fn implicit_table() -> Item {
+pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)

@@ -1,0 +1,492 @@
+//! Disables skills for clients that read them from files, by links and by switches of the clients, and enables them again.
+//!
+//! A file that cannot be changed is reported, and the others are changed all the same. Everything is recorded before it is done.
+
+use std::fs::{self, canonicalize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use repertoire::Entry;
+use repertoire::regular_file;
+use repertoire_model::{Pattern, SkillName};
+use serde::Serialize;
+
+use super::client_switch::{self, RecordedSwitch, has_switch, switch_file};
+use super::record::{DisabledRecord, RecordedChange};
+use crate::clients::{CLIENTS, Client, Owner, Places};
+use crate::commands::connect::{self, EditFault};
+use crate::commands::link::{RecordedLink, links_to_skill, paths, remove_links, restore_links};
+use crate::error::CliError;
+use crate::replace_file::{self, MAX_BYTES};
+use crate::ui::{Ui, escape};
+use crate::wire::Context;
+
+/// The state of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChangeState {
+    /// It would be made.
+    Planned,
+    /// It was made.
+    Done,
+    /// It is not made, for a reason that is no error.
+    LeftAlone,
+    /// It could not be made.
+    Failed,
+}
+
+/// The kind of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ChangeKind {
+    Link,
+    Switch,
+}
+
+/// The line about one change.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChangeLine {
+    kind: ChangeKind,
+    skill: String,
+    clients: Vec<String>,
+    /// The link, or the file of the client.
+    path: String,
+    state: ChangeState,
+    reason: Option<String>,
+}
+
+impl ChangeLine {
+    /// Returns `true` if it is about a switch that could not be changed.
+    fn is_failed_switch(&self) -> bool {
+        self.kind == ChangeKind::Switch && self.state == ChangeState::Failed
+    }
+}
+
+/// The file of a client as it is to be.
+struct EditedFile {
+    client: String,
+    path: PathBuf,
+    before: Option<String>,
+    after: String,
+}
+
+/// Changes for the clients of a project or a user.
+pub(crate) struct ClientChanges<'c> {
+    context: &'c Context,
+    places: Places,
+    owner: Owner,
+    base: PathBuf,
+    /// The only client that is meant.
+    client: Option<&'static Client>,
+    record: DisabledRecord,
+    pending: Vec<RecordedChange>,
+    files: Vec<EditedFile>,
+    pub(crate) lines: Vec<ChangeLine>,
+}
+
+impl<'c> ClientChanges<'c> {
+    /// Returns the changes of `owner`, none so far, for `client` or for all; `None` if there is no home directory.
+    pub(crate) fn open(
+        context: &'c Context,
+        owner: Owner,
+        client: Option<&str>,
+    ) -> Result<Option<Self>, CliError> {
+        let places = Places::new(&context.env);
+        let Some(base) = places.base(owner) else { return Ok(None) };
+        let record = DisabledRecord::load(&places, owner, &base)?;
+        let client = client.and_then(connect::client);
+        let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Some(Self { context, places, owner, base, client, record, pending, files, lines }))
+    }
+
+    /// Returns the patterns that are recorded.
+    pub(crate) fn recorded_patterns(&self) -> impl Iterator<Item = &str> {
+        self.record.changes.iter().map(|change| change.pattern.as_str())
+    }
+
+    /// Returns `true` if it is recorded that the skills of `pattern` are disabled for the client.
+    pub(crate) fn has(&self, pattern: &Pattern) -> bool {
+        let client = self.client.map(|client| client.id);
+        self.record.changes.iter().any(|change| change.is_about(pattern, client))
+    }
+
+    /// Plans to disable `entries`, which are the skills of `pattern`.
+    pub(crate) fn disable(&mut self, pattern: &Pattern, entries: &[&Entry]) -> Result<(), CliError> {
+        let client = self.client.map(|client| client.id.to_owned());
+        let mut change =
+            RecordedChange { pattern: pattern.to_string(), client, links: Vec::new(), switches: Vec::new() };
+        for entry in entries {
+            let (name, real) = (entry.name(), paths::of(entry));
+            let mut removed = Vec::new();
+            for found in links_to_skill(&self.places, self.owner, &self.base, (name, &real), self.client)? {
+                let is_planned = |earlier: &RecordedChange| earlier.links.contains(&found.link);
+                if is_planned(&change) || self.pending.iter().any(is_planned) {
+                    continue;
+                }
+                let state =
+                    if found.obstacle.is_some() { ChangeState::LeftAlone } else { ChangeState::Planned };
+                self.lines.push(ChangeLine {
+                    kind: ChangeKind::Link,
+                    skill: name.to_string(),
+                    clients: found.link.clients.clone(),
+                    path: found.link.path.clone(),
+                    state,
+                    reason: found.obstacle.map(str::to_owned),
+                });
+                if found.obstacle.is_none() {
+                    removed.push(found.path);
+                    change.links.push(found.link);
+                }
+            }
+            for client in self.readers(name, &real, &removed) {
+                if has_switch(client) {
+                    change.switches.extend(self.turn_off(client, name, &real));
+                } else {
+                    let reason = Some("it has no switch for skills".to_owned());
+                    let path = String::new();
+                    let (kind, state) = (ChangeKind::Switch, ChangeState::LeftAlone);
+                    let clients = vec![client.id.to_owned()];
+                    self.lines.push(ChangeLine {
+                        kind,
+                        skill: name.to_string(),
+                        clients,
+                        path,
+                        state,
+                        reason,
+                    });
+                }
+            }
+        }
+        if !change.is_empty() {
+            self.pending.push(change);
+        }
+        Ok(())
+    }
+
+    /// Returns the clients that are meant and read the skill `name` in the directory `real` by other ways than the links `removed`.
+    fn readers(&self, name: &SkillName, real: &Path, removed: &[PathBuf]) -> Vec<&'static Client> {
+        let is_meant = |client: &&Client| match self.client {
+            Some(named) => named.id == client.id,
+            None => self.places.is_there(client),
+        };
+        let reads = |client: &&Client| {
+            let folders = [Owner::User, Owner::Project].into_iter();
+            let mut ways = folders.flat_map(|owner| self.places.skills(client, owner));
+            ways.any(|folder| {
+                let way = folder.join(name.as_str());
+                !removed.contains(&way) && canonicalize(&way).is_ok_and(|found| found == real)
+            })
+        };
+        CLIENTS.iter().filter(is_meant).filter(reads).collect()
+    }
+
+    /// Returns `true` if links of the project lead to one of `entries`, which a change of the user leaves alone.
+    pub(crate) fn leaves_links_of_project(&self, entries: &[&Entry]) -> bool {
+        let Some(base) = self.places.base(Owner::Project).filter(|_| self.owner == Owner::User) else {
+            return false;
+        };
+        entries.iter().any(|entry| {
+            let real = paths::of(entry);
+            let links =
+                links_to_skill(&self.places, Owner::Project, &base, (entry.name(), &real), self.client);
+            links.is_ok_and(|links| links.iter().any(|link| link.obstacle.is_none()))
+        })
+    }
+
+    /// Returns the number of planned changes.
+    pub(crate) fn planned(&self) -> usize {
+        self.lines.iter().filter(|line| line.state == ChangeState::Planned).count()
+    }
+
+    /// Plans to turn the switch of `client` off.
+    fn turn_off(&mut self, client: &Client, name: &SkillName, real: &Path) -> Option<RecordedSwitch> {
+        let mut line = ChangeLine {
+            kind: ChangeKind::Switch,
+            skill: name.to_string(),
+            clients: vec![client.id.to_owned()],
+            path: String::new(),
+            state: ChangeState::Planned,
+            reason: None,
+        };
+        let path = match switch_file(&self.places, self.owner, client) {
+            Ok(path) => path,
+            Err(reason) => {
+                (line.state, line.reason) = (ChangeState::LeftAlone, Some(reason));
+                self.lines.push(line);
+                return None;
+            }
+        };
+        line.path = path.display().to_string();
+        let edited = self.file(client.id, &path).and_then(|file| {
+            let edited =
+                client_switch::turn_off(&file.after, client, name, real).map_err(|fault| in_words(&fault))?;
+            Ok(edited.map(|(text, mut switch)| {
+                switch.is_new_file = file.before.is_none() && file.after.is_empty();
+                file.after = text;
+                switch
+            }))
+        });
+        match edited {
+            // It was off already, which is not ours to change.
+            Ok(None) => None,
+            Ok(Some(switch)) => {
+                self.lines.push(line);
+                Some(switch)
+            }
+            Err(reason) => {
+                (line.state, line.reason) = (ChangeState::Failed, Some(reason));
+                self.lines.push(line);
+                None
+            }
+        }
+    }
+
+    /// Returns the file of a client at `path`, as it is planned so far, or why it cannot be changed.
+    fn file(&mut self, client: &str, path: &Path) -> Result<&mut EditedFile, String> {
+        if paths::leads_out(&self.places, self.owner, path) {
+            return Err("it leads out of the project".to_owned());
+        }
+        // A link in the home directory stays one.
+        let path = canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if let Some(at) = self.files.iter().position(|file| file.path == path) {
+            return Ok(&mut self.files[at]);
+        }
+        let before = match regular_file::read(&path, MAX_BYTES) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(format!("it cannot be read: {error}")),
+        };
+        let after = before.clone().unwrap_or_default();
+        self.files.push(EditedFile { client: client.to_owned(), path, before, after });
+        let last = self.files.len() - 1;
+        Ok(&mut self.files[last])
+    }
+
+    /// Makes the planned changes that disable skills.
+    pub(crate) fn apply_disable(&mut self) -> Result<(), CliError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        for change in &self.pending {
+            self.record.add(change.clone());
+        }
+        self.record.save(&self.base)?;
+        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
+        let outcome = remove_links(&self.places, self.owner, &self.base, &links);
+        let failure = outcome.err().map(|error| error.message().to_owned());
+        self.settle(ChangeKind::Link, None, failure.as_deref());
+        self.write_files();
+        // A switch that could not be turned off needs not be turned on.
+        let failed: Vec<&ChangeLine> = self.lines.iter().filter(|line| line.is_failed_switch()).collect();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        for change in &mut self.record.changes {
+            change.switches.retain(|switch| {
+                !failed.iter().any(|line| line.skill == switch.skill && line.clients.contains(&switch.client))
+            });
+        }
+        self.record.changes.retain(|change| !change.is_empty());
+        self.record.save(&self.base)
+    }
+
+    /// Plans to enable the skills of `pattern`; returns `false` if no change for them is recorded.
+    pub(crate) fn enable(&mut self, pattern: &Pattern) -> bool {
+        let client = self.client.map(|client| client.id);
+        let is_meant = |change: &RecordedChange| match client {
+            Some(_) => change.is_about(pattern, client),
+            None => change.is_about(pattern, change.client.as_deref()),
+        };
+        let changes = std::mem::take(&mut self.record.changes);
+        let (meant, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
+        self.record.changes = others;
+        let is_found = !meant.is_empty();
+        for mut change in meant {
+            for link in &change.links {
+                self.lines.push(ChangeLine {
+                    kind: ChangeKind::Link,
+                    skill: link.path.rsplit('/').next().unwrap_or_default().to_owned(),
+                    clients: link.clients.clone(),
+                    path: link.path.clone(),
+                    state: ChangeState::Planned,
+                    reason: None,
+                });
+            }
+            change.switches.retain(|switch| self.turn_on(switch));
+            self.pending.push(change);
+        }
+        is_found
+    }
+
+    /// Plans to turn `switch` on; returns `true` if its file cannot be changed, and it has to stay in the record.
+    fn turn_on(&mut self, switch: &RecordedSwitch) -> bool {
+        let Some(client) = connect::client(&switch.client) else { return false };
+        let Ok(path) = switch_file(&self.places, self.owner, client) else { return false };
+        let edited = self.file(client.id, &path).and_then(|file| {
+            let text = client_switch::turn_on(&file.after, switch).map_err(|fault| in_words(&fault))?;
+            Ok(text.map(|text| file.after = text))
+        });
+        let (state, reason) = match edited {
+            Ok(Some(())) => (ChangeState::Planned, None),
+            Ok(None) => (ChangeState::LeftAlone, Some("it was changed since".to_owned())),
+            Err(reason) => (ChangeState::Failed, Some(reason)),
+        };
+        self.lines.push(ChangeLine {
+            kind: ChangeKind::Switch,
+            skill: switch.skill.clone(),
+            clients: vec![switch.client.clone()],
+            path: path.display().to_string(),
+            state,
+            reason,
+        });
+        if state == ChangeState::Planned {
+            // The objects around it stay as long as another switch is in them.
+            let others = self.record.changes.iter_mut().flat_map(|change| &mut change.switches);
+            for heir in others.filter(|other| other.client == switch.client) {
+                heir.inherit(switch);
+            }
+        }
+        if switch.is_new_file
+            && let Some(file) = self.files.iter_mut().find(|file| file.client == switch.client)
+            && ["", "{}"].contains(&file.after.trim())
+        {
+            file.after.clear();
+        }
+        state == ChangeState::Failed
+    }
+
+    /// Makes the planned changes that enable skills.
+    pub(crate) fn apply_enable(&mut self) -> Result<(), CliError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
+        let outcomes = restore_links(&self.places, self.owner, &self.base, &links)?;
+        let lines = self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link);
+        for (line, outcome) in lines.zip(outcomes) {
+            line.state = if outcome.is_some() { ChangeState::Failed } else { ChangeState::Done };
+            line.reason = outcome;
+        }
+        self.write_files();
+        // What could not be turned on can be tried again.
+        let failed = std::mem::take(&mut self.pending);
+        let failed = failed.into_iter().map(|change| RecordedChange { links: Vec::new(), ..change });
+        failed.filter(|change| !change.is_empty()).for_each(|change| self.record.add(change));
+        self.record.save(&self.base)
+    }
+
+    /// Writes the files of clients that change.
+    fn write_files(&mut self) {
+        for file in std::mem::take(&mut self.files) {
+            let outcome = write(&file);
+            let failure = outcome.err().map(|error| error.message().to_owned());
+            self.settle(ChangeKind::Switch, Some(&file.client), failure.as_deref());
+        }
+    }
+
+    /// Notes how the planned changes of `kind` and of `client` went.
+    fn settle(&mut self, kind: ChangeKind, client: Option<&str>, failure: Option<&str>) {
+        let is_meant = |line: &&mut ChangeLine| {
+            line.kind == kind
+                && line.state == ChangeState::Planned
+                && client.is_none_or(|client| line.clients.iter().any(|it| it == client))
+        };
+        for line in self.lines.iter_mut().filter(is_meant) {
+            line.state = if failure.is_some() { ChangeState::Failed } else { ChangeState::Done };
+            line.reason = failure.map(str::to_owned);
+        }
+    }
+
+    /// Writes a line for each change; `words` are for the links and for the switches, planned and done.
+    pub(crate) fn show(&self, ui: &mut Ui, words: &ChangeWords) -> Result<(), CliError> {
+        for line in &self.lines {
+            let clients: Vec<&str> = line.clients.iter().map(|id| title(id)).collect();
+            let (clients, path) = (clients.join(", "), self.context.shown(&line.path));
+            let what = match line.kind {
+                ChangeKind::Link => format!("the link {path}"),
+                ChangeKind::Switch => {
+                    let id = line.clients.first().map(String::as_str).unwrap_or_default();
+                    format!("{} in {path}", client_switch::in_words(id, &line.skill))
+                }
+            };
+            let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
+            match (line.state, &line.reason) {
+                (ChangeState::Planned, _) => {
+                    writeln!(ui.out(), "{}", escape(&format!("{planned} {what}, for {clients}")))?
+                }
+                (ChangeState::Done, _) => {
+                    writeln!(ui.out(), "{}", escape(&format!("{done} {what}, for {clients}")))?
+                }
+                (_, reason) => {
+                    let reason = reason.as_deref().unwrap_or_default();
+                    let skill = &line.skill;
+                    let message = match line.kind {
+                        ChangeKind::Link => format!("the link {path} is left alone: {reason}"),
+                        ChangeKind::Switch if line.path.is_empty() => {
+                            format!("{clients} still reads {skill}: {reason}")
+                        }
+                        ChangeKind::Switch => {
+                            format!("{path} of {clients} is not changed for {skill}: {reason}")
+                        }
+                    };
+                    ui.warn(&message)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a change could not be made.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.lines.iter().any(|line| line.state == ChangeState::Failed)
+    }
+}
+
+/// The verbs for changes, planned and done.
+pub(crate) struct ChangeWords {
+    /// For links.
+    pub(crate) link: (&'static str, &'static str),
+    /// For switches.
+    pub(crate) switch: (&'static str, &'static str),
+}
+
+/// Returns the name of the client `id` as written by its makers.
+fn title(id: &str) -> &str {
+    connect::client(id).map_or(id, |client| client.title())
+}
+
+/// Writes `file`, or removes it if nothing is left of a file that was made for a switch.
+fn write(file: &EditedFile) -> Result<(), CliError> {
+    if file.before.as_deref() == Some(file.after.as_str()) || (file.before.is_none() && file.after.is_empty())
+    {
+        return Ok(());
+    }
+    if file.after.is_empty() {
+        return fs::remove_file(&file.path).map_err(|error| CliError::io("remove", &file.path, error));
+    }
+    if let Some(directory) = file.path.parent() {
+        fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
+    }
+    let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
+    let after = format!("{}{end}", file.after);
+    replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())
+}
+
+fn in_words(fault: &EditFault) -> String {
+    match fault.line {
+        Some(line) => format!("line {line}: {}", fault.message),
+        None => fault.message.clone(),
+    }
+}
+
+/// Returns the clients that each pattern is disabled for, if not for all.
+pub(crate) fn disabled_for_clients(context: &Context) -> Vec<(Pattern, String)> {
+    let places = Places::new(&context.env);
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = DisabledRecord::load(&places, owner, &base).ok()?;
+        let changes = record.changes.into_iter();
+        Some(changes.filter_map(|it| Some((Pattern::new(&it.pattern).ok()?, it.client?))).collect::<Vec<_>>())
+    };
+    [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()
+}

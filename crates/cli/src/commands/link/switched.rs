@@ -1,0 +1,147 @@
+//! Links that are removed while a skill is disabled, and made again when it is enabled.
+
+use std::fs::{self, canonicalize};
+use std::path::{Path, PathBuf};
+
+use repertoire_model::SkillName;
+
+use super::apply::make_link;
+use super::paths;
+use super::record::{Record, RecordedLink};
+use super::undo::remove_link;
+use crate::clients::{CANONICAL, Client, Owner, Places};
+use crate::error::CliError;
+
+/// A recorded link to a skill.
+pub(crate) struct LinkToSkill {
+    /// The link as it is recorded.
+    pub(crate) link: RecordedLink,
+    /// Its place.
+    pub(crate) path: PathBuf,
+    /// The reason why it is left alone, if it is.
+    pub(crate) obstacle: Option<&'static str>,
+}
+
+/// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of `client` alone if one is
+/// given.
+pub(crate) fn links_to_skill(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    (name, real): (&SkillName, &Path),
+    client: Option<&Client>,
+) -> Result<Vec<LinkToSkill>, CliError> {
+    let record = Record::load(places, owner, base)?;
+    let mut links = Vec::new();
+    for link in record.made {
+        let Some(path) = link.place(places, owner, base) else { continue };
+        if path.file_name().is_none_or(|found| found != name.as_str()) {
+            continue;
+        }
+        let is_link = is_as_recorded(places, owner, &path, &link);
+        if is_link && canonicalize(&path).ok().as_deref() != Some(real) {
+            continue;
+        }
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        if client.is_some_and(|client| !places.skills(client, owner).contains(&folder)) {
+            continue;
+        }
+        let is_for_others = client.is_some_and(|client| link.clients.iter().any(|id| id != client.id));
+        let obstacle = if link.to.is_none() {
+            Some("it is a copy, which `rep link --undo` removes")
+        } else if !is_link {
+            Some("it was changed since it was made")
+        } else {
+            is_for_others.then_some("other clients have it too")
+        };
+        links.push(LinkToSkill { link, path, obstacle });
+    }
+    // Links to other links go first.
+    links.sort_by_key(|found| found.link.path.starts_with(CANONICAL));
+    Ok(links)
+}
+
+/// Removes `links`, and takes them out of the record.
+pub(crate) fn remove_links(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    links: &[RecordedLink],
+) -> Result<(), CliError> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let mut record = Record::load(places, owner, base)?;
+    for link in links {
+        let path = link.place(places, owner, base);
+        if let Some(path) = path.filter(|path| is_as_recorded(places, owner, path, link)) {
+            remove_link(&path).map_err(|error| CliError::io("remove", &path, error))?;
+        }
+        record.made.retain(|made| made.path != link.path);
+    }
+    record.save(base)
+}
+
+/// Makes `links` again and records them. Returns the reason for each that could not be made.
+pub(crate) fn restore_links(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    links: &[RecordedLink],
+) -> Result<Vec<Option<String>>, CliError> {
+    if links.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut record = Record::load(places, owner, base)?;
+    let mut outcomes = vec![None; links.len()];
+    // Those that others lead to come first.
+    let mut order: Vec<usize> = (0..links.len()).collect();
+    order.sort_by_key(|at| !links[*at].path.starts_with(CANONICAL));
+    for at in order {
+        match restore(places, owner, base, &links[at]) {
+            Ok(()) => record.add(links[at].clone()),
+            Err(reason) => outcomes[at] = Some(reason),
+        }
+    }
+    record.save(base)?;
+    Ok(outcomes)
+}
+
+fn restore(places: &Places, owner: Owner, base: &Path, link: &RecordedLink) -> Result<(), String> {
+    let place = link.place(places, owner, base).zip(link.to.as_ref());
+    let Some((path, to)) = place else { return Err("it is not where links are made".to_owned()) };
+    let Some(parent) = path.parent().filter(|parent| !paths::leads_out(places, owner, parent)) else {
+        return Err("it leads out of the project".to_owned());
+    };
+    if is_as_recorded(places, owner, &path, link) {
+        return Ok(());
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err("something else is there by now".to_owned());
+    }
+    if !resolves(parent, to) {
+        return Err("its skill is gone".to_owned());
+    }
+    fs::create_dir_all(parent)
+        .and_then(|()| make_link(Path::new(to), &path))
+        .map_err(|error| format!("it cannot be made: {error}"))
+}
+
+/// Returns `true` if `to` leads somewhere from `parent`, which may not be there yet.
+fn resolves(parent: &Path, to: &str) -> bool {
+    let mut path = paths::resolved(parent);
+    for part in Path::new(to).components() {
+        match part {
+            std::path::Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    !matches!(path.try_exists(), Ok(false))
+}
+
+/// Returns `true` if the link at `path` is there as it was recorded.
+fn is_as_recorded(places: &Places, owner: Owner, path: &Path, link: &RecordedLink) -> bool {
+    let is_inside = path.parent().is_some_and(|parent| !paths::leads_out(places, owner, parent));
+    let to = link.to.as_deref().map(Path::new);
+    is_inside && to.is_some() && fs::read_link(path).ok().as_deref() == to
+}

@@ -1,0 +1,198 @@
+//! `rep use`.
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use repertoire::Entry;
+use repertoire::config::{KitChoice, Settings};
+use repertoire_model::Pattern;
+use repertoire_model::text::nearest;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::complete::kit_names;
+use crate::config;
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::globals::Globals;
+use crate::kit_choice;
+use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
+use crate::wire::{Context, Library, shell_word};
+
+/// Shows kits, and switches to some of them
+///
+/// A kit is a choice of skills in the configuration: `[kits.web]` with `skills`, a list of names and patterns. While kits are in
+/// use, all other skills are disabled for everything that goes through `rep`: no catalog, list, search or tool has them, and no
+/// MCP client is offered them. Skills that are disabled by name stay so. The choice is the user's own, for the project that
+/// the working directory is in; with `--shell` it is for one shell. Without names, the kits and those in use are shown.
+#[derive(Debug, Args)]
+pub(crate) struct UseArgs {
+    /// The kits to use, in place of those in use
+    #[arg(value_name = "KIT", value_parser = NonEmptyStringValueParser::new(), add = kit_names())]
+    kits: Vec<String>,
+    /// Use no kit, so that all skills are there again
+    #[arg(long, conflicts_with = "kits")]
+    none: bool,
+    /// Print the command that makes the choice for a POSIX shell, to be given to `eval`
+    #[arg(long)]
+    shell: bool,
+}
+
+#[derive(Serialize)]
+struct UseJson<'a> {
+    project: String,
+    /// The kits in use, wherever they were chosen.
+    in_use: &'a [String],
+    chosen_by: Option<&'a str>,
+    kits: Vec<KitJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct KitJson<'a> {
+    name: &'a str,
+    skills: Vec<String>,
+    /// The number of skills that it leaves enabled now.
+    matched: usize,
+    in_use: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Result<Exit, CliError> {
+    // A kit in use that is gone must not be in the way of choosing another.
+    let settings = config::load_without_kits(&env, &globals, ui.is_err_coloured())?;
+    for name in &args.kits {
+        expect_kit(&settings, name)?;
+    }
+    if args.shell {
+        return shell(ui, args);
+    }
+    if args.none || !args.kits.is_empty() {
+        kit_choice::choose(&env, &args.kits)?;
+    }
+    let choice = kit_choice::chosen(&env)?;
+    let context = Context::new(env, globals, settings);
+    let library = context.inspect(context.settings.policy.clone());
+    if ui.is_json() {
+        return write_json(ui, &context, &library, choice.as_ref());
+    }
+    if !args.none && args.kits.is_empty() {
+        return show(ui, &context, &library, choice.as_ref());
+    }
+    let project = context.shown(&kit_choice::project(&context.env).display().to_string());
+    let line = if args.none {
+        format!("no kit is in use in {project}")
+    } else {
+        let patterns = args.kits.iter().filter_map(|name| context.settings.kits.get(name)).flatten();
+        let (matched, all) = (matched(&library, patterns), library.snapshot.active().count());
+        format!("in {project} {} in use: {matched} of {}", in_words(&args.kits), count(all, "skill"))
+    };
+    writeln!(ui.out(), "{}", escape(&line))?;
+    if let Some(choice) = choice.filter(|choice| choice.origin == env::KITS) {
+        ui.warn(&format!("in this shell {} says otherwise: {}", env::KITS, choice.names.join(", ")))?;
+    }
+    if !args.none {
+        ui.hint("`rep use --none` uses all skills again")?;
+    }
+    ui.hint("sessions and servers that run already follow when they are started again")?;
+    Ok(Exit::Success)
+}
+
+/// Prints the command that chooses the kits for a shell.
+fn shell(ui: &mut Ui, args: &UseArgs) -> Result<Exit, CliError> {
+    if args.kits.is_empty() && !args.none {
+        return Err(
+            CliError::usage("`--shell` needs a kit, or `--none`").hint("run `rep use` to see the kits")
+        );
+    }
+    let value = (!args.none).then(|| args.kits.join(","));
+    if ui.is_json() {
+        ui.write_json(&json!({"variable": env::KITS, "value": value}))?;
+        return Ok(Exit::Success);
+    }
+    match value {
+        Some(value) => writeln!(ui.out(), "export {}={}", env::KITS, shell_word(&value))?,
+        None => writeln!(ui.out(), "unset {}", env::KITS)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn write_json(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    choice: Option<&KitChoice>,
+) -> Result<Exit, CliError> {
+    let in_use = choice.map(|choice| choice.names.as_slice()).unwrap_or_default();
+    let kits = context.settings.kits.iter().map(|(name, skills)| KitJson {
+        name,
+        skills: skills.iter().map(Pattern::to_string).collect(),
+        matched: matched(library, skills),
+        in_use: in_use.contains(name),
+    });
+    let project = kit_choice::project(&context.env).display().to_string();
+    let chosen_by = choice.map(|choice| choice.origin.trim_matches('`'));
+    ui.write_json(&UseJson { project, in_use, chosen_by, kits: kits.collect() })?;
+    Ok(Exit::Success)
+}
+
+/// Shows all kits.
+fn show(
+    ui: &mut Ui,
+    context: &Context,
+    library: &Library,
+    choice: Option<&KitChoice>,
+) -> Result<Exit, CliError> {
+    let kits = &context.settings.kits;
+    if kits.is_empty() {
+        writeln!(ui.err(), "no kit is configured")?;
+        ui.hint("write `[kits.web]` and below it `skills = [\"NAME\"]` into the configuration, of the user or the project")?;
+    } else {
+        let column = |heading, align, style| Column { heading, align, style };
+        let mut table = Table::new(vec![
+            column("KIT", Align::Left, Some(Style::Name)),
+            column("SKILLS", Align::Right, None),
+            column("IN USE", Align::Left, None),
+            column("PATTERNS", Align::Elastic, Some(Style::Faint)),
+        ]);
+        for (name, skills) in kits {
+            let chosen = choice.filter(|choice| choice.names.contains(name));
+            table.cell(name.as_str());
+            table.cell(matched(library, skills).to_string());
+            table.cell(chosen.map_or_else(|| "-".to_owned(), |choice| format!("by {}", choice.origin)));
+            table.cell(skills.iter().map(Pattern::to_string).collect::<Vec<_>>().join(", "));
+        }
+        table.write(ui)?;
+    }
+    for name in choice.iter().flat_map(|choice| &choice.names).filter(|name| !kits.contains_key(*name)) {
+        ui.warn(&format!("the kit `{name}` is in use and not configured any more"))?;
+        ui.hint("run `rep use --none`, or configure it again")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the number of enabled skills that `patterns` match.
+fn matched<'p>(library: &Library, patterns: impl IntoIterator<Item = &'p Pattern>) -> usize {
+    let patterns: Vec<&Pattern> = patterns.into_iter().collect();
+    let is_matched =
+        |entry: &&Entry| patterns.iter().any(|it| it.matches(&entry.source, entry.name().as_str()));
+    library.snapshot.active().filter(is_matched).count()
+}
+
+/// Returns `names` as the subject of a sentence, with its verb.
+fn in_words(names: &[String]) -> String {
+    match names {
+        [name] => format!("the kit {name} is"),
+        names => format!("the kits {} are", names.join(", ")),
+    }
+}
+
+fn expect_kit(settings: &Settings, name: &str) -> Result<(), CliError> {
+    if settings.kits.contains_key(name) {
+        return Ok(());
+    }
+    let error = CliError::no(format!("there is no kit `{name}`"));
+    Err(match nearest(name, settings.kits.keys().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("run `rep use` to see the kits"),
+    })
+}

@@ -1,0 +1,271 @@
+//! Tests of `rep disable` and `rep enable` for clients that read skills from files.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, assert_run};
+
+const CLAUDE: &str = "{\n  // Mine.\n  \"model\": \"opus\"\n}\n";
+const CODEX: &str = "# Mine.\nmodel = \"x\"\n";
+const OPENCODE: &str = "{\n  \"permission\": { \"bash\": \"ask\" }\n}\n";
+
+/// Returns a sandbox with the configuration of three clients.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/settings.json", CLAUDE);
+    sandbox.write("../home/.codex/config.toml", CODEX);
+    sandbox.write("../home/.config/opencode/opencode.json", OPENCODE);
+    sandbox
+}
+
+/// Returns every file and link below `directory`, with its content.
+fn files(directory: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let content = match fs::read_link(&path) {
+            Ok(to) => format!("-> {}", to.display()),
+            Err(_) if path.is_dir() => {
+                found.extend(files(&path));
+                continue;
+            }
+            Err(_) => fs::read_to_string(&path).unwrap_or_default(),
+        };
+        found.push((path.display().to_string(), content));
+    }
+    found.sort();
+    found
+}
+
+/// Returns the files of the project and of the home that a person would miss.
+fn all_files(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let mut found = files(&sandbox.project());
+    found.extend(files(&sandbox.home()));
+    found.retain(|(path, content)| !content.is_empty() && !path.contains(".local/state"));
+    found
+}
+
+#[test]
+fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    let before = all_files(&sandbox);
+    assert_run!(sandbox.run(&["disable", "--dry-run", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    would disable alpha in [DIR]/home/.config/repertoire/config.toml
+    would set skillOverrides.alpha = "off" in [DIR]/home/.claude/settings.json, for Claude Code
+    would set skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    would set permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    hint: links of this project stay; `rep disable --project` removes them
+    hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert_eq!(all_files(&sandbox), before);
+    assert_run!(sandbox.run(&["disable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    disabled alpha in [DIR]/home/.config/repertoire/config.toml
+    set skillOverrides.alpha = "off" in [DIR]/home/.claude/settings.json, for Claude Code
+    set skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    set permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    hint: links of this project stay; `rep disable --project` removes them
+    hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert_eq!(
+        sandbox.read("../home/.claude/settings.json"),
+        "{\n  // Mine.\n  \"model\": \"opus\",\n  \"skillOverrides\": {\n    \"alpha\": \"off\"\n  }\n}\n"
+    );
+    let skill = sandbox.project().join(".agents/skills/alpha/SKILL.md");
+    let table = format!("\n[[skills.config]]\npath = \"{}\"\nenabled = false\n", skill.display());
+    assert_eq!(sandbox.read("../home/.codex/config.toml"), format!("{CODEX}{table}"));
+    let opencode: Value =
+        serde_json::from_str(&sandbox.read("../home/.config/opencode/opencode.json")).unwrap();
+    assert_eq!(opencode["permission"]["skill"]["alpha"], "deny");
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    enabled alpha in [DIR]/home/.config/repertoire/config.toml
+    took back skillOverrides.alpha = "off" in [DIR]/home/.claude/settings.json, for Claude Code
+    took back skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert_eq!(all_files(&sandbox), before);
+}
+
+#[test]
+fn a_project_disables_by_its_own_links_and_settings() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    let before = all_files(&sandbox);
+    assert_run!(sandbox.run(&["disable", "--project", "alpha", "beta"]), @r#"
+    exit 0
+    --- stdout
+    disabled alpha, beta in repertoire.toml
+    removed the link .claude/skills/alpha, for Claude Code
+    set permission.skill.alpha = "deny" in opencode.json, for opencode
+    removed the link .claude/skills/beta, for Claude Code
+    set permission.skill.beta = "deny" in opencode.json, for opencode
+    --- stderr
+    warning: Codex still reads alpha: it has this switch only in the user's configuration, which `rep disable --agent codex` changes
+    warning: Codex still reads beta: it has this switch only in the user's configuration, which `rep disable --agent codex` changes
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
+    assert_eq!(sandbox.read("repertoire.toml"), "disabled = [\"alpha\", \"beta\"]\n");
+    assert_eq!(sandbox.read("../home/.claude/settings.json"), CLAUDE);
+    assert_eq!(sandbox.run(&["enable", "--project", "beta"]).code, 0);
+    assert!(sandbox.project().join(".claude/skills/beta").is_symlink());
+    assert_eq!(sandbox.run(&["enable", "--project", "alpha"]).code, 0);
+    assert_eq!(all_files(&sandbox), before);
+}
+
+#[test]
+fn one_client_can_be_meant_alone() {
+    let sandbox = sandbox();
+    let before = all_files(&sandbox);
+    assert_run!(sandbox.run(&["disable", "--agent", "opencode", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    set permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["disable", "--agent", "opencode", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    alpha is already disabled for opencode
+    --- stderr
+    "#);
+    assert_eq!(sandbox.read("../home/.codex/config.toml"), CODEX);
+    assert_run!(sandbox.run(&["list", "--all"]), @r#"
+    exit 0
+    --- stdout
+    NAME   STATE   SOURCE                  DISABLED BY           DESCRIPTION
+    alpha  active  project:.agents/skills  switches of opencode  Does alpha things well. Use when alpha is asked for.
+    beta   active  project:.agents/skills                        Does beta things well. Use when beta is asked for.
+    --- stderr
+    2 active
+    "#);
+    let listed: Value = serde_json::from_str(&sandbox.run(&["list", "--all", "--json"]).stdout).unwrap();
+    assert_eq!(listed["skills"][0]["disabled_for"][0], "opencode");
+    let explained = sandbox.run(&["explain", "alpha"]).stdout;
+    let line = "disabled for opencode alone; `rep enable --agent opencode alpha` enables it";
+    assert!(explained.contains(line), "{explained}");
+    assert_run!(sandbox.run(&["enable", "--agent", "codex", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    alpha is not disabled for Codex alone
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["enable", "--agent", "opencode", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    "#);
+    assert_eq!(all_files(&sandbox), before);
+    assert_run!(sandbox.run(&["disable", "--agent", "kiro", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Kiro does not read `alpha` from files, or has it switched off
+    hint: a client of the MCP server has a scope: `skills.deny` in `[agents.NAME]`, see `rep connect --agent`
+    "#);
+}
+
+#[test]
+fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.config/opencode/opencode.json", "{ \"permission\": \"allow\" }\n");
+    assert_run!(sandbox.run(&["disable", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    disabled alpha in [DIR]/home/.config/repertoire/config.toml
+    set skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    --- stderr
+    warning: [DIR]/home/.config/opencode/opencode.json of opencode is not changed for alpha: `permission` is not an object
+    hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert!(sandbox.read("../home/.codex/config.toml").contains("skills.config"));
+    // Changed by hand since: it is the user's from now on.
+    sandbox.write("../home/.codex/config.toml", CODEX);
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    enabled alpha in [DIR]/home/.config/repertoire/config.toml
+    --- stderr
+    warning: [DIR]/home/.codex/config.toml of Codex is not changed for alpha: it was changed since
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert_eq!(sandbox.read("../home/.codex/config.toml"), CODEX);
+}
+
+#[test]
+fn clients_without_a_switch_are_named() {
+    let sandbox = Sandbox::with_skills();
+    fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();
+    assert_run!(sandbox.run(&["disable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    disabled alpha in [DIR]/home/.config/repertoire/config.toml
+    --- stderr
+    warning: Cursor still reads alpha: it has no switch for skills
+    hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert_run!(sandbox.run(&["disable", "--agent", "cursor", "beta"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    warning: Cursor still reads beta: it has no switch for skills
+    "#);
+}
+
+#[test]
+fn a_link_whose_skill_is_gone_is_not_made_again() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    sandbox.run(&["disable", "--project", "alpha"]);
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/alpha")).unwrap();
+    assert_run!(sandbox.run(&["enable", "--project", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    enabled alpha in repertoire.toml
+    took back permission.skill.alpha = "deny" in opencode.json, for opencode
+    --- stderr
+    warning: the link .claude/skills/alpha is left alone: its skill is gone
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    assert!(!sandbox.project().join(".claude/skills/alpha").is_symlink());
+}
+
+#[test]
+fn a_record_that_came_with_a_clone_changes_nothing_outside_the_project() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.home().join(".claude/skills")).unwrap();
+    let link = |path: &str| format!(r#"{{"path": "{path}", "to": "/", "clients": ["claude-code"]}}"#);
+    let links = [link("../home/.claude/skills/x"), link(".git/hooks"), link(".claude/skills/x")].join(",");
+    let switch = r#"{"client": "claude-code", "skill": "model"}"#;
+    sandbox.write(
+        ".agents/.repertoire-disabled.json",
+        format!(r#"{{"version": 1, "disabled": [{{"pattern": "alpha", "links": [{links}], "switches": [{switch}]}}]}}"#),
+    );
+    // The directory of the client leads out of the project.
+    std::os::unix::fs::symlink(sandbox.home().join(".claude"), sandbox.project().join(".claude")).unwrap();
+    let run = sandbox.run(&["enable", "--project", "alpha"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("the link").count(), 3, "{}", run.stderr);
+    assert_eq!(sandbox.read("../home/.claude/settings.json"), CLAUDE);
+    assert!(fs::read_dir(sandbox.home().join(".claude/skills")).unwrap().next().is_none());
+    assert!(!sandbox.project().join(".git/hooks").is_symlink());
+}
