@@ -260,6 +260,16 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         let run = sandbox.run(&["add", "link.tar.gz", "--yes"]);
         assert!(run.code == 1 && run.stderr.contains("`csv/link` is a link"), "{}", run.stderr);
     }
+    // A skill with too many files.
+    fs::create_dir(skills.join("pdf/many")).unwrap();
+    for number in 0..2_000 {
+        fs::write(skills.join(format!("pdf/many/{number}.md")), "").unwrap();
+    }
+    pack("tar", &["czf", &target("many.tar.gz"), "."], "pdf");
+    let run = sandbox.run(&["add", "many.tar.gz", "--yes"]);
+    assert!(run.stderr.contains("pdf is not added: it has more than 2000 files\n"), "{}", run.stderr);
+    let shown = run.stdout + &run.stderr;
+    assert!(run.code == 1 && !shown.contains("fetching"), "{shown}");
     sandbox.write("no.zip", "text");
     assert!(sandbox.run(&["add", "no.zip", "--yes"]).stderr.contains("neither zip nor tar"));
     assert!(sandbox.run(&["add", "missing.zip", "--yes"]).stderr.contains("there is no archive"));

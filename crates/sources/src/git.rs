@@ -186,7 +186,8 @@ impl Git {
         if output.len() as u64 > most {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(Error::new(ErrorKind::Refused, format!("{} has too many files", self.url)));
+            let message = format!("git lists more than {} MiB of names in {}", most >> 20, self.url);
+            return Err(Error::new(ErrorKind::Refused, message));
         }
         let status = child.wait().map_err(not_read)?;
         let message = errors.join().unwrap_or_default();

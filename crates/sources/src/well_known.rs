@@ -137,7 +137,10 @@ fn old_skill(
     let files: Vec<&str> =
         skill["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if files.len() > MAX_FILES {
-        return Err(Error::new(ErrorKind::Refused, format!("`{name}` of {index} has too many files")));
+        return Err(Error::new(
+            ErrorKind::Refused,
+            format!("`{name}` of {index} has more than {MAX_FILES} files"),
+        ));
     }
     for path in files {
         let encoded: String = path.chars().map(encoded).collect();
