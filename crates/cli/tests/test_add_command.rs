@@ -287,7 +287,21 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     let write_index = |digest: String| {
         let entry = json!({"name": "pdf", "type": "skill-md", "description": "x", "url": "pdf/SKILL.md", "digest": digest});
         let other = json!({"name": "other", "type": "video", "description": "x", "url": "x", "digest": "x"});
-        let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": [entry, other]});
+        let mut skills = vec![other];
+        for (name, url) in [
+            ("up", json!("../../x")),
+            ("file", json!("file:///etc/passwd")),
+            ("none", json!(null)),
+            ("plain", json!("http://skills.invalid/x")),
+            ("host", json!("https://[x/y")),
+            ("space", json!("a b")),
+        ] {
+            skills.push(
+                json!({"name": name, "type": "skill-md", "description": "x", "url": url, "digest": digest}),
+            );
+        }
+        skills.push(entry);
+        let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
         fs::write(directory.join("index.json"), index.to_string()).unwrap();
     };
     write_index(Digest::of(manifest.as_bytes()).to_string());
@@ -297,7 +311,12 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     sandbox.write("token", "secret\n");
     let add = ["add", &url, "--yes", "--token-file", "token", "--json"];
     let added = sandbox.json(&add);
-    assert_eq!(added["left_out"][0], "other is of a kind that is not known: `video`");
+    let left_out: Vec<&str> =
+        added["left_out"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect();
+    let mut expect = vec!["other is of a kind that is not known: `video`".to_owned()];
+    let invalid = ["up", "file", "none", "plain", "host", "space"];
+    expect.extend(invalid.map(|name| format!("{name} has no valid url")));
+    assert_eq!(left_out, expect);
     assert!(sandbox.read("repertoire.lock").contains("resolved = \"sha256:"));
     assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), manifest);
     sandbox.json(&["remove", &url, "--yes", "--json"]);
@@ -313,7 +332,8 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     let directory = site.path().join(".well-known/skills");
     fs::create_dir_all(directory.join("pdf")).unwrap();
     fs::write(directory.join("pdf/SKILL.md"), &manifest).unwrap();
-    let index = json!({"skills": [{"name": "pdf", "description": "x", "files": ["SKILL.md"]}]});
+    let up = json!({"name": "up", "description": "x", "files": ["SKILL.md", "../x"]});
+    let index = json!({"skills": [up, {"name": "pdf", "description": "x", "files": ["SKILL.md"]}]});
     fs::write(directory.join("index.json"), index.to_string()).unwrap();
     sandbox.json(&add);
     assert_eq!(names(&sandbox), ["pdf"]);
