@@ -546,6 +546,18 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     assert!(!sandbox.read("repertoire.lock").contains("secret"));
     assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // Settings of the user allow no other protocols, not even those that run programs.
+    let old = fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
+    let ran = sandbox.home().join("ran");
+    let ext = format!(
+        "[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n[url \"ext::touch {} \"]\n\tinsteadOf = https://ext.invalid/\n",
+        ran.display()
+    );
+    sandbox.write("../home/.gitconfig", old.clone() + &ext);
+    let run = sandbox.run(&["add", "https://ext.invalid/x.git", "--all", "--yes"]);
+    assert!(run.code != 0 && run.stderr.contains("transport 'ext' not allowed"), "{}", run.stderr);
+    assert!(!ran.exists());
+    sandbox.write("../home/.gitconfig", old);
     // Settings of the user do not change the bytes, and hooks and filters do not run.
     let settings =
         "[core]\n\tautocrlf = true\n\thooksPath = /nonexistent\n[filter \"x\"]\n\tsmudge = false\n";
