@@ -260,6 +260,16 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         let run = sandbox.run(&["add", "link.tar.gz", "--yes"]);
         assert!(run.code == 1 && run.stderr.contains("`csv/link` is a link"), "{}", run.stderr);
     }
+    // A skill with too many files.
+    fs::create_dir(skills.join("pdf/many")).unwrap();
+    for number in 0..2_000 {
+        fs::write(skills.join(format!("pdf/many/{number}.md")), "").unwrap();
+    }
+    pack("tar", &["czf", &target("many.tar.gz"), "."], "pdf");
+    let run = sandbox.run(&["add", "many.tar.gz", "--yes"]);
+    assert!(run.stderr.contains("pdf is not added: it has more than 2000 files\n"), "{}", run.stderr);
+    let shown = run.stdout + &run.stderr;
+    assert!(run.code == 1 && !shown.contains("fetching"), "{shown}");
     sandbox.write("no.zip", "text");
     assert!(sandbox.run(&["add", "no.zip", "--yes"]).stderr.contains("neither zip nor tar"));
     assert!(sandbox.run(&["add", "missing.zip", "--yes"]).stderr.contains("there is no archive"));
@@ -277,7 +287,21 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     let write_index = |digest: String| {
         let entry = json!({"name": "pdf", "type": "skill-md", "description": "x", "url": "pdf/SKILL.md", "digest": digest});
         let other = json!({"name": "other", "type": "video", "description": "x", "url": "x", "digest": "x"});
-        let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": [entry, other]});
+        let mut skills = vec![other];
+        for (name, url) in [
+            ("up", json!("../../x")),
+            ("file", json!("file:///etc/passwd")),
+            ("none", json!(null)),
+            ("plain", json!("http://skills.invalid/x")),
+            ("host", json!("https://[x/y")),
+            ("space", json!("a b")),
+        ] {
+            skills.push(
+                json!({"name": name, "type": "skill-md", "description": "x", "url": url, "digest": digest}),
+            );
+        }
+        skills.push(entry);
+        let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
         fs::write(directory.join("index.json"), index.to_string()).unwrap();
     };
     write_index(Digest::of(manifest.as_bytes()).to_string());
@@ -287,7 +311,12 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     sandbox.write("token", "secret\n");
     let add = ["add", &url, "--yes", "--token-file", "token", "--json"];
     let added = sandbox.json(&add);
-    assert_eq!(added["left_out"][0], "other is of a kind that is not known: `video`");
+    let left_out: Vec<&str> =
+        added["left_out"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect();
+    let mut expect = vec!["other is of a kind that is not known: `video`".to_owned()];
+    let invalid = ["up", "file", "none", "plain", "host", "space"];
+    expect.extend(invalid.map(|name| format!("{name} has no valid url")));
+    assert_eq!(left_out, expect);
     assert!(sandbox.read("repertoire.lock").contains("resolved = \"sha256:"));
     assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), manifest);
     sandbox.json(&["remove", &url, "--yes", "--json"]);
@@ -303,7 +332,8 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     let directory = site.path().join(".well-known/skills");
     fs::create_dir_all(directory.join("pdf")).unwrap();
     fs::write(directory.join("pdf/SKILL.md"), &manifest).unwrap();
-    let index = json!({"skills": [{"name": "pdf", "description": "x", "files": ["SKILL.md"]}]});
+    let up = json!({"name": "up", "description": "x", "files": ["SKILL.md", "../x"]});
+    let index = json!({"skills": [up, {"name": "pdf", "description": "x", "files": ["SKILL.md"]}]});
     fs::write(directory.join("index.json"), index.to_string()).unwrap();
     sandbox.json(&add);
     assert_eq!(names(&sandbox), ["pdf"]);
@@ -516,6 +546,18 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     assert_eq!(names(&sandbox), ["csv", "pdf"]);
     assert!(!sandbox.read("repertoire.lock").contains("secret"));
     assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    // Settings of the user allow no other protocols, not even those that run programs.
+    let old = fs::read_to_string(sandbox.home().join(".gitconfig")).unwrap();
+    let ran = sandbox.home().join("ran");
+    let ext = format!(
+        "[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n[url \"ext::touch {} \"]\n\tinsteadOf = https://ext.invalid/\n",
+        ran.display()
+    );
+    sandbox.write("../home/.gitconfig", old.clone() + &ext);
+    let run = sandbox.run(&["add", "https://ext.invalid/x.git", "--all", "--yes"]);
+    assert!(run.code != 0 && run.stderr.contains("transport 'ext' not allowed"), "{}", run.stderr);
+    assert!(!ran.exists());
+    sandbox.write("../home/.gitconfig", old);
     // Settings of the user do not change the bytes, and hooks and filters do not run.
     let settings =
         "[core]\n\tautocrlf = true\n\thooksPath = /nonexistent\n[filter \"x\"]\n\tsmudge = false\n";

@@ -121,6 +121,10 @@ impl KillLoop {
                 0 => self.kill(0, &["add", &url, "--all", "--yes"]),
                 1 => {
                     self.sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+                    for name in NAMES {
+                        let link = self.sandbox.project().join(".claude/skills").join(name);
+                        assert!(link.is_symlink(), "{name} has no link");
+                    }
                     self.release();
                     self.kill(1, &["update", "--yes"]);
                 }

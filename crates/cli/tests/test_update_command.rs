@@ -121,6 +121,54 @@ fn conflicts_go_to_a_copy_and_never_into_the_skill() {
 }
 
 #[test]
+fn a_conflict_copy_that_is_being_edited_and_later_edits_of_the_skill_are_kept() {
+    let (repository, sandbox) = added();
+    edit(&sandbox, "Second.", "Second, my way.");
+    repository.edit("skills/pdf/SKILL.md", "Second.", "Second, from the source.");
+    repository.commit();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    // A copy that nobody has touched is written anew.
+    repository.edit("skills/pdf/SKILL.md", "from the source.", "from the source again.");
+    repository.commit();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    let copy = ".repertoire/conflicts/pdf/SKILL.md";
+    assert!(sandbox.read(copy).contains("from the source again."), "{}", sandbox.read(copy));
+    // One that somebody edits stays.
+    let half_done = sandbox.read(copy).replace("First.", "First, half done.");
+    sandbox.write(copy, &half_done);
+    assert_run!(sandbox.run(&["update", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    conflict: pdf: a conflict copy is open, and stays as it is
+    hint: finish it with `rep update --resolved pdf`, or delete it
+    "#);
+    let run = sandbox.run(&["update", "--yes", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["skills"][1]["reason"], "a conflict copy is open, and stays as it is");
+    assert_eq!(sandbox.read(copy), half_done);
+    // The copy does not replace what was edited in the skill after it was made.
+    let before = sandbox.read(PDF);
+    sandbox.write(copy, before.replace("Second, my way.", "Second, both ways."));
+    edit(&sandbox, "Third.", "Third, later.");
+    let run = sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("was edited after the copy was made"), "{}", run.stderr);
+    assert!(sandbox.read(PDF).contains("Third, later.") && sandbox.read(copy).contains("both ways"));
+    sandbox.write(PDF, before);
+    assert_eq!(sandbox.run(&["update", "--resolved", "pdf", "--yes"]).code, 0);
+    assert!(sandbox.read(PDF).contains("Second, both ways."));
+    assert_eq!(fs::read_dir(sandbox.project().join(".repertoire/conflicts")).unwrap().count(), 0);
+    // A deleted copy is written anew.
+    edit(&sandbox, "First.", "First, my way.");
+    repository.edit("skills/pdf/SKILL.md", "First.", "First, from the source.");
+    repository.commit();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    fs::remove_dir_all(sandbox.project().join(".repertoire/conflicts/pdf")).unwrap();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    assert!(sandbox.read(copy).contains("<<<<<<< ours"));
+}
+
+#[test]
 fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     let (repository, sandbox) = added();
     repository.git(&["mv", "skills/pdf", "moved"]);
@@ -129,8 +177,9 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     repository.commit();
     let document = sandbox.json(&["outdated", "--json"]);
     assert_eq!(states(&document), pairs(&[("csv", "removed"), ("pdf", "outdated")]));
+    assert_eq!(sandbox.run(&["update", "--check"]).code, 1);
     let run = sandbox.run(&["update", "--yes"]);
-    assert_eq!(run.code, 1);
+    assert_eq!(run.code, 0);
     assert!(run.stdout.contains("it moved from skills/pdf to moved"), "{}", run.stdout);
     assert!(run.stderr.contains("removed: csv: the source does not have it any more"), "{}", run.stderr);
     assert!(sandbox.read(PDF).contains("Third!"));
@@ -138,7 +187,8 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     repository.edit("moved/SKILL.md", "name: pdf", "name: forms");
     repository.commit();
     let run = sandbox.run(&["update", "pdf", "--yes"]);
-    assert!(run.stderr.contains("the source calls it `forms` now"), "{}", run.stderr);
+    assert!(run.code == 0 && run.stderr.contains("the source calls it `forms` now"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["update", "--check"]).code, 0);
     // A source that is gone is reported, and everything stays.
     fs::remove_dir_all(repository.path().join(".git")).unwrap();
     let run = sandbox.run(&["update", "--yes"]);
@@ -207,6 +257,31 @@ fn sync_restores_what_the_lock_says() {
 }
 
 #[test]
+fn links_that_a_killed_command_did_not_make_are_made_by_the_next_one() {
+    let (repository, sandbox) = added();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    let link = sandbox.project().join(".claude/skills/pdf");
+    assert_run!(sandbox.run(&["sync", "--frozen"]), @r#"
+    exit 0
+    --- stdout
+    everything is as the lock says
+    --- stderr
+    warning: the link .claude/skills/csv is missing, which a client needs; `rep sync` makes it
+    warning: the link .claude/skills/pdf is missing, which a client needs; `rep sync` makes it
+    "#);
+    assert!(!sandbox.project().join(".claude").exists());
+    let shown = "linked for other clients: .claude/skills/csv, .claude/skills/pdf\n";
+    sandbox.run(&["update", "--check"]);
+    assert!(!link.is_symlink());
+    assert_eq!(sandbox.run(&["update", "--yes"]).stdout, format!("everything is up to date\n{shown}"));
+    assert!(link.is_symlink());
+    fs::remove_dir_all(sandbox.project().join(".claude")).unwrap();
+    let run = sandbox.run(&["add", &repository.url(), "--all", "--yes"]);
+    assert!(run.code == 0 && run.stdout.ends_with(shown), "{}", run.stdout);
+    assert!(link.is_symlink());
+}
+
+#[test]
 fn skills_are_removed_by_name_and_by_source() {
     let (repository, sandbox) = added();
     fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
@@ -235,6 +310,14 @@ fn skills_are_removed_by_name_and_by_source() {
         assert!(sandbox.project().join(path).symlink_metadata().is_err(), "{path}");
     }
     assert!(sandbox.run(&["remove", "pdf", "--yes"]).stderr.contains("no skill or source `pdf` was added"));
+    // The link goes, too, if the directory was deleted by hand; that of another skill stays.
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();
+    sandbox.json(&["remove", "pdf", "--yes", "--json"]);
+    assert!(!sandbox.project().join(".claude/skills/pdf").is_symlink());
+    assert!(!sandbox.read(".agents/.repertoire-links.json").contains("pdf"));
+    assert!(sandbox.project().join(".claude/skills/csv").is_symlink());
+    sandbox.json(&["remove", "csv", "--yes", "--json"]);
     assert!(sandbox.run(&["sync"]).stderr.contains("there is no [DIR]/project/repertoire.lock"));
 }
 

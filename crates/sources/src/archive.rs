@@ -14,6 +14,10 @@ pub(crate) const MAX_PACKED: u64 = 10 * 1024 * 1024;
 /// The most bytes of headers and padding beside the files of an archive.
 const MAX_OVERHEAD: u64 = 32 * 1024 * 1024;
 
+/// The most bytes of files for each byte of the archive, and the bytes of files that are allowed in any case.
+const MAX_RATIO: u64 = 100;
+const ALWAYS_ALLOWED: u64 = 1024 * 1024;
+
 /// The bits of a mode that say the kind of a file, and the kind of a link.
 const KIND_BITS: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
@@ -26,13 +30,15 @@ pub(crate) fn unpack(name: &str, bytes: &[u8], prefix: &str, tree: &mut TreeWrit
     let refused = |reason: String| {
         Error::new(ErrorKind::Refused, format!("{name} is refused: {reason}")).hint("nothing was written")
     };
+    let allowed = (bytes.len() as u64).saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED);
+    let unpacking = Unpacking { prefix, tree, allowed };
     let outcome = if bytes.starts_with(&[0x1f, 0x8b]) {
-        let unpacked = MultiGzDecoder::new(bytes).take(LIMITS.bytes + MAX_OVERHEAD);
-        unpack_tar(unpacked, prefix, tree)
+        let unpacked = MultiGzDecoder::new(bytes).take(LIMITS.bytes.min(allowed) + MAX_OVERHEAD);
+        unpacking.unpack_tar(unpacked)
     } else if bytes.starts_with(b"PK") {
-        unpack_zip(bytes, prefix, tree)
+        unpacking.unpack_zip(bytes)
     } else if bytes.get(257..262) == Some(b"ustar") {
-        unpack_tar(bytes, prefix, tree)
+        unpacking.unpack_tar(bytes)
     } else {
         return Err(refused("it is neither zip nor tar nor tar.gz".to_owned()));
     };
@@ -66,67 +72,69 @@ impl From<zip::result::ZipError> for UnpackFault {
     }
 }
 
-fn unpack_tar(archive: impl Read, prefix: &str, tree: &mut TreeWriter) -> Result<(), UnpackFault> {
-    for entry in tar::Archive::new(archive).entries()? {
-        let mut entry = entry?;
-        let path = String::from_utf8(entry.path_bytes().into_owned())
-            .map_err(|_| UnpackFault::Entry("the name of a file is not UTF-8".to_owned()))?;
-        match entry.header().entry_type() {
-            EntryType::Regular | EntryType::Continuous => {}
-            EntryType::Directory | EntryType::XGlobalHeader => continue,
-            EntryType::Symlink | EntryType::Link => {
+/// An archive that is being unpacked.
+struct Unpacking<'t> {
+    prefix: &'t str,
+    tree: &'t mut TreeWriter,
+    /// The number of bytes that its files may still have.
+    allowed: u64,
+}
+
+impl Unpacking<'_> {
+    fn unpack_tar(mut self, archive: impl Read) -> Result<(), UnpackFault> {
+        for entry in tar::Archive::new(archive).entries()? {
+            let entry = entry?;
+            let path = String::from_utf8(entry.path_bytes().into_owned())
+                .map_err(|_| UnpackFault::Entry("the name of a file is not UTF-8".to_owned()))?;
+            match entry.header().entry_type() {
+                EntryType::Regular | EntryType::Continuous => {}
+                EntryType::Directory | EntryType::XGlobalHeader => continue,
+                EntryType::Symlink | EntryType::Link => {
+                    return Err(UnpackFault::Entry(format!("`{path}` is a link")));
+                }
+                _ => return Err(UnpackFault::Entry(format!("`{path}` is no regular file"))),
+            }
+            let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+            self.add(&path, is_executable, entry)?;
+        }
+        Ok(())
+    }
+
+    fn unpack_zip(mut self, bytes: &[u8]) -> Result<(), UnpackFault> {
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes))?;
+        if archive.len() > LIMITS.files * 2 {
+            return Err(TreeFault::TooMany(LIMITS.files).into());
+        }
+        for number in 0..archive.len() {
+            let entry = archive.by_index(number)?;
+            let path = entry.name()?.into_owned();
+            if entry.unix_mode().is_some_and(|mode| mode & KIND_BITS == LINK) {
                 return Err(UnpackFault::Entry(format!("`{path}` is a link")));
             }
-            _ => return Err(UnpackFault::Entry(format!("`{path}` is no regular file"))),
+            if entry.is_dir() || path.starts_with(MAC_DIRECTORY) {
+                continue;
+            }
+            let is_executable = entry.unix_mode().is_some_and(|mode| mode & 0o100 != 0);
+            self.add(&path, is_executable, entry)?;
         }
-        let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
-        let bytes = read(&mut entry, tree)?;
-        add(&path, is_executable, &bytes, prefix, tree)?;
+        Ok(())
     }
-    Ok(())
-}
 
-fn unpack_zip(bytes: &[u8], prefix: &str, tree: &mut TreeWriter) -> Result<(), UnpackFault> {
-    let mut archive = zip::ZipArchive::new(Cursor::new(bytes))?;
-    if archive.len() > LIMITS.files * 2 {
-        return Err(TreeFault::TooMany(LIMITS.files).into());
-    }
-    for number in 0..archive.len() {
-        let mut entry = archive.by_index(number)?;
-        let path = entry.name()?.into_owned();
-        if entry.unix_mode().is_some_and(|mode| mode & KIND_BITS == LINK) {
-            return Err(UnpackFault::Entry(format!("`{path}` is a link")));
+    /// Writes a file, of which not much more is read than there is room for.
+    fn add(&mut self, path: &str, is_executable: bool, entry: impl Read) -> Result<(), UnpackFault> {
+        let mut bytes = Vec::new();
+        entry.take(self.tree.room().min(self.allowed) + 1).read_to_end(&mut bytes)?;
+        let size = bytes.len() as u64;
+        if size > self.tree.room() {
+            return Err(TreeFault::TooLarge(LIMITS.bytes).into());
         }
-        if entry.is_dir() || path.starts_with(MAC_DIRECTORY) {
-            continue;
-        }
-        let is_executable = entry.unix_mode().is_some_and(|mode| mode & 0o100 != 0);
-        let bytes = read(&mut entry, tree)?;
-        add(&path, is_executable, &bytes, prefix, tree)?;
+        self.allowed = self.allowed.checked_sub(size).ok_or_else(|| {
+            UnpackFault::Entry(format!("its files have more than {MAX_RATIO} times the size of the archive"))
+        })?;
+        // As `tar .` writes it.
+        let path = path.strip_prefix("./").unwrap_or(path);
+        Ok(self.tree.add(&format!("{}{path}", self.prefix), is_executable, &bytes)?)
     }
-    Ok(())
-}
-
-/// Reads a file, and not much more of it than there is room for.
-fn read(entry: impl Read, tree: &TreeWriter) -> Result<Vec<u8>, UnpackFault> {
-    let mut bytes = Vec::new();
-    entry.take(tree.room() + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > tree.room() {
-        return Err(TreeFault::TooLarge(LIMITS.bytes).into());
-    }
-    Ok(bytes)
-}
-
-fn add(
-    path: &str,
-    is_executable: bool,
-    bytes: &[u8],
-    prefix: &str,
-    tree: &mut TreeWriter,
-) -> Result<(), UnpackFault> {
-    // As `tar .` writes it.
-    let path = path.strip_prefix("./").unwrap_or(path);
-    Ok(tree.add(&format!("{prefix}{path}"), is_executable, bytes)?)
 }
 
 #[cfg(test)]
@@ -243,10 +251,23 @@ mod tests {
     #[test]
     fn archive_bombs_are_refused() {
         let large = vec![0; usize::try_from(LIMITS.bytes).unwrap() + 1];
-        let error = unpacked(&gzip(&tar(&[("a", EntryType::Regular, &large)]))).unwrap_err();
+        let error = unpacked(&tar(&[("a", EntryType::Regular, &large)])).unwrap_err();
         assert!(error.contains("more than 100 MiB"), "{error}");
-        let error = unpacked(&zip(&[("a", 0o644, &large)])).unwrap_err();
-        assert!(error.contains("more than 100 MiB"), "{error}");
+        // Files that pack very well are allowed up to a size.
+        let mebibyte = vec![0; 1024 * 1024];
+        let (half, most) = (&mebibyte[..mebibyte.len() / 2], &mebibyte[..]);
+        assert!(unpacked(&gzip(&tar(&[("a", EntryType::Regular, most)]))).is_ok());
+        assert!(unpacked(&zip(&[("a", 0o644, half), ("b", 0o644, half)])).is_ok());
+        let reason = "its files have more than 100 times the size of the archive";
+        for bomb in [
+            gzip(&tar(&[("a", EntryType::Regular, &large)])),
+            gzip(&tar(&[("a", EntryType::Regular, most), ("b", EntryType::Regular, b"x")])),
+            zip(&[("a", 0o644, &large)]),
+            zip(&[("a", 0o644, half), ("b", 0o644, half), ("c", 0o644, b"x")]),
+        ] {
+            let error = unpacked(&bomb).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
         let names: Vec<String> = (0..11).map(|number| number.to_string()).collect();
         let entries: Vec<(&str, EntryType, &[u8])> =
             names.iter().map(|name| (name.as_str(), EntryType::Regular, &b""[..])).collect();

@@ -1,14 +1,15 @@
 //! The skills of a source, found by the same rules as those of a directory that is given to `rep --root`.
 
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::Arc;
 
 use pollster::block_on;
 use repertoire::discovery::project_skill_directories;
-use repertoire::history::capture;
+use repertoire::history::{MAX_RECORDED_BYTES, capture};
 use repertoire::provider::Provider;
 use repertoire::provider::fs::limits::GIVEN_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::provider::limits::{FILE_DEPTH, FILES};
 use repertoire::{Entry, Registry};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::toolbox::Capabilities;
@@ -98,7 +99,8 @@ fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
     let captured = block_on(capture(registry, entry));
     let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
     let fault = match &captured {
-        Err(error) => Some(error.chain()),
+        Err(error) if error.kind() == repertoire::ErrorKind::TooLarge => Some(size_fault(registry, entry)),
+        Err(error) => Some(without_root(tree, &error.chain())),
         Ok(_) => errors().map(|found| found.message.clone()).next(),
     };
     let fault = fault.or_else(|| {
@@ -123,6 +125,23 @@ fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
         capabilities: Capabilities::of(&block_on(registry.toolbox(entry))),
         allowed_tools: entry.document.manifest.allowed_tools.clone(),
     }
+}
+
+/// Returns the limit that a skill exceeds which is too large.
+fn size_fault(registry: &Registry, entry: &Entry) -> String {
+    let files = block_on(registry.files(entry)).map_or(0, |listing| listing.files.len());
+    if files >= FILES {
+        return format!("it has more than {FILES} files");
+    }
+    let size = MAX_RECORDED_BYTES >> 20;
+    format!("a skill has at most {FILES} files of {size} MiB together, and directories {FILE_DEPTH} deep")
+}
+
+/// Returns `message` with paths as they are in the source, and not in the directory that it was fetched to.
+fn without_root(tree: &FetchedTree, message: &str) -> String {
+    let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
+    let without = |text: &str, root: &Path| text.replace(&format!("{}{MAIN_SEPARATOR}", root.display()), "");
+    without(&without(message, &resolved), &tree.root)
 }
 
 /// Returns the reason that `files` are no sound skill called `name`.

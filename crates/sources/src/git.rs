@@ -26,11 +26,13 @@ const SETTINGS: &[&str] = &[
     // A server that sends nothing for a minute.
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
-    "protocol.allow=never",
-    "protocol.https.allow=always",
-    "protocol.ssh.allow=always",
-    "protocol.file.allow=always",
 ];
+
+/// The protocols that git may use; no setting of the user adds others, such as `ext`, which runs programs.
+const PROTOCOLS: &str = "https:ssh:file";
+
+/// The protocols that git may use to this machine.
+const LOOPBACK_PROTOCOLS: &str = "https:ssh:file:http:git";
 
 /// Variables that would lead git to another repository.
 const REMOVED_VARIABLES: &[&str] = &[
@@ -157,9 +159,8 @@ impl Git {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        if is_loopback(&self.url) {
-            command.args(["-c", "protocol.http.allow=always", "-c", "protocol.git.allow=always"]);
-        }
+        let protocols = if is_loopback(&self.url) { LOOPBACK_PROTOCOLS } else { PROTOCOLS };
+        command.env("GIT_ALLOW_PROTOCOL", protocols);
         if self.prompt == GitPrompt::Never {
             command.env("GIT_TERMINAL_PROMPT", "0");
         }
@@ -186,7 +187,8 @@ impl Git {
         if output.len() as u64 > most {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(Error::new(ErrorKind::Refused, format!("{} has too many files", self.url)));
+            let message = format!("git lists more than {} MiB of names in {}", most >> 20, self.url);
+            return Err(Error::new(ErrorKind::Refused, message));
         }
         let status = child.wait().map_err(not_read)?;
         let message = errors.join().unwrap_or_default();

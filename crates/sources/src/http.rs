@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ureq::Proxy;
+use ureq::http::Uri;
 use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::source::is_loopback;
@@ -48,8 +49,7 @@ impl Client {
 
     /// Returns the body of `url`, at most `most` bytes; `None` if there is nothing at that address.
     pub(crate) fn get(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, Error> {
-        let is_allowed = url.starts_with("https://") || (url.starts_with("http://") && is_loopback(url));
-        if !is_allowed {
+        if !is_encrypted_or_local(url) {
             return Err(Error::new(ErrorKind::Refused, format!("{url} is not encrypted")));
         }
         let mut request = self.agent.get(url);
@@ -78,6 +78,16 @@ impl Client {
             Err(error) => Err(failed(error)),
         }
     }
+}
+
+fn is_encrypted_or_local(url: &str) -> bool {
+    url.starts_with("https://") || (url.starts_with("http://") && is_loopback(url))
+}
+
+/// Returns `true` if `url` is an address that can be asked: well-formed, and encrypted or of this machine.
+pub(crate) fn is_valid(url: &str) -> bool {
+    let has_host = |uri: Uri| uri.host().is_some_and(|host| !host.is_empty());
+    is_encrypted_or_local(url) && url.parse().is_ok_and(has_host)
 }
 
 /// Returns the scheme, host and port of `url`.

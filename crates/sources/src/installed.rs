@@ -54,10 +54,12 @@ fn read(
         match path {
             Some(path) if kind.is_file() => {
                 let bytes = regular_file::read_no_follow(&child.path(), FILE_BYTES)?;
-                *room =
-                    room.checked_sub(bytes.len() as u64).filter(|_| skill.files.len() < FILES).ok_or_else(
-                        || io::Error::new(io::ErrorKind::FileTooLarge, "it is too large for a skill"),
-                    )?;
+                if skill.files.len() >= FILES {
+                    return Err(too_large(format!("a skill has at most {FILES} files")));
+                }
+                *room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
+                    too_large(format!("the files of a skill have at most {} MiB", BUNDLE_BYTES >> 20))
+                })?;
                 let executable = is_executable(&child.metadata()?);
                 skill.files.insert(path, FileData { executable, bytes });
             }
@@ -68,6 +70,10 @@ fn read(
         }
     }
     Ok(())
+}
+
+fn too_large(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
 }
 
 #[cfg(unix)]

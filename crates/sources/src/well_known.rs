@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::archive::{self, MAX_PACKED};
 use crate::fetch_options::FetchOptions;
-use crate::http::{Client, join};
+use crate::http::{Client, is_valid, join};
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
 
@@ -66,7 +66,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
         if is_new {
             new_skill(&client, &address, &name, skill, tree, &mut fetched)?;
         } else {
-            old_skill(&client, &address, &name, skill, tree)?;
+            old_skill(&client, &address, &name, skill, tree, &mut fetched)?;
         }
     }
     Ok(fetched)
@@ -109,8 +109,11 @@ fn new_skill(
         return Ok(());
     }
     let refused = |reason: &str| Error::new(ErrorKind::Refused, format!("`{name}` of {index} {reason}"));
-    let url =
-        skill["url"].as_str().and_then(|url| join(index, url)).ok_or_else(|| refused("has no valid url"))?;
+    let url = skill["url"].as_str().and_then(|url| join(index, url)).filter(|url| is_valid(url));
+    let Some(url) = url else {
+        fetched.left_out.push(format!("{name} has no valid url"));
+        return Ok(());
+    };
     let digest = skill["digest"].as_str().and_then(Digest::parse).ok_or_else(|| refused("has no digest"))?;
     let bytes = client.get(&url, MAX_PACKED)?;
     let bytes = bytes.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is nothing at {url}")))?;
@@ -133,17 +136,26 @@ fn old_skill(
     name: &str,
     skill: &Value,
     tree: &mut TreeWriter,
+    fetched: &mut FetchedIndex,
 ) -> Result<(), Error> {
     let files: Vec<&str> =
         skill["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if files.len() > MAX_FILES {
-        return Err(Error::new(ErrorKind::Refused, format!("`{name}` of {index} has too many files")));
+        return Err(Error::new(
+            ErrorKind::Refused,
+            format!("`{name}` of {index} has more than {MAX_FILES} files"),
+        ));
     }
-    for path in files {
+    let address = |path: &str| {
         let encoded: String = path.chars().map(encoded).collect();
-        let url = join(index, &format!("{name}/{encoded}"));
-        let url =
-            url.ok_or_else(|| Error::new(ErrorKind::Refused, format!("`{path}` leads out of {index}")))?;
+        join(index, &format!("{name}/{encoded}"))
+    };
+    let urls: Option<Vec<String>> = files.iter().map(|path| address(path)).collect();
+    let Some(urls) = urls else {
+        fetched.left_out.push(format!("{name} has a file whose path leads out of the index"));
+        return Ok(());
+    };
+    for (path, url) in files.into_iter().zip(urls) {
         let bytes = client.get(&url, tree.room().min(MAX_PACKED))?;
         let bytes =
             bytes.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is nothing at {url}")))?;

@@ -150,7 +150,12 @@ fn add(
         for note in notes {
             ui.warn(&note)?;
         }
-        let directories: Vec<PathBuf> = new.iter().map(|skill| installation.directory(&skill.name)).collect();
+    }
+    if is_added {
+        // Skills that are there already may lack links, because the program was killed before it made them.
+        let skills = plan.skills.iter();
+        let directories: Vec<PathBuf> =
+            skills.map(|(skill, _)| installation.directory(&skill.name)).collect();
         links = link::link_added(context, owner(&args.to), &directories)?;
     }
     if ui.is_json() {

@@ -14,7 +14,7 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub(crate) use added::{forget_links, link_added, links_to};
+pub(crate) use added::{forget_links, link_added, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};

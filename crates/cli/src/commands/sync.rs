@@ -86,7 +86,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
     }
     let directories: Vec<PathBuf> =
         lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
-    let links = if args.frozen { Vec::new() } else { link::link_added(context, owner, &directories)? };
+    let links = if args.frozen {
+        for link in link::missing_links(context, owner, &directories)? {
+            ui.warn(&format!("the link {link} is missing, which a client needs; `rep sync` makes it"))?;
+        }
+        Vec::new()
+    } else {
+        link::link_added(context, owner, &directories)?
+    };
     report(ui, &skills, &links)?;
     let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
     Ok(if is_different { Exit::No } else { Exit::Success })

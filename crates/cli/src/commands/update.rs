@@ -11,6 +11,7 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, SkillChange, apply};
 use serde_json::{Value, json};
 
+use crate::commands::link::link_added;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -58,13 +59,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
         report::print(ui, step)?;
     }
     let ready = steps.iter().filter(|step| matches!(step.kind, StepKind::Ready { .. })).count();
-    let conflicting = steps.iter().filter(|step| matches!(step.kind, StepKind::Conflicts { .. })).count();
+    let is_new_conflict = |step: &&Step| matches!(step.kind, StepKind::Conflicts { is_open: false, .. });
+    let conflicting = steps.iter().filter(is_new_conflict).count();
     let consent = match ready + conflicting {
         0 => Consent::Given,
         _ if args.check => Consent::Refused,
         _ => ui.consent(&format!("update {}?", count(ready + conflicting, "skill")), args.yes)?,
     };
-    let is_done = consent == Consent::Given;
+    let is_done = consent == Consent::Given && !args.check;
+    let mut links = Vec::new();
     if is_done {
         let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
         let store = context.bundle_store()?;
@@ -74,24 +77,32 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
             }
         }
         for step in &steps {
-            if let StepKind::Conflicts { newest, copy, .. } = &step.kind {
+            if let StepKind::Conflicts { newest, copy, before, is_open: false, .. } = &step.kind {
                 store.put(&newest.skill.files)?;
-                conflicts::write(&installation, &newest.locked, copy)?;
+                conflicts::write(&installation, &newest.locked, before, copy)?;
             }
         }
+        // Links that a command which was killed did not make.
+        let directories = steps.iter().map(|step| installation.directory(&step.check.locked.name));
+        let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
+        links = link_added(context, owner(args.user), &directories)?;
     }
     if ui.is_json() {
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
         ui.write_json(&json!({ "skills": skills }))?;
     } else {
         report::summary(ui, &installation, &steps, is_done)?;
+        if !links.is_empty() {
+            writeln!(ui.out(), "linked for other clients: {}", escape(&links.join(", ")))?;
+        }
     }
     if !is_done && !args.check {
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` updates them without asking"));
     }
-    let is_incomplete = steps.iter().any(Step::is_problem);
-    Ok(if is_incomplete || (args.check && ready + conflicting > 0) { Exit::No } else { Exit::Success })
+    let is_failure = steps.iter().any(Step::is_failure);
+    let is_outdated = args.check && steps.iter().any(Step::is_outdated);
+    Ok(if is_failure || is_outdated { Exit::No } else { Exit::Success })
 }
 
 /// Puts the copies in place in which the conflicts are resolved.

@@ -1,7 +1,7 @@
 //! Links to skills that were added or removed by other commands.
 
-use std::fs::canonicalize;
-use std::path::{Path, PathBuf};
+use std::fs::{self, canonicalize};
+use std::path::{Component, Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire_model::SkillName;
@@ -21,6 +21,34 @@ pub(crate) fn link_added(
     owner: Owner,
     directories: &[PathBuf],
 ) -> Result<Vec<String>, CliError> {
+    links(context, owner, directories, Action::Make)
+}
+
+/// Returns the links, as they are shown, that the clients which are found need to read the skills in `directories` and that are not there.
+pub(crate) fn missing_links(
+    context: &Context,
+    owner: Owner,
+    directories: &[PathBuf],
+) -> Result<Vec<String>, CliError> {
+    links(context, owner, directories, Action::List)
+}
+
+/// The use that is made of links that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Make,
+    List,
+}
+
+fn links(
+    context: &Context,
+    owner: Owner,
+    directories: &[PathBuf],
+    action: Action,
+) -> Result<Vec<String>, CliError> {
+    if directories.is_empty() {
+        return Ok(Vec::new());
+    }
     let places = Places::new(&context.env);
     let Some(base) = places.base(owner) else { return Ok(Vec::new()) };
     let args = LinkArgs::of(owner);
@@ -33,8 +61,15 @@ pub(crate) fn link_added(
     let is_added = |entry: &&Entry| real.contains(&paths::of(entry));
     let skills: Vec<&Entry> = library.snapshot.entries().iter().filter(is_added).collect();
     let mut plan = plan(&library, &places, &args, &base, &clients, &skills)?;
+    let mut missing = plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free)).peekable();
+    if action == Action::List {
+        return Ok(missing.map(|step| paths::shown(&base, &step.path)).collect());
+    }
+    if missing.peek().is_none() {
+        return Ok(Vec::new());
+    }
     let mut made = Vec::new();
-    for step in plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free)) {
+    for step in missing {
         let link = apply::make(&library, &args, &base, step)?;
         made.push(link.path.clone());
         plan.record.add(link);
@@ -43,12 +78,12 @@ pub(crate) fn link_added(
     Ok(made)
 }
 
-/// Returns the links in directories of clients that lead to the skill `name` in `directory`.
+/// Returns the links in directories of clients that lead to the skill `name` in `directory`, also if that was deleted.
 pub(crate) fn links_to(places: &Places, owner: Owner, name: &SkillName, directory: &Path) -> Vec<PathBuf> {
-    let Ok(real) = canonicalize(directory) else { return Vec::new() };
+    let real = paths::resolved(directory);
     let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
     let leads = |path: &PathBuf| {
-        path.is_symlink() && path != directory && canonicalize(path).is_ok_and(|found| found == real)
+        path.is_symlink() && path != directory && end_of_link(path).is_some_and(|end| end == real)
     };
     let is_inside = |path: &PathBuf| path.parent().is_some_and(|it| !paths::leads_out(places, owner, it));
     let mut links: Vec<PathBuf> =
@@ -56,6 +91,24 @@ pub(crate) fn links_to(places: &Places, owner: Owner, name: &SkillName, director
     links.sort();
     links.dedup();
     links
+}
+
+/// Returns the path that the link at `path` leads to, without links; it need not exist.
+fn end_of_link(path: &Path) -> Option<PathBuf> {
+    if let Ok(end) = canonicalize(path) {
+        return Some(end);
+    }
+    let mut end = canonicalize(path.parent()?).ok()?;
+    for part in fs::read_link(path).ok()?.components() {
+        match part {
+            Component::ParentDir => {
+                end.pop();
+            }
+            // An absolute path replaces what is before it.
+            part => end.push(part),
+        }
+    }
+    Some(paths::resolved(&end))
 }
 
 /// Removes `links` from the record of links.

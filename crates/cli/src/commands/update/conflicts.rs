@@ -5,13 +5,22 @@ use std::io;
 use std::path::PathBuf;
 
 use repertoire::regular_file;
-use repertoire_model::patch::SkillFiles;
-use repertoire_model::{Policy, SkillName};
+use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_model::{Digest, Policy, SkillName};
 use repertoire_sources::{
     Installation, Lock, LockedSkill, SkillChange, has_conflict_markers, manifest_fault, read_installed,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::CliError;
+
+/// The digests of the files of a copy as it was written, and of the skill that it was made from.
+#[derive(Serialize, Deserialize)]
+struct CopyDigests {
+    copy: String,
+    skill: String,
+}
 
 /// The largest entry of a lock beside a copy.
 const MAX_ENTRY: u64 = 4 * 1024 * 1024;
@@ -26,10 +35,39 @@ fn entry_file(installation: &Installation, name: &SkillName) -> PathBuf {
     installation.conflicts.join(format!("{name}.lock"))
 }
 
-/// Writes the copy of the skill of `locked`, in place of an earlier one.
+/// Returns the file with the digests of the copy and of the skill.
+fn digests_file(installation: &Installation, name: &SkillName) -> PathBuf {
+    installation.conflicts.join(format!("{name}.json"))
+}
+
+/// Returns the digests of the copy of `name`, or `None` if they are not known.
+fn digests(installation: &Installation, name: &SkillName) -> Option<CopyDigests> {
+    let bytes = regular_file::read(&digests_file(installation, name), MAX_ENTRY).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn digest(files: &SkillFiles) -> String {
+    let digest: Digest = bundle(files).digest();
+    digest.to_string()
+}
+
+/// Returns `true` if there is a copy of `name` that is not as it was written: somebody is editing it.
+pub(super) fn is_open(installation: &Installation, name: &SkillName) -> bool {
+    let copy = match read_installed(&directory(installation, name)) {
+        Ok(None) => return false,
+        Ok(Some(copy)) => copy,
+        // Files that cannot be read are not overwritten.
+        Err(_) => return true,
+    };
+    let is_as_written = |written: CopyDigests| written.copy == digest(&copy.files);
+    !copy.others.is_empty() || !digests(installation, name).is_some_and(is_as_written)
+}
+
+/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy.
 pub(super) fn write(
     installation: &Installation,
     locked: &LockedSkill,
+    before: &SkillFiles,
     copy: &SkillFiles,
 ) -> Result<(), CliError> {
     remove(installation, &locked.name)?;
@@ -55,12 +93,16 @@ pub(super) fn write(
     let mut entry = Lock::default();
     entry.insert(locked.clone());
     let path = entry_file(installation, &locked.name);
-    fs::write(&path, entry.to_text()?).map_err(|error| CliError::io("write", &path, error))
+    fs::write(&path, entry.to_text()?).map_err(|error| CliError::io("write", &path, error))?;
+    let path = digests_file(installation, &locked.name);
+    let text = serde_json::to_vec(&CopyDigests { copy: digest(copy), skill: digest(before) })?;
+    fs::write(&path, text).map_err(|error| CliError::io("write", &path, error))
 }
 
 /// Removes the copy of `name`, if there is one.
 pub(super) fn remove(installation: &Installation, name: &SkillName) -> Result<(), CliError> {
-    for path in [directory(installation, name), entry_file(installation, name)] {
+    let files = [entry_file(installation, name), digests_file(installation, name)];
+    for path in [directory(installation, name)].into_iter().chain(files) {
         let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -99,6 +141,16 @@ pub(super) fn resolved(
     let entry = Lock::parse(&String::from_utf8_lossy(&text)).ok();
     let locked = entry.and_then(|entry| entry.get(name.as_str()).cloned()).ok_or_else(none)?;
     let before = read_installed(&installation.directory(name))?.map(|installed| installed.files);
+    let is_as_copied = |of: CopyDigests| before.as_ref().is_some_and(|before| digest(before) == of.skill);
+    if !digests(installation, name).is_some_and(is_as_copied) {
+        let live = installation.directory(name);
+        let message =
+            format!("{} was edited after the copy was made; the copy would discard that", live.display());
+        return Err(CliError::no(message).hint(format!(
+            "nothing was changed; move {} away, run `rep update {name}`, and resolve the new copy",
+            copy.display()
+        )));
+    }
     Ok(SkillChange {
         name: name.clone(),
         before,

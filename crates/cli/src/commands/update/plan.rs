@@ -9,6 +9,7 @@ use repertoire_sources::{
     merge_edits, read_installed,
 };
 
+use super::conflicts;
 use crate::error::CliError;
 use crate::ui::Ui;
 use crate::wire::Context;
@@ -40,7 +41,14 @@ pub(super) enum StepKind {
         is_edited: bool,
     },
     /// Conflicts between edits and the source.
-    Conflicts { newest: Box<NewestSkill>, copy: SkillFiles, paths: Vec<SkillPath>, before: SkillFiles },
+    Conflicts {
+        newest: Box<NewestSkill>,
+        copy: SkillFiles,
+        paths: Vec<SkillPath>,
+        before: SkillFiles,
+        /// `true` if somebody is editing an earlier copy, which stays.
+        is_open: bool,
+    },
 }
 
 impl Step {
@@ -52,13 +60,15 @@ impl Step {
         }
     }
 
-    /// Returns `true` if a person has to do something about it.
-    pub(super) fn is_problem(&self) -> bool {
-        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing)
-            || matches!(
-                self.check.newest,
-                Newest::Gone | Newest::Renamed(_) | Newest::Broken(_) | Newest::Unreachable(_)
-            )
+    /// Returns `true` if it has conflicts, or its source could not be asked. A skill that the source removed or renamed stays for good
+    /// and is no failure.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self.kind, StepKind::Conflicts { .. }) || matches!(self.check.newest, Newest::Unreachable(_))
+    }
+
+    /// Returns `true` if the source has a newer state that can be used.
+    pub(super) fn is_outdated(&self) -> bool {
+        matches!(self.check.newest, Newest::Changed(_))
     }
 }
 
@@ -124,7 +134,10 @@ fn step(
             after,
             newest,
         },
-        Merged::Conflicts { copy, paths } => StepKind::Conflicts { newest, copy, paths, before },
+        Merged::Conflicts { copy, paths } => {
+            let is_open = conflicts::is_open(installation, &check.locked.name);
+            StepKind::Conflicts { newest, copy, paths, before, is_open }
+        }
     };
     Ok(Step { check, kind })
 }

@@ -13,6 +13,9 @@ use crate::ui::{Style, Ui, escape};
 /// The most lines of a diff that are shown.
 const MAX_LINES: usize = 400;
 
+/// The reason that no new copy with conflicts is written.
+const OPEN: &str = "a conflict copy is open, and stays as it is";
+
 /// Writes what the update of a skill changes.
 pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
     let name = &step.check.locked.name;
@@ -39,7 +42,11 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
             print_capabilities(ui, base, &newest.skill.files)?;
             print_diff(ui, before, after)?;
         }
-        (StepKind::Conflicts { newest, copy, paths, before }, _) => {
+        (StepKind::Conflicts { is_open: true, .. }, _) => {
+            ui.message(Style::Warning, "conflict:", &format!("{name}: {OPEN}"))?;
+            ui.hint(&format!("finish it with `rep update --resolved {name}`, or delete it"))?;
+        }
+        (StepKind::Conflicts { newest, copy, paths, before, .. }, _) => {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
             print_capabilities(ui, before, &newest.skill.files)?;
             print_diff(ui, before, copy)?;
@@ -141,7 +148,7 @@ pub(super) fn summary(
         writeln!(ui.out(), "everything is up to date")?;
     }
     for step in steps.iter().filter(|_| is_done) {
-        if let StepKind::Conflicts { .. } = step.kind {
+        if let StepKind::Conflicts { is_open: false, .. } = step.kind {
             let name = &step.check.locked.name;
             let copy = conflicts::directory(installation, name);
             let shown = copy.strip_prefix(&installation.base).unwrap_or(&copy).display().to_string();
@@ -162,7 +169,10 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
             let state = if is_done { "updated" } else { "outdated" };
             (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill.files))
         }
-        StepKind::Conflicts { newest, copy, paths, before } => {
+        StepKind::Conflicts { newest, copy, paths, before, is_open } => {
+            if *is_open {
+                value["reason"] = OPEN.into();
+            }
             let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
             ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill.files))
         }
