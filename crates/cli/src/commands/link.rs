@@ -27,7 +27,7 @@ pub(crate) use switched::{links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, Connection, Files, OwnEntries, connections, present};
+use crate::commands::connect::{self, Connection, Files, OwnEntries, connected_to_all, connections, present};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -157,7 +157,7 @@ fn warnings(
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
     let planned = made.map(|step| step.path.clone()).collect();
-    let files = Files { planned, recorded: recorded(places) };
+    let files = Files { planned, recorded: recorded(places), connected: connected_to_all(connections) };
     let mut present = present(places, connections);
     present.extend(linked);
     present.sort_by_key(|client| client.id);
