@@ -91,6 +91,19 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
 }
 
 #[test]
+fn a_copy_is_chosen_by_its_own_path_too() {
+    let sandbox = scattered();
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
+    let shown = sandbox.run(&["duplicates"]).stdout;
+    let path =
+        shown.lines().find_map(|line| line.split_whitespace().find(|word| word.starts_with(".claude")));
+    assert_eq!(path, Some(".claude/skills/beta"), "{shown}");
+    let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", path.unwrap(), "--json"]);
+    assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
+    assert!(sandbox.read(".agents/skills/beta/SKILL.md").ends_with("other\n"));
+}
+
+#[test]
 fn what_was_changed_since_is_left_alone_by_undo() {
     let sandbox = scattered();
     assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
