@@ -1,4 +1,4 @@
-//! Kills `rep adopt` at random moments: after the next command every client has every skill, and `--undo` puts all back.
+//! Kills `rep adopt` and `rep adopt --undo` at random moments: after the next command every client has every skill, and `--undo` puts all back.
 //!
 //! `REPERTOIRE_TEST_KILLS` sets the number of kills.
 
@@ -55,19 +55,23 @@ fn kill_loop_of_adopt() {
         sandbox.write(&format!("{directory}/{name}/SKILL.md"), skill(name, "x\n"));
     }
     let before = files(&sandbox.project());
-    let (mut killed, mut random, mut longest) = (0, 0x5eed_u64, Duration::ZERO);
+    let (mut killed, mut random, mut longest) = (0, 0x5eed_u64, [Duration::ZERO; 2]);
     while killed < kills {
+        let (kind, way) = if random % 2 == 0 { (0, "--all") } else { (1, "--undo") };
+        if kind == 1 {
+            assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
+        }
         let start = Instant::now();
-        let mut command = sandbox.command(&["adopt", "--all", "--yes"]);
+        let mut command = sandbox.command(&["adopt", way, "--yes"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        if longest == Duration::ZERO {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        if longest[kind] == Duration::ZERO {
             assert!(child.wait().unwrap().success());
-            longest = start.elapsed();
+            longest[kind] = start.elapsed();
         } else {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            thread::sleep(Duration::from_micros(random % longest.as_micros() as u64));
+            thread::sleep(Duration::from_micros((random >> 1) % longest[kind].as_micros() as u64));
             child.kill().unwrap();
             killed += u64::from(child.wait().unwrap().signal() == Some(9));
         }

@@ -65,8 +65,7 @@ pub(super) fn run(
     };
     let (mut gathered, mut failure) = (0, None);
     if consent == Consent::Given && !plan.skills.is_empty() {
-        // A command that starts now does not take this change for one that was interrupted.
-        let _lock = File::open(base).ok().filter(|directory| directory.lock().is_ok());
+        let _lock = lock(base);
         let mut record = Record::load(places, args.owner(), base)?;
         for skill in &plan.skills {
             match gather(places, args.owner(), base, skill, &mut record) {
@@ -199,6 +198,12 @@ pub(super) fn link_text(base: &Path, path: &Path, target: &Path) -> PathBuf {
     } else {
         target
     }
+}
+
+/// Locks `base` until the result is dropped, so that a command that starts meanwhile does not take the change for one that was
+/// interrupted. Where that is not supported, nothing is locked.
+pub(super) fn lock(base: &Path) -> Option<File> {
+    File::open(base).ok().filter(|directory| directory.lock().is_ok())
 }
 
 /// Renames a directory; its parent is made if it is missing.

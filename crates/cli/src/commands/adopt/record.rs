@@ -54,7 +54,7 @@ pub(super) struct AdoptedCopy {
     pub(super) to: Option<String>,
     /// True if it was moved to the one place; otherwise it was put aside.
     pub(super) moved: bool,
-    /// True until its skill is gathered.
+    /// True while its skill is gathered or put back.
     #[serde(default, rename = "unfinished", skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_unfinished: bool,
 }
