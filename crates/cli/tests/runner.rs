@@ -19,6 +19,8 @@ mod sandbox;
 #[cfg(unix)]
 mod test_adopt_command;
 #[cfg(unix)]
+mod test_adopt_kill_loop;
+#[cfg(unix)]
 mod git_repository;
 #[cfg(unix)]
 mod test_add_command;

@@ -91,6 +91,19 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
 }
 
 #[test]
+fn a_copy_is_chosen_by_its_own_path_too() {
+    let sandbox = scattered();
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
+    let shown = sandbox.run(&["duplicates"]).stdout;
+    let path =
+        shown.lines().find_map(|line| line.split_whitespace().find(|word| word.starts_with(".claude")));
+    assert_eq!(path, Some(".claude/skills/beta"), "{shown}");
+    let answer = sandbox.json(&["adopt", "beta", "--yes", "--from", path.unwrap(), "--json"]);
+    assert_eq!(answer["skills"][0]["moved"], ".claude/skills/beta");
+    assert!(sandbox.read(".agents/skills/beta/SKILL.md").ends_with("other\n"));
+}
+
+#[test]
 fn what_was_changed_since_is_left_alone_by_undo() {
     let sandbox = scattered();
     assert_eq!(sandbox.run(&["adopt", "--all", "--yes"]).code, 0);
@@ -141,4 +154,48 @@ fn adopt_needs_names_that_have_copies() {
         fs::read_link(sandbox.home().join(".claude/skills/mine")).unwrap(),
         Path::new("../../.agents/skills/mine")
     );
+}
+
+#[test]
+fn the_next_command_completes_an_interrupted_adoption() {
+    let sandbox = scattered();
+    sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));
+    let before = tree(&sandbox.project());
+    let run = sandbox.run(&["adopt", "beta", "--yes", "--from", ".claude/skills"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let after = tree(&sandbox.project());
+    // As if it had been killed when the copy in the one place was put aside, and before the other one was moved there.
+    let record = sandbox.read(".agents/.repertoire-adopted.json");
+    let marked = record.replace("\"moved\": true", "\"moved\": true, \"unfinished\": true");
+    let marked = marked.replace("\"moved\": false", "\"moved\": false, \"unfinished\": true");
+    sandbox.write(".agents/.repertoire-adopted.json", marked);
+    sandbox.write(".agents/..repertoire-adopted.json.2147483646.tmp", "{");
+    fs::remove_file(sandbox.project().join(".agents/.repertoire-links.json")).unwrap();
+    fs::remove_file(sandbox.project().join(".claude/skills/beta")).unwrap();
+    fs::rename(sandbox.project().join(".agents/skills/beta"), sandbox.project().join(".claude/skills/beta"))
+        .unwrap();
+    let run = sandbox.run(&["list"]);
+    assert!(run.stderr.contains("a `rep adopt` that was interrupted is completed"), "{}", run.stderr);
+    assert_eq!(tree(&sandbox.project()), after);
+    assert!(!sandbox.run(&["list"]).stderr.contains("interrupted"));
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert_eq!(tree(&sandbox.project()), before);
+}
+
+#[test]
+fn a_marked_record_of_a_cloned_repository_puts_no_copy_aside() {
+    let sandbox = scattered();
+    for path in [".kiro/skills/gamma", "../home/.claude/skills/gamma", "src/gamma", ".claude/skills/.git"] {
+        let record = format!(
+            r#"{{"version": 1, "adopted": [{{"name": "gamma", "path": "{path}", "to": "x", "moved": false, "unfinished": true}}]}}"#
+        );
+        sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "another\n"));
+        let before = tree(&sandbox.project());
+        sandbox.write(".agents/.repertoire-adopted.json", record);
+        sandbox.run(&["list"]);
+        let mut after = tree(&sandbox.project());
+        after.remove(".agents/.repertoire-adopted.json");
+        assert_eq!(after, before, "{path}");
+        let _ = fs::remove_file(sandbox.project().join(".agents/.repertoire-adopted.json"));
+    }
 }

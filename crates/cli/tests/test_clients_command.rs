@@ -113,3 +113,37 @@ fn following_the_advice_of_doctor_ends() {
     own.write(".cursor/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
     assert!(own.run(&["doctor"]).stdout.contains("no other client here needs"));
 }
+
+#[cfg(unix)]
+#[test]
+fn one_directory_under_two_names_is_read_once() {
+    let sandbox = sandbox(&[".claude", ".cursor"]);
+    fs::create_dir_all(sandbox.project().join(".claude")).unwrap();
+    std::os::unix::fs::symlink("../.agents/skills", sandbox.project().join(".claude/skills")).unwrap();
+    assert_run!(sandbox.run(&["clients"]), @r#"
+    exit 0
+    --- stdout
+    SKILL  claude-code  cursor
+    alpha  files        files
+    beta   files        files
+    --- stderr
+    Claude Code: 2 from files
+    Cursor: 2 from files
+    "#);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_for_a_connected_client_are_given_up_by_one_advice() {
+    let sandbox = sandbox(&[".claude", ".cursor"]);
+    assert_eq!(sandbox.run(&["link", "claude-code", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
+    let run = sandbox.run(&["clients"]);
+    let hints: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert_eq!(hints.len(), 2, "{}", run.stderr);
+    for hint in hints {
+        assert!(hint.ends_with("run `rep link --undo claude-code`"), "{hint}");
+    }
+    assert_eq!(follow(&sandbox), 1);
+}

@@ -406,9 +406,9 @@ fn a_client_is_offered_skills_one_way() {
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
-    hint: it reads all skills from files and needs no server: run `rep connect --undo --project claude-code`
+    hint: the server is enough, and without the links Cursor reads each skill once: run `rep link --undo claude-code`
     warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: only Claude Code needs [DIR]/project/.claude/skills: `rep connect claude-code` instead gives every client each skill once
+    hint: Claude Code is connected and needs no links in [DIR]/project/.claude/skills: run `rep link --undo claude-code`
     "#);
     let run = sandbox.run(&["doctor"]);
     assert!(
@@ -418,7 +418,8 @@ fn a_client_is_offered_skills_one_way() {
         run.stdout
     );
     assert!(
-        run.stdout.contains("needs no server: run `rep connect --undo --project claude-code`"),
+        run.stdout.contains("Cursor reads each skill once: run `rep link --undo claude-code`")
+            && !run.stdout.contains("`rep connect"),
         "{}",
         run.stdout
     );

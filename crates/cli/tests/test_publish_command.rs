@@ -264,3 +264,39 @@ fn of_several_publications_at_once_one_makes_a_release() {
     let undone = sandbox.json(&["channel", "rollback", "--store", "fleet.db", "--json"]);
     assert_eq!(changes(&undone), [("gamma".to_owned(), "removed".to_owned())]);
 }
+
+#[test]
+fn publish_refuses_a_word_as_a_store() {
+    let sandbox = Sandbox::with_skills();
+    for word in ["git", "dir", "well-known", "site"] {
+        let run = sandbox.run(&["publish", SKILLS, "--to", word]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(&format!("`{word}` is not the address of a store")), "{}", run.stderr);
+        assert!(run.stderr.contains("hint: `--static OUT` writes"), "{}", run.stderr);
+        assert!(!sandbox.project().join(word).exists());
+    }
+    assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "./fleet"]).code, 0);
+}
+
+#[test]
+fn publishing_fewer_skills_to_a_directory_removes_what_was_written_before() {
+    let sandbox = Sandbox::with_skills();
+    for name in ["large", "edited"] {
+        sandbox.write(&format!("{SKILLS}/{name}/SKILL.md"), skill(name, "x\n"));
+        sandbox.write(&format!("{SKILLS}/{name}/references/x.md"), "x");
+    }
+    assert_eq!(sandbox.run(&["publish", SKILLS, "--static", "site"]).code, 0);
+    let site = sandbox.project().join("site/.well-known/agent-skills");
+    assert!(site.join("beta/SKILL.md").is_file() && site.join("large.tar.gz").is_file());
+    std::fs::write(site.join("edited.tar.gz"), "of somebody else").unwrap();
+    std::fs::write(site.join("other.tar.gz"), "of somebody else").unwrap();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills/alpha", "--static", "site"]).code, 0);
+    let mut names: Vec<String> = site
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("alpha"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["edited.tar.gz", "index.json", "other.tar.gz"]);
+}

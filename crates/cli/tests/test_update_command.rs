@@ -279,6 +279,13 @@ fn links_that_a_killed_command_did_not_make_are_made_by_the_next_one() {
     let run = sandbox.run(&["add", &repository.url(), "--all", "--yes"]);
     assert!(run.code == 0 && run.stdout.ends_with(shown), "{}", run.stdout);
     assert!(link.is_symlink());
+    // Nothing links a skill that was disabled meanwhile.
+    assert_eq!(sandbox.run(&["disable", "pdf", "--project"]).code, 0);
+    assert!(!link.is_symlink());
+    for command in [&["update", "--yes"][..], &["sync"]] {
+        assert_eq!(sandbox.run(command).code, 0);
+        assert!(!link.is_symlink(), "{command:?}");
+    }
 }
 
 #[test]

@@ -129,3 +129,31 @@ fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
     let run = sandbox.run(&["list", "--origin"]);
     assert!(run.stdout.contains("user:$CODEX_HOME/skills  unknown  npx skills: o/r"), "{}", run.stdout);
 }
+
+#[cfg(unix)]
+#[test]
+fn skills_that_rep_added_have_its_lock_as_their_record() {
+    use crate::git_repository::{Repository, empty_project};
+
+    let repository = Repository::new();
+    repository.write("skills/pdf/SKILL.md", skill("pdf", "x\n"));
+    repository.commit();
+    for owner in ["project", "user"] {
+        let sandbox = empty_project();
+        let directory = if owner == "user" { sandbox.home() } else { sandbox.project() };
+        let run = sandbox.run(&["add", &repository.url(), "--all", "--yes", "--to", owner]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let answer = sandbox.json(&["verify", "--json"]);
+        assert_eq!(answer["skills"][0]["installer"], "rep");
+        assert_eq!(answer["skills"][0]["state"], "unchanged");
+        assert_eq!(answer["skills"][0]["commit"].as_str().map(str::len), Some(40));
+        assert!(sandbox.run(&["list", "--origin"]).stdout.contains("unchanged  rep: "));
+        assert!(sandbox.run(&["explain", "pdf"]).stdout.contains("origin  installed by rep from "));
+        fs::write(directory.join(".agents/skills/pdf/SKILL.md"), skill("pdf", "changed\n")).unwrap();
+        let run = sandbox.run(&["verify"]);
+        assert_eq!(run.code, 1, "{}", run.stdout);
+        assert!(run.stderr.contains("changed: pdf: SKILL.md"), "{}", run.stderr);
+        fs::remove_dir_all(directory.join(".agents/skills/pdf")).unwrap();
+        assert!(sandbox.run(&["verify"]).stdout.contains("missing"));
+    }
+}

@@ -84,8 +84,15 @@ impl Lock {
 
     /// Returns the lock that `text` is, or the reason that it is none.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let lock: LockToml =
-            toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
+        Self::checked(toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?)
+    }
+
+    /// Returns the lock that `document`, a parsed file, is, or the reason that it is none.
+    pub(crate) fn from_document(document: &serde_json::Value) -> Result<Self, String> {
+        Self::checked(LockToml::deserialize(document).map_err(|error| error.to_string())?)
+    }
+
+    fn checked(lock: LockToml) -> Result<Self, String> {
         if lock.version != VERSION {
             return Err(format!("version {} is not known", lock.version));
         }

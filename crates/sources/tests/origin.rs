@@ -163,6 +163,50 @@ fn dotagents_and_toolhive_and_openskills_and_clawhub_and_gh() {
 }
 
 #[test]
+fn the_lock_of_rep_comes_first_and_names_changed_files() {
+    let lock = "version = 1\n[[skill]]\nname = \"a\"\nsource = \"https://github.com/o/r\"\nref = \"main\"\npath = \"skills/a\"\n\
+                resolved = \"0123456789abcdef0123456789abcdef01234567\"\n\
+                digest = \"sha256:a1780b3bbde0fae27b9379ae92dbe187b022ff8df75fa5d3eccb4e86d0519fcb\"\n[skill.files]\n\
+                \"SKILL.md\" = \"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\"\n";
+    let project = Project::new(&[
+        ("skills-lock.json", r#"{"version": 1, "skills": {"a": {"source": "o/r"}}}"#),
+        (".agents/skills/a/SKILL.md", "x"),
+        (".agents/skills/a/.note", "a hidden file is not of the skill"),
+        (".github/skills/a/SKILL.md", "x"),
+    ]);
+    // Wherever it lies, and whatever else is recorded.
+    for path in ["repertoire.lock", ".agents/repertoire.lock"] {
+        project.write(path, lock);
+        let origins = project.origins(".agents/skills/a");
+        let installers: Vec<Installer> = origins.iter().map(|origin| origin.installer).collect();
+        assert_eq!(installers, [Installer::Rep, Installer::Skills]);
+        assert_eq!(
+            origins[0].in_words().as_deref(),
+            Some("https://github.com/o/r (skills/a) at 0123456789ab")
+        );
+        let compare = || origins[0].compare(&SkillFiles::read(&project.path(".agents/skills/a")));
+        assert_eq!(compare(), Comparison::Unchanged);
+        project.write(".agents/skills/a/SKILL.md", "y");
+        project.write(".agents/skills/a/b.md", "");
+        let files = ["SKILL.md", "b.md"].map(str::to_owned).to_vec();
+        assert_eq!(compare(), Comparison::Changed { files });
+        project.write(".agents/skills/a/SKILL.md", "x");
+        fs::remove_file(project.path(".agents/skills/a/b.md")).unwrap();
+        fs::remove_file(project.path(path)).unwrap();
+    }
+    project.write("repertoire.lock", lock);
+    assert_eq!(
+        project.origin(".github/skills/a").installer,
+        Installer::Skills,
+        "only what was added is recorded"
+    );
+    fs::remove_dir_all(project.path(".agents/skills/a")).unwrap();
+    assert_eq!(project.read().missing()[0].installer, Installer::Rep);
+    project.write("repertoire.lock", &lock.replace("version = 1", "version = 2"));
+    assert_eq!(project.read().faults[0].1, "version 2 is not known");
+}
+
+#[test]
 fn broken_records_are_faults_and_never_stop_others() {
     let project = Project::new(&[
         ("skills-lock.json", "{"),

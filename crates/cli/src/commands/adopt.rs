@@ -2,11 +2,13 @@
 
 mod apply;
 mod args;
+mod finish;
 mod plan;
 mod record;
 mod undo;
 
 pub(crate) use args::AdoptArgs;
+pub(crate) use finish::finish_interrupted;
 
 use crate::clients::Places;
 use crate::error::CliError;

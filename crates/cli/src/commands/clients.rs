@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::clients::{CLIENTS, ClientReader, Places, readers};
 use crate::commands::connect::{
-    Connection, Files, OwnEntries, connections, names_offered_by, offered_names, plugins_offered_twice,
-    present,
+    Connection, Files, OwnEntries, connected_to_all, connections, names_offered_by, offered_names,
+    plugins_offered_twice, present,
 };
 use crate::commands::link;
 use crate::error::CliError;
@@ -133,7 +133,11 @@ fn view<'a>(
     let names = served.clone().unwrap_or_else(|| offered_names(library));
     let client = CLIENTS.iter().find(|client| client.id == id);
     let advice = client.and_then(|client| {
-        let files = Files { recorded: link::recorded(places), ..Files::default() };
+        let files = Files {
+            recorded: link::recorded(places),
+            connected: connected_to_all(connections),
+            ..Files::default()
+        };
         files.offered_twice(places, client, connection, &names, &present(places, connections))
     });
     let of_plugins = || plugins_offered_twice(library, places, connection?);

@@ -16,7 +16,9 @@ pub(crate) use connections::{Connection, broken_files, connections};
 pub(crate) use edit::{
     EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value, toml_text,
 };
-pub(crate) use overlap::{Files, names_offered_by, offered_names, plugins_offered_twice, present};
+pub(crate) use overlap::{
+    Files, connected_to_all, names_offered_by, offered_names, plugins_offered_twice, present,
+};
 pub(crate) use own_entries::OwnEntries;
 
 use crate::clients::{CLIENTS, Client, Places};

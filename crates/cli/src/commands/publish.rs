@@ -3,7 +3,7 @@
 mod static_site;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::time::SystemTime;
 
 use clap::Args;
@@ -66,6 +66,11 @@ struct SkillToPublish {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
+    if let Some(address) = args.to.as_deref().filter(|address| !is_store_address(address)) {
+        return Err(CliError::usage(format!("`{}` is not the address of a store", escape(address)))
+            .hint("a store is postgres://user@host/database, or a SQLite file as fleet.db or ./fleet")
+            .hint("`--static OUT` writes the skills to a directory, for a web server or a git repository"));
+    }
     let skills = read(context, &args.directories)?;
     if let Some(site) = &args.site {
         let skills: Vec<PublishedFiles<'_>> = skills
@@ -125,6 +130,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
+}
+
+/// Returns `true` if `address` looks like a store. A bare word does not: it is rather the kind of a place that was meant.
+fn is_store_address(address: &str) -> bool {
+    let is_file = [".db", ".sqlite", ".sqlite3"].iter().any(|ending| address.ends_with(ending));
+    is_file || address.contains("://") || address.contains(is_separator)
 }
 
 /// Returns the identity under which the versions of a published skill are recorded.

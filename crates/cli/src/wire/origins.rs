@@ -138,6 +138,7 @@ impl Context {
             let claude =
                 self.env.directory(env::CLAUDE_CONFIG_DIR).unwrap_or_else(|| directory.join(".claude"));
             record_directories.push(claude.join("plugins"));
+            record_directories.extend(self.env.config_home().map(|home| home.join("repertoire")));
             let state = self.env.get(env::XDG_STATE_HOME).map(PathBuf::from);
             record_directories
                 .extend(state.filter(|state| state.is_absolute()).map(|state| state.join("skills")));

@@ -6,6 +6,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Installer {
+    /// `rep add`, which writes `repertoire.lock`.
+    Rep,
     /// `npx skills`, which writes `skills-lock.json` and `.skill-lock.json`.
     Skills,
     /// `gh skill`, which writes into the frontmatter.
@@ -28,6 +30,7 @@ impl Installer {
     /// Returns the word used on every surface.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Rep => "rep",
             Self::Skills => "skills",
             Self::Gh => "gh",
             Self::Apm => "apm",
@@ -42,6 +45,7 @@ impl Installer {
     /// Returns the command as users type it.
     pub fn command(self) -> &'static str {
         match self {
+            Self::Rep => "rep",
             Self::Skills => "npx skills",
             Self::Gh => "gh skill",
             Self::Apm => "apm",

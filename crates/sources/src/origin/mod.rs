@@ -8,6 +8,7 @@ mod record;
 mod skill_files;
 mod hashes;
 mod lock_file;
+mod own_lock;
 mod skills_lock;
 mod user_skills_lock;
 mod apm_lock;

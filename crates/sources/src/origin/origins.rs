@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use repertoire_model::{Manifest, SkillName};
 use serde_json::Value;
 
+use super::installer::Installer;
 use super::lock_file::{self, LockFormat, LockedPlace, LockedSkill};
 use super::record::Origin;
 use super::{
-    apm_lock, claude_plugins, clawhub, dotagents_lock, gh_metadata, openskills, skills_lock, toolhive_lock,
-    user_skills_lock,
+    apm_lock, claude_plugins, clawhub, dotagents_lock, gh_metadata, openskills, own_lock, skills_lock,
+    toolhive_lock, user_skills_lock,
 };
 
 /// A directory that installers put lock files in, with the directories of skills that these are about.
@@ -45,22 +46,25 @@ fn directory_name(name: &str) -> String {
     }
 }
 
-type LockReader = fn(&Path, &Path, &Value) -> Vec<LockedSkill>;
+type LockReader = fn(&Path, &Path, &Value) -> Result<Vec<LockedSkill>, String>;
 
 /// The lock files, each with its format and its reader.
-const LOCKS: [(&str, LockFormat, LockReader); 6] = [
-    (skills_lock::FILE, skills_lock::FORMAT, |path, _, document| skills_lock::skills(path, document)),
+const LOCKS: [(&str, LockFormat, LockReader); 7] = [
+    (own_lock::FILE, own_lock::FORMAT, own_lock::skills),
+    (skills_lock::FILE, skills_lock::FORMAT, |path, _, document| Ok(skills_lock::skills(path, document))),
     (user_skills_lock::FILE, user_skills_lock::FORMAT, |path, _, document| {
-        user_skills_lock::skills(path, document)
+        Ok(user_skills_lock::skills(path, document))
     }),
     (claude_plugins::FILE, claude_plugins::FORMAT, |path, _, document| {
-        claude_plugins::plugins(path, document)
+        Ok(claude_plugins::plugins(path, document))
     }),
-    (apm_lock::FILE, apm_lock::FORMAT, apm_lock::skills),
+    (apm_lock::FILE, apm_lock::FORMAT, |path, base, document| Ok(apm_lock::skills(path, base, document))),
     (dotagents_lock::FILE, dotagents_lock::FORMAT, |path, _, document| {
-        dotagents_lock::skills(path, document)
+        Ok(dotagents_lock::skills(path, document))
     }),
-    (toolhive_lock::FILE, toolhive_lock::FORMAT, |path, _, document| toolhive_lock::skills(path, document)),
+    (toolhive_lock::FILE, toolhive_lock::FORMAT, |path, _, document| {
+        Ok(toolhive_lock::skills(path, document))
+    }),
 ];
 
 /// The records of installers around a library.
@@ -79,13 +83,11 @@ impl Origins {
             for directory in std::iter::once(&base.directory).chain(&base.record_directories) {
                 for (file, format, reader) in LOCKS {
                     let path = directory.join(file);
-                    match lock_file::read(&path, format) {
-                        None => {}
-                        Some(Err(fault)) => origins.faults.push((path, fault)),
-                        Some(Ok(document)) => origins.locked.extend(
-                            reader(&path, &base.directory, &document)
-                                .into_iter()
-                                .map(|locked| (locked.clone(), base.places(&locked.place))),
+                    let Some(document) = lock_file::read(&path, format) else { continue };
+                    match document.and_then(|document| reader(&path, &base.directory, &document)) {
+                        Err(fault) => origins.faults.push((path, fault)),
+                        Ok(skills) => origins.locked.extend(
+                            skills.into_iter().map(|locked| (locked.clone(), base.places(&locked.place))),
                         ),
                     }
                 }
@@ -111,6 +113,8 @@ impl Origins {
             found.extend(openskills::origin(directory, name));
             found.extend(clawhub::origin(directory, name));
         }
+        // The user's lock lies in another directory than the records of other installers.
+        found.sort_by_key(|origin| origin.installer != Installer::Rep);
         found
     }
 

@@ -1,11 +1,13 @@
 //! The type of an origin, and the comparison of a skill with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+
+use repertoire_model::SkillPath;
 
 use super::hashes;
 use super::installer::Installer;
-use super::skill_files::SkillFiles;
+use super::skill_files::{SkillFile, SkillFiles};
 
 /// The most characters of a recorded text that are kept.
 const MAX_CHARS: usize = 1_000;
@@ -52,6 +54,8 @@ pub enum Expectation {
     Fingerprint(String),
     /// The hash of each file by its path in the skill, as APM computes it.
     FileHashes(BTreeMap<String, String>),
+    /// The digest of each file that is not hidden by its path in the skill, as `rep add` computes it.
+    VisibleFiles(BTreeMap<String, String>),
 }
 
 /// The result of comparing a skill with its record.
@@ -129,7 +133,11 @@ impl Origin {
                 }
                 other => other,
             },
-            Expectation::FileHashes(expected) => compare_files(files, expected),
+            Expectation::FileHashes(expected) => compare_files(files.files.iter(), expected),
+            Expectation::VisibleFiles(expected) => {
+                let is_visible = |file: &&SkillFile| SkillPath::new(&file.path).is_ok_and(|path| !path.is_hidden());
+                compare_files(files.files.iter().filter(is_visible), expected)
+            }
         }
     }
 
@@ -148,9 +156,14 @@ impl Origin {
     }
 }
 
-fn compare_files(files: &SkillFiles, expected: &BTreeMap<String, String>) -> Comparison {
+fn compare_files<'a>(
+    files: impl Iterator<Item = &'a SkillFile>,
+    expected: &BTreeMap<String, String>,
+) -> Comparison {
     let mut differing: Vec<String> = Vec::new();
-    for file in &files.files {
+    let mut found_paths: BTreeSet<&str> = BTreeSet::new();
+    for file in files {
+        found_paths.insert(&file.path);
         let found = hashes::file_hash(&file.bytes);
         let is_same =
             |hash: &String| hash.strip_prefix("sha256:").unwrap_or(hash).eq_ignore_ascii_case(&found);
@@ -158,7 +171,7 @@ fn compare_files(files: &SkillFiles, expected: &BTreeMap<String, String>) -> Com
             differing.push(file.path.clone());
         }
     }
-    let is_gone = |path: &&String| !files.files.iter().any(|file| file.path == **path);
+    let is_gone = |path: &&String| !found_paths.contains(path.as_str());
     differing.extend(expected.keys().filter(is_gone).cloned());
     differing.sort();
     if differing.is_empty() { Comparison::Unchanged } else { Comparison::Changed { files: differing } }

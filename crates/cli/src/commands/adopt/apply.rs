@@ -1,6 +1,6 @@
 //! Shows the plan, asks, moves copies and makes links.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::{CLIENT_DIRECTORIES, ClientDirectories};
@@ -35,7 +35,8 @@ pub(super) fn run(
     base: &Path,
     plan: Plan,
 ) -> Result<Exit, CliError> {
-    let mut record = Record::load(places, args.owner(), base)?;
+    // A record that cannot be read is an error before anyone is asked.
+    Record::load(places, args.owner(), base)?;
     for skill in &plan.skills {
         let target = paths::shown(base, &skill.target);
         if let Some(moved) = &skill.moved {
@@ -63,7 +64,9 @@ pub(super) fn run(
         number => ui.consent(&format!("gather {}?", count(number, "skill")), args.yes)?,
     };
     let (mut gathered, mut failure) = (0, None);
-    if consent == Consent::Given {
+    if consent == Consent::Given && !plan.skills.is_empty() {
+        let _lock = lock(base);
+        let mut record = Record::load(places, args.owner(), base)?;
         for skill in &plan.skills {
             match gather(places, args.owner(), base, skill, &mut record) {
                 Ok(()) => gathered += 1,
@@ -72,6 +75,10 @@ pub(super) fn run(
                     break;
                 }
             }
+        }
+        if failure.is_none() {
+            record.finish();
+            record.save(base)?;
         }
     }
     report(ui, base, &plan, gathered)?;
@@ -114,7 +121,10 @@ fn report(ui: &mut Ui, base: &Path, plan: &Plan, gathered: usize) -> Result<(), 
     Ok(())
 }
 
-/// Gathers the copies of `skill`. The record is written first, so that what a crash leaves half done can be undone.
+/// Gathers the copies of `skill`. The record is written first, so that what a crash leaves half done can be completed or undone.
+///
+/// A copy is put aside only once the skill is in the one place, and its link is made at once. So all that can be missing after a
+/// crash is the skill in the one place, where another copy counts, and one link.
 fn gather(
     places: &Places,
     owner: Owner,
@@ -128,6 +138,7 @@ fn gather(
         to: (*path != skill.target)
             .then(|| link_text(base, path, &skill.target).to_string_lossy().into_owned()),
         moved,
+        is_unfinished: true,
     };
     let aside = skill.aside.iter().map(|path| copy(path, false));
     let adopted: Vec<AdoptedCopy> = aside.chain(skill.moved.iter().map(|path| copy(path, true))).collect();
@@ -139,31 +150,47 @@ fn gather(
                 .hint("it is the original of an earlier `rep adopt`; undo that first, or remove it"));
         }
     }
+    record.finish();
     record.adopted.retain(|earlier| !adopted.iter().any(|copy| copy.path == earlier.path));
     record.adopted.extend(adopted);
     record.adopted.sort_by(|a, b| a.path.cmp(&b.path));
     record.save(base)?;
-    for path in &skill.aside {
-        rename(path, &original(base, path))?;
+    if skill.aside.contains(&skill.target) {
+        rename(&skill.target, &original(base, &skill.target))?;
     }
     if let Some(moved) = &skill.moved {
         rename(moved, &skill.target)?;
+        link_to_gathered(places, owner, base, moved, &skill.target)?;
     }
-    for path in skill.links() {
-        let to = link_text(base, path, &skill.target);
-        link::make_link(&to, path).map_err(|error| CliError::io("make", path, error))?;
-        // The link is for the client whose own directory it is; others only read it too.
-        let owns = |client: &&ClientDirectories| {
-            places.directories(client, owner).first().is_some_and(|folder| path.parent() == Some(folder))
-        };
-        let clients = CLIENT_DIRECTORIES.iter().filter(owns).map(|client| client.id.to_owned()).collect();
-        link::record_link(places, owner, base, path, &to, clients)?;
+    for path in skill.aside.iter().filter(|path| **path != skill.target) {
+        rename(path, &original(base, path))?;
+        link_to_gathered(places, owner, base, path, &skill.target)?;
     }
     Ok(())
 }
 
+/// Makes and records the link at `path` that leads to `target`; a link that is there already is only recorded.
+pub(super) fn link_to_gathered(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    path: &Path,
+    target: &Path,
+) -> Result<(), CliError> {
+    let to = link_text(base, path, target);
+    if !fs::read_link(path).is_ok_and(|found| found == to) {
+        link::make_link(&to, path).map_err(|error| CliError::io("make", path, error))?;
+    }
+    // The link is for the client whose own directory it is; others only read it too.
+    let owns = |client: &&ClientDirectories| {
+        places.directories(client, owner).first().is_some_and(|folder| path.parent() == Some(folder))
+    };
+    let clients = CLIENT_DIRECTORIES.iter().filter(owns).map(|client| client.id.to_owned()).collect();
+    link::record_link(places, owner, base, path, &to, clients)
+}
+
 /// Returns what the link at `path` says that leads to `target`.
-fn link_text(base: &Path, path: &Path, target: &Path) -> PathBuf {
+pub(super) fn link_text(base: &Path, path: &Path, target: &Path) -> PathBuf {
     let (base, folder) = (paths::resolved(base), paths::resolved(path.parent().unwrap_or(path)));
     let target = paths::resolved(target);
     if folder.starts_with(&base) && target.starts_with(&base) {
@@ -171,6 +198,12 @@ fn link_text(base: &Path, path: &Path, target: &Path) -> PathBuf {
     } else {
         target
     }
+}
+
+/// Locks `base` until the result is dropped, so that a command that starts meanwhile does not take the change for one that was
+/// interrupted. Where that is not supported, nothing is locked.
+pub(super) fn lock(base: &Path) -> Option<File> {
+    File::open(base).ok().filter(|directory| directory.lock().is_ok())
 }
 
 /// Renames a directory; its parent is made if it is missing.

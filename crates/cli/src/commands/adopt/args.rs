@@ -24,7 +24,7 @@ pub(crate) struct AdoptArgs {
     /// Gather in the home directory instead of the project
     #[arg(long)]
     pub(super) user: bool,
-    /// The directory of skills whose copy counts where copies differ, as .claude/skills
+    /// The copy that counts where copies differ, or the directory of skills that it lies in, as .claude/skills
     #[arg(long, value_name = "DIR")]
     pub(super) from: Option<PathBuf>,
     /// Put the copies back

@@ -104,7 +104,8 @@ fn gathered(
     let digests = digests?;
     let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
     let is_chosen = |copy: &&Copy<'_>| {
-        from.is_some_and(|from| copy.path.parent().map(paths::resolved).as_deref() == Some(from))
+        let is_from = |path: &Path| from == Some(&*paths::resolved(path));
+        is_from(&copy.path) || copy.path.parent().is_some_and(is_from)
     };
     let chosen =
         copies.iter().find(is_chosen).or_else(|| copies.iter().find(is_target)).or_else(|| copies.first());

@@ -13,7 +13,7 @@ use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::{CANONICAL, Owner, Places};
-use crate::commands::link::paths;
+use crate::commands::link::{paths, remove_leftovers};
 use crate::error::CliError;
 use crate::replace_file;
 
@@ -54,6 +54,9 @@ pub(super) struct AdoptedCopy {
     pub(super) to: Option<String>,
     /// True if it was moved to the one place; otherwise it was put aside.
     pub(super) moved: bool,
+    /// True while its skill is gathered or put back.
+    #[serde(default, rename = "unfinished", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unfinished: bool,
 }
 
 impl AdoptedCopy {
@@ -116,9 +119,17 @@ impl Record {
         Ok(Self { adopted: record.adopted, text: Some(bytes) })
     }
 
+    /// Marks every copy as finished.
+    pub(super) fn finish(&mut self) {
+        for copy in &mut self.adopted {
+            copy.is_unfinished = false;
+        }
+    }
+
     /// Writes the record, or removes it where nothing is left to undo.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let path = base.join(FILE);
+        remove_leftovers(&path);
         if self.adopted.is_empty() {
             self.text = None;
             return match fs::remove_file(&path) {
@@ -134,6 +145,9 @@ impl Record {
         let adopted = self.adopted.clone();
         let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, adopted })?;
         text.push(b'\n');
+        if self.text.as_ref() == Some(&text) {
+            return Ok(());
+        }
         replace_file::replace(&path, self.text.as_deref(), &text)?;
         self.text = Some(text);
         Ok(())

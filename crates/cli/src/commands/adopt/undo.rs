@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::json;
 
-use super::apply::rename;
+use super::apply::{lock, rename};
 use super::args::AdoptArgs;
 use super::record::{AdoptedCopy, Record};
 use crate::clients::Places;
@@ -67,6 +67,13 @@ pub(super) fn run(ui: &mut Ui, places: &Places, args: &AdoptArgs, base: &Path) -
     };
     let mut failure = None;
     if consent == Consent::Given {
+        let _lock = lock(base);
+        if planned > 0 {
+            // A link that is removed when this is interrupted is made again.
+            let is_meant = |copy: &&mut AdoptedCopy| args.is_meant(&copy.name);
+            record.adopted.iter_mut().filter(is_meant).for_each(|copy| copy.is_unfinished = true);
+            record.save(base)?;
+        }
         let mut left = kept;
         for copy in meant {
             let line = lines.iter_mut().find(|line| line.path == copy.path);

@@ -2,6 +2,7 @@
 //! entry twice, and a model may take either.
 
 use std::collections::BTreeSet;
+use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::Tier;
@@ -25,6 +26,11 @@ struct Overlap {
 }
 
 impl Overlap {
+    /// Returns the paths that the skills may have in the directories.
+    fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.directories.iter().flat_map(|directory| self.names.iter().map(|name| directory.join(name)))
+    }
+
     /// Returns how many there are and where, in words.
     fn in_words(&self) -> String {
         let directories: Vec<String> =
@@ -91,6 +97,14 @@ pub(crate) struct Files {
     pub(crate) planned: BTreeSet<PathBuf>,
     /// The links that `rep link` recorded, and so can remove.
     pub(crate) recorded: BTreeSet<PathBuf>,
+    /// The identifiers of the clients that are connected to a server of all skills.
+    pub(crate) connected: BTreeSet<&'static str>,
+}
+
+/// Returns the identifiers of the clients among `connections` that are offered all skills.
+pub(crate) fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static str> {
+    let all = connections.iter().filter(|connection| !connection.is_off && connection.roots().is_empty());
+    all.map(|connection| connection.client.id).collect()
 }
 
 impl Files {
@@ -121,7 +135,12 @@ impl Files {
             Some(connection) => {
                 let (path, undo) = (connection.path.display(), connection.undo_in_words());
                 let message = format!("{title} is connected ({path}) and also reads {read} by itself");
-                let hint = if overlap.names.len() == names.len() {
+                let hint = if let Some(other) = self.burdened(places, client, &overlap, names, present) {
+                    let other = other.title();
+                    format!(
+                        "the server is enough, and without the links {other} reads each skill once: run `rep link --undo {id}`"
+                    )
+                } else if overlap.names.len() == names.len() {
                     format!("it reads all skills from files and needs no server: {undo}")
                 } else {
                     format!("files are enough: {undo}, then `rep link {id}` for the other skills")
@@ -133,6 +152,31 @@ impl Files {
                 (message, self.hint_about_directories(places, client, &overlap, present))
             }
         })
+    }
+
+    /// Returns a client that reads skills twice because of links that were made for `client`, which is connected and so does not
+    /// need them; `None` if it has other files than these links.
+    fn burdened(
+        &self,
+        places: &Places,
+        client: &Client,
+        overlap: &Overlap,
+        names: &BTreeSet<String>,
+        present: &[&'static Client],
+    ) -> Option<&'static Client> {
+        let mut files = overlap.paths().filter(|path| self.is_there(path));
+        if !self.connected.contains(client.id) || !files.all(|path| self.is_ours(&path)) {
+            return None;
+        }
+        let is_burdened = |other: &&&'static Client| {
+            let overlap = self.read_often(places, other, names, 2);
+            let mut directories = overlap.directories.iter().filter(|it| !it.ends_with(CANONICAL));
+            directories.any(|directory| {
+                let needing = self.needing(places, other, directory, &overlap, present);
+                needing.iter().any(|needing| needing.id == client.id)
+            })
+        };
+        present.iter().filter(|other| other.id != client.id).find(is_burdened).copied()
     }
 
     /// Returns what to do about skills that `client` reads in more than one directory.
@@ -165,12 +209,19 @@ impl Files {
         let need = if needing.len() == 1 { "needs" } else { "need" };
         let own = overlap.names.iter().map(|name| directory.join(name)).filter(|path| self.is_there(path));
         let own: Vec<PathBuf> = own.collect();
-        if own.iter().any(|path| self.planned.contains(path)) {
+        let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
+        let unconnected = unconnected.collect::<Vec<_>>().join(" ");
+        if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {
+            let is = if needing.len() == 1 { "is" } else { "are" };
+            format!("{titles} {is} connected and {need} no links in {shown}: run `rep link --undo {ids}`")
+        } else if own.iter().any(|path| self.planned.contains(path)) {
             format!(
-                "only {titles} {need} {shown}: `rep connect {ids}` instead gives every client each skill once"
+                "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
             )
         } else if own.iter().all(|path| self.recorded.contains(path)) {
-            format!("only {titles} {need} {shown}: run `rep link --undo {ids}`, then `rep connect {ids}`")
+            format!(
+                "only {titles} {need} {shown}: run `rep link --undo {ids}`, then `rep connect {unconnected}`"
+            )
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
                 "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
@@ -193,12 +244,18 @@ impl Files {
     ) -> Vec<&'static Client> {
         let needs = |other: &&&'static Client| {
             let directories = [Owner::Project, Owner::User].map(|owner| places.skills(other, owner)).concat();
-            let is_elsewhere =
-                |name: &String| directories.iter().any(|other| other != directory && self.has(other, name));
+            let is_elsewhere = |name: &String| {
+                directories.iter().any(|other| !is_same(other, directory) && self.has(other, name))
+            };
             let mut own = overlap.names.iter().filter(|name| self.has(directory, name));
-            directories.iter().any(|read| read == directory) && own.any(|name| !is_elsewhere(name))
+            directories.iter().any(|read| is_same(read, directory)) && own.any(|name| !is_elsewhere(name))
         };
         present.iter().filter(|other| other.id != client.id).filter(needs).copied().collect()
+    }
+
+    /// Returns `true` if `rep link` made what is at `path`, or is about to.
+    fn is_ours(&self, path: &Path) -> bool {
+        self.recorded.contains(path) || self.planned.contains(path)
     }
 
     fn is_there(&self, path: &Path) -> bool {
@@ -214,7 +271,7 @@ impl Files {
     ) -> Overlap {
         let mut directories: Vec<PathBuf> = Vec::new();
         for directory in [Owner::Project, Owner::User].map(|owner| places.skills(client, owner)).concat() {
-            if !directories.contains(&directory) {
+            if !directories.iter().any(|other| is_same(other, &directory)) {
                 directories.push(directory);
             }
         }
@@ -225,6 +282,13 @@ impl Files {
         directories.retain(|directory| names.iter().any(|name| self.has(directory, name)));
         Overlap { names, directories }
     }
+}
+
+/// Returns `true` if the paths lead to one directory.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let is_one =
+        || canonicalize(one).ok().zip(canonicalize(other).ok()).is_some_and(|(one, other)| one == other);
+    one == other || is_one()
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.

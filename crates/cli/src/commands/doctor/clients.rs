@@ -3,8 +3,8 @@
 use super::checks::{Checks, Status};
 use crate::clients::Places;
 use crate::commands::connect::{
-    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
-    present,
+    Files, OwnEntries, broken_files, connected_to_all, connections, names_offered_by, offered_names,
+    plugins_offered_twice, present,
 };
 use crate::commands::link;
 use crate::config;
@@ -46,7 +46,11 @@ impl Checks {
         }
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let present = present(&places, &connections);
-        let files = Files { recorded: link::recorded(&places), ..Files::default() };
+        let files = Files {
+            recorded: link::recorded(&places),
+            connected: connected_to_all(&connections),
+            ..Files::default()
+        };
         for connection in connections {
             if let Some((message, hint)) = connection.fault(&context.env, &places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
@@ -90,7 +94,11 @@ impl Checks {
         let places = Places::new(&context.env);
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let (names, present) = (offered_names(library), present(&places, &connections));
-        let files = Files { recorded: link::recorded(&places), ..Files::default() };
+        let files = Files {
+            recorded: link::recorded(&places),
+            connected: connected_to_all(&connections),
+            ..Files::default()
+        };
         for client in present.iter().filter(|client| places.is_there(client)) {
             if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));

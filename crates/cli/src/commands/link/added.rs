@@ -3,7 +3,7 @@
 use std::fs::{self, canonicalize};
 use std::path::{Component, Path, PathBuf};
 
-use repertoire::Entry;
+use repertoire::{Entry, State};
 use repertoire_model::SkillName;
 
 use super::args::LinkArgs;
@@ -58,7 +58,8 @@ fn links(
     let library = context.open()?;
     let real: Vec<PathBuf> =
         directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
-    let is_added = |entry: &&Entry| real.contains(&paths::of(entry));
+    // Links of a disabled skill were taken away on purpose.
+    let is_added = |entry: &&Entry| entry.state != State::Disabled && real.contains(&paths::of(entry));
     let skills: Vec<&Entry> = library.snapshot.entries().iter().filter(is_added).collect();
     let mut plan = plan(&library, &places, &args, &base, &clients, &skills)?;
     let mut missing = plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free)).peekable();

@@ -11,6 +11,7 @@ use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
+use super::leftovers::remove_leftovers;
 use super::paths;
 use crate::clients::{CANONICAL, Owner, Places};
 use crate::error::CliError;
@@ -115,6 +116,7 @@ impl Record {
     /// Writes the record, or removes it where nothing is left to undo.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let path = base.join(FILE);
+        remove_leftovers(&path);
         if self.made.is_empty() {
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use repertoire_model::Digest;
-use repertoire_model::SkillPath;
+use repertoire::regular_file;
 use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::{Digest, SkillName, SkillPath};
 use repertoire_server::pack_files;
 use serde_json::{Value, json};
 
@@ -15,6 +15,12 @@ use crate::ui::{Ui, count, escape};
 
 /// The directory of the index.
 const DIRECTORY: &str = ".well-known/agent-skills";
+
+/// The name of the index.
+const INDEX: &str = "index.json";
+
+/// The largest file of an earlier run that is looked at, in bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The schema by which clients recognize the version of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -26,9 +32,11 @@ pub(super) struct PublishedFiles<'a> {
     pub(super) files: &'a SkillFiles,
 }
 
-/// Writes `skills` to `site`; the index comes last, so that it never names what is not there yet.
+/// Writes `skills` to `site`. The index comes last, so that it never names what is not there yet; then the files are removed that
+/// only the index before it named.
 pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> Result<Exit, CliError> {
     let directory = site.join(DIRECTORY);
+    let before = written_before(&directory.join(INDEX));
     let mut entries = Vec::new();
     for PublishedFiles { name, description, files } in skills {
         let file =
@@ -54,7 +62,11 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
     let index = json!({"$schema": SCHEMA, "skills": entries});
     let mut text = serde_json::to_vec_pretty(&index)?;
     text.push(b'\n');
-    put(&directory.join("index.json"), &text)?;
+    put(&directory.join(INDEX), &text)?;
+    let is_named = |url: &String| entries.iter().any(|entry| entry["url"].as_str() == Some(url));
+    for (url, digest) in before.iter().filter(|(url, _)| !is_named(url)) {
+        remove_written(&directory, url, digest)?;
+    }
     if ui.is_json() {
         let name =
             |entry: &Value| json!({"name": entry["name"], "url": entry["url"], "digest": entry["digest"]});
@@ -65,6 +77,38 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
         writeln!(ui.out(), "wrote {} and their index to {}", count(entries.len(), "skill"), escape(&shown))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the addresses and digests of the files that the index at `path` names, as this command names them; none if there is no
+/// such index.
+fn written_before(path: &Path) -> Vec<(String, String)> {
+    let index = regular_file::read_no_follow(path, MAX_BYTES).ok();
+    let index: Value = index.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let skills = index["skills"].as_array().filter(|_| index["$schema"] == SCHEMA);
+    let written = |entry: &Value| {
+        let (name, url) = (entry["name"].as_str()?, entry["url"].as_str()?);
+        let is_name = SkillName::new(name).is_some_and(|known| known.as_str() == name);
+        let is_ours = url == format!("{name}.tar.gz") || url == format!("{name}/SKILL.md");
+        (is_name && is_ours).then(|| Some((url.to_owned(), entry["digest"].as_str()?.to_owned())))?
+    };
+    skills.into_iter().flatten().filter_map(written).collect()
+}
+
+/// Removes the file `url` below `directory`, if it is as it was written.
+fn remove_written(directory: &Path, url: &str, digest: &str) -> Result<(), CliError> {
+    let path = directory.join(url);
+    let parent = path.parent().filter(|parent| *parent != directory);
+    let is_linked = parent.is_some_and(Path::is_symlink);
+    let is_ours = |bytes: Vec<u8>| Digest::of(&bytes).to_string() == digest;
+    if is_linked || !regular_file::read_no_follow(&path, MAX_BYTES).is_ok_and(is_ours) {
+        return Ok(());
+    }
+    fs::remove_file(&path).map_err(|error| CliError::io("remove", &path, error))?;
+    if let Some(parent) = parent {
+        // Something else may be in it; then it stays.
+        let _ = fs::remove_dir(parent);
+    }
+    Ok(())
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
