@@ -289,6 +289,29 @@ fn links_that_a_killed_command_did_not_make_are_made_by_the_next_one() {
 }
 
 #[test]
+fn a_lock_and_links_of_a_clone_neither_run_nor_write_anything_elsewhere() {
+    let (repository, sandbox) = added();
+    let lock = sandbox.read("repertoire.lock");
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let made = sandbox.project().join("made");
+    sandbox.write(
+        "repertoire.lock",
+        lock.replace(commit.trim(), &format!("--upload-pack=touch${{IFS}}{};false", made.display())),
+    );
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();
+    let run = sandbox.run(&["sync"]);
+    assert!(run.code != 0 && run.stderr.contains("has no valid reference"), "{}", run.stderr);
+    assert!(!made.exists());
+    // A link in the place of a skill is not written through.
+    sandbox.write("repertoire.lock", &lock);
+    let elsewhere = sandbox.home().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, sandbox.project().join(".agents/skills/pdf")).unwrap();
+    assert_ne!(sandbox.run(&["sync", "--force"]).code, 0);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
 fn skills_are_removed_by_name_and_by_source() {
     let (repository, sandbox) = added();
     fs::create_dir_all(sandbox.home().join(".claude")).unwrap();

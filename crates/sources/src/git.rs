@@ -19,6 +19,7 @@ use crate::{Error, ErrorKind};
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    "safe.bareRepository=explicit",
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
@@ -164,6 +165,8 @@ impl Git {
         if self.prompt == GitPrompt::Never {
             command.env("GIT_TERMINAL_PROMPT", "0");
         }
+        // A repository around the working directory would bring its own settings along.
+        command.current_dir("/").env("GIT_CEILING_DIRECTORIES", "/");
         command.env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "1");
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -268,6 +271,10 @@ impl Git {
         directory: &Path,
         filter: Filter,
     ) -> Result<(String, Vec<String>), Error> {
+        if let Some(reference) = reference.filter(|reference| !is_reference(reference)) {
+            let message = format!("`{reference}` is no name of a branch, a tag or a commit");
+            return Err(Error::new(ErrorKind::InvalidSource, message));
+        }
         let _ = fs::remove_dir_all(&self.directory);
         let repository = self.directory.to_string_lossy().into_owned();
         self.run(
@@ -279,7 +286,7 @@ impl Git {
         if filter == Filter::Blobs {
             fetch.push("--filter=blob:none");
         }
-        fetch.extend(["origin", reference.unwrap_or("HEAD")]);
+        fetch.extend(["--end-of-options", "origin", reference.unwrap_or("HEAD")]);
         self.run(self.inside(&fetch), MAX_MESSAGE)?;
         let commit = self.run(self.inside(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]), MAX_MESSAGE)?;
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
@@ -459,4 +466,25 @@ fn not_started(error: io::Error) -> Error {
 
 fn not_read(error: io::Error) -> Error {
     Error::new(ErrorKind::Git, "cannot read what git prints").because(error)
+}
+/// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for options or for several references.
+fn is_reference(text: &str) -> bool {
+    let is_allowed = |letter: char| !letter.is_control() && !" ~^:?*[\\".contains(letter);
+    !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains("..") && text.chars().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_names_and_nothing_else() {
+        for name in ["main", "v1.0", "feature/x", "0123456789abcdef0123456789abcdef01234567", "refs/tags/v1"]
+        {
+            assert!(is_reference(name), "{name}");
+        }
+        for other in ["", "--upload-pack=x", "-x", "+main", "a:b", "a b", "a..b", "HEAD^", "a\nb", "*"] {
+            assert!(!is_reference(other), "{other}");
+        }
+    }
 }

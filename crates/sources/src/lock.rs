@@ -157,6 +157,14 @@ impl SkillToml {
             .filter(|name| name.as_str() == self.name && SkillPath::new(name.as_str()).is_ok())
             .ok_or_else(|| format!("`{}` is no name of a skill", self.name))?;
         let digest = Digest::parse(&self.digest).ok_or_else(|| of("digest"))?;
+        // They become arguments of git.
+        let is_word = |text: &String| {
+            !text.starts_with('-')
+                && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+        };
+        if !self.resolved.iter().all(is_word) || !self.reference.iter().all(is_word) {
+            return Err(of("reference"));
+        }
         let file =
             |(path, digest): (&String, &String)| Some((SkillPath::new(path).ok()?, Digest::parse(digest)?));
         let files: Option<BTreeMap<SkillPath, Digest>> = self.files.iter().map(file).collect();

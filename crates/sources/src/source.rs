@@ -1,6 +1,7 @@
 //! The text that names a source of skills.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind};
@@ -299,7 +300,9 @@ pub(crate) fn is_loopback(url: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    host == "localhost" || host == "::1" || (host.starts_with("127.") && host.split('.').count() == 4)
+    host == "localhost"
+        || host == "::1"
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn has_credentials(url: &str) -> bool {

@@ -77,7 +77,8 @@ impl Context {
         })?;
         let trust = FileTrust::Within(places.project().to_owned());
         let leads_out = |path: &&Path| trust.objection_to_path("", path).is_some();
-        let written = [&*installation.skills, &*installation.lock, &*installation.conflicts];
+        let other_lock = installation.base.join(SKILLS_LOCK_FILE);
+        let written = [&*installation.skills, &*installation.lock, &*installation.conflicts, &*other_lock];
         let outside = written.into_iter().find(leads_out).filter(|_| owner == Owner::Project);
         if let Some(path) = outside {
             return Err(CliError::no(format!("{} leads out of the project", path.display()))

@@ -46,14 +46,16 @@ pub(super) fn recover_locked(
     store: &BundleStore,
 ) -> Result<Option<Recovery>, Error> {
     let Some(journal) = Journal::read(installation)? else { return Ok(None) };
-    let steps: Vec<Step> =
-        journal.skills.iter().map(|skill| Step::new(installation, skill)).collect::<Result<_, _>>()?;
-    let recovery = if complete(store, &steps).is_ok() {
+    let steps = || -> Result<Vec<Step>, Error> {
+        journal.skills.iter().map(|skill| Step::new(installation, skill)).collect()
+    };
+    let recovery = if complete(store, &steps()?).is_ok() {
         remove_links(&journal.links);
         write_locks(installation, &known(installation, journal.files)?)?;
         Recovery::Completed
     } else {
-        undo(store, &steps)?;
+        // Some may have been completed.
+        undo(store, &steps()?)?;
         restore_locks(installation, &journal.files)?;
         Recovery::Undone
     };

@@ -16,6 +16,10 @@ pub(super) fn set(
     before: Option<&SkillFiles>,
     after: Option<&SkillFiles>,
 ) -> Result<(), Error> {
+    // A link could lead anywhere.
+    if directory.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        return Err(in_the_way(directory));
+    }
     match (before, after) {
         (Some(before), None) => remove_skill(directory, before).map_err(|error| changed(directory, error)),
         (None, None) => Ok(()),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use repertoire_model::SkillPath;
+use repertoire_model::{Digest, SkillPath};
 
 use super::hashes;
 use super::installer::Installer;
@@ -133,10 +133,12 @@ impl Origin {
                 }
                 other => other,
             },
-            Expectation::FileHashes(expected) => compare_files(files.files.iter(), expected),
+            Expectation::FileHashes(expected) => {
+                compare_files(files.files.iter(), expected, hashes::file_hash)
+            }
             Expectation::VisibleFiles(expected) => {
                 let is_visible = |file: &&SkillFile| SkillPath::new(&file.path).is_ok_and(|path| !path.is_hidden());
-                compare_files(files.files.iter().filter(is_visible), expected)
+                compare_files(files.files.iter().filter(is_visible), expected, |bytes| Digest::of(bytes).to_hex())
             }
         }
     }
@@ -159,12 +161,13 @@ impl Origin {
 fn compare_files<'a>(
     files: impl Iterator<Item = &'a SkillFile>,
     expected: &BTreeMap<String, String>,
+    hash: impl Fn(&[u8]) -> String,
 ) -> Comparison {
     let mut differing: Vec<String> = Vec::new();
     let mut found_paths: BTreeSet<&str> = BTreeSet::new();
     for file in files {
         found_paths.insert(&file.path);
-        let found = hashes::file_hash(&file.bytes);
+        let found = hash(&file.bytes);
         let is_same =
             |hash: &String| hash.strip_prefix("sha256:").unwrap_or(hash).eq_ignore_ascii_case(&found);
         if !expected.get(&file.path).is_some_and(is_same) {

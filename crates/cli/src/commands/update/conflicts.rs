@@ -88,7 +88,13 @@ pub(super) fn write(
     // The copies are no part of the project.
     if let Some(own) = installation.conflicts.parent().filter(|own| own.ends_with(".repertoire")) {
         let ignore = own.join(".gitignore");
-        fs::write(&ignore, "*\n").map_err(|error| CliError::io("write", &ignore, error))?;
+        // What is there stays, also a link.
+        match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => opened
+                .and_then(|mut file| std::io::Write::write_all(&mut file, b"*\n"))
+                .map_err(|error| CliError::io("write", &ignore, error))?,
+        }
     }
     let mut entry = Lock::default();
     entry.insert(locked.clone());
