@@ -18,13 +18,13 @@ const MAX_REDIRECTS: u32 = 5;
 
 /// A client of servers.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     agent: ureq::Agent,
     /// The host that the token is sent to, and the token.
     token: Option<(String, String)>,
 }
 
-impl Client {
+impl HttpClient {
     /// Returns a client for `url`, which sends `token` to the host of `url` and to no other, through `proxy` unless the host is this machine.
     pub(crate) fn new(url: &str, token: Option<&str>, proxy: Option<&Proxy>) -> Self {
         let is_local = is_loopback(url);

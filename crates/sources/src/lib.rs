@@ -1,4 +1,4 @@
-//! Where skills come from: what installers recorded about them, fetching them, locks and updates.
+//! Sources of skills: the records of installers, fetching, locks and updates.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -39,6 +39,6 @@ pub use lock::{LOCK_FILE, Lock, LockedSkill};
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{
-    Merged, Newest, NewestSkill, UpdateCheck, capabilities, check_updates, has_conflict_markers,
+    MergeOutcome, Newest, NewestSkill, UpdateCheck, capabilities, check_updates, has_conflict_markers,
     locked_files, merge_edits, source_of,
 };

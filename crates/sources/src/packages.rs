@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha512};
 
 use crate::archive;
 use crate::fetch_options::FetchOptions;
-use crate::http::Client;
+use crate::http::HttpClient;
 use crate::source::Package;
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
@@ -23,7 +23,7 @@ pub(crate) fn npm(package: &Package, options: &FetchOptions, tree: &mut TreeWrit
     let registry = options.npm.trim_end_matches('/');
     let name = package.name.replace('/', "%2F");
     let version = package.version.as_deref().unwrap_or("latest");
-    let client = Client::new(registry, None, options.proxy.as_ref());
+    let client = HttpClient::new(registry, None, options.proxy.as_ref());
     let description = described(&client, &format!("{registry}/{name}/{version}"), package)?;
     let dist = &description["dist"];
     let url = dist["tarball"].as_str().ok_or_else(|| incomplete(package))?;
@@ -49,7 +49,7 @@ pub(crate) fn pypi(
 ) -> Result<String, Error> {
     let index = options.pypi.trim_end_matches('/');
     let version = package.version.as_ref().map(|version| format!("/{version}")).unwrap_or_default();
-    let client = Client::new(index, None, options.proxy.as_ref());
+    let client = HttpClient::new(index, None, options.proxy.as_ref());
     let description = described(&client, &format!("{index}/pypi/{}{version}/json", package.name), package)?;
     let files = description["urls"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of_kind = |kind: &str| files.iter().find(|file| file["packagetype"] == kind);
@@ -67,7 +67,7 @@ pub(crate) fn pypi(
     Ok(description["info"]["version"].as_str().ok_or_else(|| incomplete(package))?.to_owned())
 }
 
-fn described(client: &Client, url: &str, package: &Package) -> Result<Value, Error> {
+fn described(client: &HttpClient, url: &str, package: &Package) -> Result<Value, Error> {
     let none = || {
         let version = package.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         Error::new(ErrorKind::NotFound, format!("there is no package {}{version}", package.name))
@@ -76,7 +76,7 @@ fn described(client: &Client, url: &str, package: &Package) -> Result<Value, Err
     serde_json::from_slice(&bytes).map_err(|_| incomplete(package))
 }
 
-fn downloaded(client: &Client, url: &str) -> Result<Vec<u8>, Error> {
+fn downloaded(client: &HttpClient, url: &str) -> Result<Vec<u8>, Error> {
     let none = || Error::new(ErrorKind::NotFound, format!("there is nothing at {url}"));
     client.get(url, MAX_PACKAGE)?.ok_or_else(none)
 }

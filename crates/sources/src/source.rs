@@ -447,7 +447,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<SourceText, Error> {
-        SourceText::parse(text, Path::new("/work/project"), Some(Path::new("/home/me")))
+        SourceText::parse(text, Path::new("/projects/here"), Some(Path::new("/home/me")))
     }
 
     /// Returns the source in one line: its kind, address, reference, path and skill.
@@ -498,13 +498,13 @@ mod tests {
             ("ssh://git@example.com/o/r", "git ssh://git@example.com/o/r"),
             ("file:///srv/r.git", "git file:///srv/r.git"),
             ("http://127.0.0.1:80/r.git", "git http://127.0.0.1:80/r.git"),
-            ("./skills", "directory /work/project/skills"),
-            ("../other/", "directory /work/other"),
-            (".", "directory /work/project"),
+            ("./skills", "directory /projects/here/skills"),
+            ("../other/", "directory /projects/other"),
+            (".", "directory /projects/here"),
             ("~/skills", "directory /home/me/skills"),
             ("/srv/skills", "directory /srv/skills"),
-            ("pdf.skill", "archive /work/project/pdf.skill"),
-            ("./a.tar.gz", "archive /work/project/a.tar.gz"),
+            ("pdf.skill", "archive /projects/here/pdf.skill"),
+            ("./a.tar.gz", "archive /projects/here/a.tar.gz"),
             ("https://example.com/a.zip", "archive https://example.com/a.zip"),
             (
                 "https://github.com/o/r/archive/main.tar.gz",
@@ -562,10 +562,10 @@ mod tests {
             "npm:@scope/pkg",
         ] {
             let source = parsed(text).unwrap().source;
-            let locked = source.to_locked(Path::new("/work/project"));
+            let locked = source.to_locked(Path::new("/projects/here"));
             assert_eq!(parsed(&locked).unwrap().source, source, "{text} as {locked}");
         }
-        let locked = |text: &str| parsed(text).unwrap().source.to_locked(Path::new("/work/project"));
+        let locked = |text: &str| parsed(text).unwrap().source.to_locked(Path::new("/projects/here"));
         assert_eq!(locked("./skills"), "./skills");
         assert_eq!(locked("../other"), "../other");
         assert_eq!(locked("."), ".");
@@ -584,7 +584,7 @@ mod tests {
             rest in "[a-zA-Z0-9./:@#_-]{0,24}",
         ) {
             let Ok(SourceText { source, .. }) = parsed(&format!("{start}{rest}")) else { return Ok(()) };
-            let locked = source.to_locked(Path::new("/work/project"));
+            let locked = source.to_locked(Path::new("/projects/here"));
             let again = parsed(&locked).map(|parsed| parsed.source);
             let expect = match source {
                 // A lock has the branch and the directory beside the address.

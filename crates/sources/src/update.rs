@@ -175,7 +175,7 @@ pub fn locked_files(
 
 /// The result of a merge of local edits with the changes of the source.
 #[derive(Debug)]
-pub enum Merged {
+pub enum MergeOutcome {
     /// Both fit together.
     Clean(SkillFiles),
     /// Both changed the same lines, or one side removed what the other changed.
@@ -188,9 +188,9 @@ pub enum Merged {
 }
 
 /// Merges the edits that lead from `base` to `ours` with the changes that lead from `base` to `theirs`.
-pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) -> Merged {
+pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) -> MergeOutcome {
     let conflicts = match merge(base, ours, theirs) {
-        Ok(files) => return Merged::Clean(files),
+        Ok(files) => return MergeOutcome::Clean(files),
         Err(conflicts) => conflicts,
     };
     let paths: Vec<SkillPath> = conflicts.iter().map(|conflict| conflict.path.clone()).collect();
@@ -206,7 +206,7 @@ pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) ->
         };
         copy.insert(path, file);
     }
-    Merged::Conflicts { copy, paths }
+    MergeOutcome::Conflicts { copy, paths }
 }
 
 /// Returns `true` if `text` holds markers of a conflict.
@@ -234,17 +234,17 @@ mod tests {
         let ours =
             files(&[("SKILL.md", "A\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n"), ("own.md", "o\n")]);
         let theirs = files(&[("SKILL.md", "a\nb\nC\n"), ("x.md", "y\n")]);
-        let Merged::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
         let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let Merged::Conflicts { copy, paths } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let MergeOutcome::Conflicts { copy, paths } = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(paths, [SkillPath::new("SKILL.md").unwrap()]);
         let text = copy[&paths[0]].text().unwrap();
         assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
         assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
         // A file that one side removed and the other changed.
         let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let Merged::Conflicts { copy, .. } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let MergeOutcome::Conflicts { copy, .. } = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(copy[&paths[0]].text(), Some("A\nb\nc\n"));
     }
 }

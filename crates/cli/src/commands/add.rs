@@ -28,7 +28,7 @@ pub(crate) use report::{described, print_skill};
 /// recorded in repertoire.lock. Scripts stay unapproved. A skill that is there is never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// Where the skills come from
+    /// The source of the skills
     #[arg(value_name = "SOURCE")]
     source: String,
     /// Add this skill; may be given several times

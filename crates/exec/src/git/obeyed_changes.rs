@@ -25,7 +25,7 @@ struct CommittedFile<'a> {
     object: &'a str,
 }
 
-/// What a path is in a commit.
+/// The kind of a file in a commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FileKind {
     Absent,

@@ -1,4 +1,4 @@
-//! What is wrong with a file of a plugin.
+//! Findings in the files of plugins.
 
 use crate::validate::Reporter;
 use crate::{Diagnostic, Policy, RuleId};

@@ -228,7 +228,7 @@ pub fn distinct<'a>(labels: impl IntoIterator<Item = &'a mut String>) {
 /// use std::sync::Arc;
 /// use repertoire::discovery::{Discovery, DiscoveryInput, Root, Tier, discover};
 /// use repertoire::{FsProvider, Provider};
-/// let found = discover(&DiscoveryInput::new("/work", PathBuf::from("/home/me")));
+/// let found = discover(&DiscoveryInput::new("/project", PathBuf::from("/home/me")));
 /// // Roots of one's own come after those that are found, or before them to win over them.
 /// let mut roots: Vec<Root> = found.lasting_roots().cloned().collect();
 /// roots.push(Root { label: "config:shared".into(), path: "/srv/skills".into(), tier: Tier::Configured });

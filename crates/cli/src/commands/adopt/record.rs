@@ -48,13 +48,13 @@ struct RecordJson {
 pub(super) struct AdoptedCopy {
     /// The name of the skill.
     pub(super) name: String,
-    /// Where it was, relative to the project or the home directory if it lay there.
+    /// The path that it had, relative to the project or the home directory if it lay there.
     pub(super) path: String,
-    /// What the link says that stands there now; none in the one place itself.
+    /// The target of the link that stands there now; none in `.agents/skills` itself.
     pub(super) to: Option<String>,
-    /// True if it was moved to the one place; otherwise it was put aside.
+    /// `true` if it was moved to `.agents/skills`; otherwise it was put aside.
     pub(super) moved: bool,
-    /// True while its skill is gathered or put back.
+    /// `true` while its skill is gathered or put back.
     #[serde(default, rename = "unfinished", skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_unfinished: bool,
 }

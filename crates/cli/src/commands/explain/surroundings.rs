@@ -1,4 +1,4 @@
-//! Who installed a skill, and which clients on this machine get it.
+//! The origin of a skill, and the clients on this machine that read it.
 
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};

@@ -5,7 +5,7 @@ use std::path::Path;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
-    Installation, Merged, Newest, NewestSkill, SkillChange, UpdateCheck, locked_files, manifest_fault,
+    Installation, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck, locked_files, manifest_fault,
     merge_edits, read_installed,
 };
 
@@ -18,7 +18,7 @@ use crate::wire::Context;
 pub(super) struct Step {
     /// The state of the source.
     pub(super) check: UpdateCheck,
-    /// What can be done.
+    /// The outcome of the update.
     pub(super) kind: StepKind,
 }
 
@@ -109,18 +109,18 @@ fn step(
         let base = base.ok().flatten().unwrap_or_default();
         let merged = match merge_edits(&base, &before, theirs) {
             // Edits that fit together line by line may still make no skill.
-            Merged::Clean(copy) if manifest_fault(&copy, &check.locked.name, policy).is_some() => {
+            MergeOutcome::Clean(copy) if manifest_fault(&copy, &check.locked.name, policy).is_some() => {
                 let paths = copy.keys().filter(|path| is_manifest(path)).cloned().collect();
-                Merged::Conflicts { copy, paths }
+                MergeOutcome::Conflicts { copy, paths }
             }
             merged => merged,
         };
         (base, merged)
     } else {
-        (before.clone(), Merged::Clean(theirs.clone()))
+        (before.clone(), MergeOutcome::Clean(theirs.clone()))
     };
     let kind = match merged {
-        Merged::Clean(after) => StepKind::Ready {
+        MergeOutcome::Clean(after) => StepKind::Ready {
             change: Some(Box::new(SkillChange {
                 name: check.locked.name.clone(),
                 before: Some(before.clone()),
@@ -134,7 +134,7 @@ fn step(
             after,
             newest,
         },
-        Merged::Conflicts { copy, paths } => {
+        MergeOutcome::Conflicts { copy, paths } => {
             let is_open = conflicts::is_open(installation, &check.locked.name);
             StepKind::Conflicts { newest, copy, paths, before, is_open }
         }
