@@ -3,31 +3,22 @@
 //! A project's record may come from a cloned repository. So it names nothing but directories of skills that clients read, and the place
 //! of an original follows from its path and is not recorded.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::CLIENT_DIRECTORIES;
-use repertoire::regular_file;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use crate::clients::{CANONICAL, Owner, Places};
-use crate::commands::link::{paths, remove_leftovers};
+use crate::commands::link::paths;
+use crate::commands::link::record_file::{self, VERSION};
 use crate::error::CliError;
-use crate::replace_file;
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-adopted.json";
 
 /// The directory of the originals.
 const ORIGINALS: &str = ".agents/.repertoire-adopted";
-
-/// The version of the format.
-const VERSION: u32 = 1;
-
-/// The largest record that is read, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The gathered copies of a project or a home directory.
 #[derive(Debug, Default)]
@@ -98,25 +89,18 @@ impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(FILE);
-        if paths::leads_out(places, owner, &path) || paths::leads_out(places, owner, &base.join(ORIGINALS)) {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
-                .hint("it is left alone; replace the link by a directory or a file"));
+        if paths::leads_out(places, owner, &base.join(ORIGINALS)) {
+            return Err(CliError::no(format!("{} leads out of the project", base.join(ORIGINALS).display()))
+                .hint("it is left alone; replace the link by a directory"));
         }
-        let bytes = match regular_file::read(&path, MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(CliError::io("read", &path, error)),
-        };
+        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error: anyhow::Error| {
             CliError::no(format!("{} is not a record of gathered skills", path.display()))
                 .because(error)
                 .hint(format!("the originals are in {}", base.join(ORIGINALS).display()))
         };
-        let record: RecordJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
-        if record.version != VERSION {
-            return Err(broken(anyhow::anyhow!("version {} is not known", record.version)));
-        }
-        Ok(Self { adopted: record.adopted, text: Some(bytes) })
+        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
+        Ok(Self { adopted: record.adopted, text: Some(text) })
     }
 
     /// Marks every copy as finished.
@@ -128,29 +112,9 @@ impl Record {
 
     /// Writes the record, or removes it where nothing is left to undo.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
-        let path = base.join(FILE);
-        remove_leftovers(&path);
-        if self.adopted.is_empty() {
-            self.text = None;
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(CliError::io("remove", &path, error))
-                }
-                _ => Ok(()),
-            };
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
-        }
-        let adopted = self.adopted.clone();
-        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, adopted })?;
-        text.push(b'\n');
-        if self.text.as_ref() == Some(&text) {
-            return Ok(());
-        }
-        replace_file::replace(&path, self.text.as_deref(), &text)?;
-        self.text = Some(text);
-        Ok(())
+        let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
+        let record = Some(&record).filter(|record| !record.adopted.is_empty());
+        record_file::write(&base.join(FILE), record, &mut self.text)
     }
 }
 

@@ -4,28 +4,19 @@
 //! A project's record may come from a cloned repository. So it names no files but links, which are made only where `rep link` makes
 //! them, and a switch is changed back only in the file of its client, and only if it has the value that `rep disable` gave it.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
-use repertoire::regular_file;
 use repertoire_model::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::client_switch::RecordedSwitch;
 use crate::clients::{Owner, Places};
-use crate::commands::link::{RecordedLink, paths};
+use crate::commands::link::RecordedLink;
+use crate::commands::link::record_file::{self, VERSION};
 use crate::error::CliError;
-use crate::replace_file;
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-disabled.json";
-
-/// The version of the format.
-const VERSION: u32 = 1;
-
-/// The largest record that is read, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The changes of a project or a home directory.
 #[derive(Debug, Default)]
@@ -73,25 +64,14 @@ impl DisabledRecord {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(FILE);
-        if paths::leads_out(places, owner, &path) {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
-                .hint("it is left alone; replace the link by a directory or a file"));
-        }
-        let bytes = match regular_file::read(&path, MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(CliError::io("read", &path, error)),
-        };
+        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error: anyhow::Error| {
             CliError::no(format!("{} is not a record of disabled skills", path.display()))
                 .because(error)
                 .hint("remove it, and change links and settings of clients back by hand")
         };
-        let record: RecordJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
-        if record.version != VERSION {
-            return Err(broken(anyhow::anyhow!("version {} is not known", record.version)));
-        }
-        Ok(Self { changes: record.disabled, text: Some(bytes) })
+        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
+        Ok(Self { changes: record.disabled, text: Some(text) })
     }
 
     /// Adds `change` to what is recorded about its pattern and client.
@@ -108,26 +88,8 @@ impl DisabledRecord {
 
     /// Writes the record, or removes it if nothing is recorded.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
-        let path = base.join(FILE);
-        if self.changes.is_empty() {
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(CliError::io("remove", &path, error))
-                }
-                _ => Ok(()),
-            };
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
-        }
-        let disabled = self.changes.clone();
-        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, disabled })?;
-        text.push(b'\n');
-        if self.text.as_ref() == Some(&text) {
-            return Ok(());
-        }
-        replace_file::replace(&path, self.text.as_deref(), &text)?;
-        self.text = Some(text);
-        Ok(())
+        let record = RecordJson { version: VERSION, disabled: self.changes.clone() };
+        let record = Some(&record).filter(|record| !record.disabled.is_empty());
+        record_file::write(&base.join(FILE), record, &mut self.text)
     }
 }

@@ -3,29 +3,19 @@
 //! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
 //! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
-use super::leftovers::remove_leftovers;
 use super::paths;
+use super::record_file::{self, VERSION};
 use crate::clients::{CANONICAL, Owner, Places};
 use crate::error::CliError;
-use crate::replace_file;
-use repertoire::regular_file;
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-links.json";
-
-/// The version of the format.
-const VERSION: u32 = 1;
-
-/// The largest record that is read, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The links and copies of a project or a home directory.
 #[derive(Debug, Default)]
@@ -72,25 +62,14 @@ impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(FILE);
-        if paths::leads_out(places, owner, &path) {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
-                .hint("it is left alone; replace the link by a directory or a file"));
-        }
-        let bytes = match regular_file::read(&path, MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(CliError::io("read", &path, error)),
-        };
+        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error: anyhow::Error| {
             CliError::no(format!("{} is not a record of links", path.display()))
                 .because(error)
                 .hint("remove it, and the links that are not wanted any more by hand")
         };
-        let record: RecordJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
-        if record.version != VERSION {
-            return Err(broken(anyhow::anyhow!("version {} is not known", record.version)));
-        }
-        Ok(Self { made: record.links, text: Some(bytes) })
+        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
+        Ok(Self { made: record.links, text: Some(text) })
     }
 
     /// Returns what was made at `path`.
@@ -115,27 +94,8 @@ impl Record {
 
     /// Writes the record, or removes it where nothing is left to undo.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
-        let path = base.join(FILE);
-        remove_leftovers(&path);
-        if self.made.is_empty() {
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(CliError::io("remove", &path, error))
-                }
-                _ => Ok(()),
-            };
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
-        }
-        let links = self.made.clone();
-        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, links })?;
-        text.push(b'\n');
-        if self.text.as_ref() == Some(&text) {
-            return Ok(());
-        }
-        replace_file::replace(&path, self.text.as_deref(), &text)?;
-        self.text = Some(text);
-        Ok(())
+        let record = RecordJson { version: VERSION, links: self.made.clone() };
+        let record = Some(&record).filter(|record| !record.links.is_empty());
+        record_file::write(&base.join(FILE), record, &mut self.text)
     }
 }
