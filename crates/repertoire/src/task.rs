@@ -86,12 +86,11 @@ impl Library {
     ) -> TaskRanking {
         let request = SearchRequest::new(&*task.text, RANKED_SKILLS).without_min_confidence();
         let hits = self.search(snapshot, &request, visibility).await;
-        let skills = hits.into_iter().filter_map(|hit| {
-            let entry = snapshot.entries().get(hit.entry)?;
+        let skills = hits.into_iter().map(|hit| {
             let is_vague = hit.words.iter().all(|matched| matched.is_common);
             let words = hit.words.into_iter().filter(|matched| is_vague || !matched.is_common);
             let words = words.map(|matched| matched.word).collect();
-            Some(RankedSkill { name: entry.name().clone(), score: hit.score, words })
+            RankedSkill { name: hit.entry.name().clone(), score: hit.score, words }
         });
         TaskRanking { task: task.clone(), skills: skills.collect() }
     }

@@ -313,9 +313,11 @@ impl Snapshot {
         }
     }
 
-    /// Returns the index of `entry`, one of this snapshot's own, among its entries.
-    pub fn index_of(&self, entry: &Entry) -> usize {
-        (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
+    /// Returns the index of `entry` among the entries, or `None` if it is not one of this snapshot's own.
+    pub fn index_of(&self, entry: &Entry) -> Option<usize> {
+        let offset = std::ptr::from_ref(entry).addr().checked_sub(self.entries.as_ptr().addr())?;
+        let index = offset / size_of::<Entry>();
+        (index < self.entries.len()).then_some(index)
     }
 
     /// Returns the skill whose name or `source:name` is exactly `query`, preferring a valid one.

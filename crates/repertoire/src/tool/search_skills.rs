@@ -64,8 +64,8 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let price = |text: &str| session.price(text);
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {
-        let source = session.hiding_source(&snapshot, &snapshot.entries()[hit.entry]);
-        let result = session.library().search_result(&snapshot, &request.query, hit, &price).await;
+        let source = session.hiding_source(&snapshot, &hit.entry);
+        let result = session.library().search_result(&request.query, hit, &price).await;
         results.push(SearchResult { loaded: active.contains(&result.name), source, ..result });
     }
     let query = quoted(request.query.trim());

@@ -132,7 +132,9 @@ impl SkillSearch {
         for query in queries {
             let name = query.skill.as_deref().unwrap_or_default();
             match snapshot.find(name) {
-                Lookup::Found(entry) if entry.is_offered() => known.push((snapshot.index_of(entry), query)),
+                Lookup::Found(entry) if entry.is_offered() => {
+                    known.extend(snapshot.index_of(entry).map(|entry| (entry, query)));
+                }
                 _ => *report.unknown.entry(name.to_owned()).or_default() += 1,
             }
         }
@@ -144,8 +146,8 @@ impl SkillSearch {
             let slots = index.slots(skills, &SearchRequest::new(&query.query, shown));
             let asked = pollster::block_on(self.query(&query.query, &index.index, &slots));
             let hits = index.search(snapshot, &slots, &asked, shown);
-            let rank = hits.iter().position(|hit| hit.entry == *entry).map(|index| index + 1);
-            let first = hits.first().map(|hit| hit.entry);
+            let rank = hits.iter().position(|hit| hit.entry.index() == *entry).map(|index| index + 1);
+            let first = hits.first().map(|hit| hit.entry.index());
             let (query, should_trigger) = (query.query.clone(), query.should_trigger);
             (*entry, TriggerOutcome { query, should_trigger, rank, first })
         };
