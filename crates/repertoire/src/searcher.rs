@@ -94,6 +94,7 @@ impl SearchRequest {
 
 /// The skills that a search may find.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SkillView<'a> {
     /// The registry that reads their files.
     pub registry: &'a Registry,
@@ -104,6 +105,11 @@ pub struct SkillView<'a> {
 }
 
 impl<'a> SkillView<'a> {
+    /// Returns the skills of `snapshot`, which belongs to `registry`, that `visibility` allows.
+    pub fn new(registry: &'a Registry, snapshot: &'a Arc<Snapshot>, visibility: Visibility<'a>) -> Self {
+        Self { registry, snapshot, visibility }
+    }
+
     /// Returns the skills that a search for `request` may find, sorted by name.
     pub fn matching(self, request: &'a SearchRequest) -> impl Iterator<Item = &'a Entry> {
         let is_visible = move |entry: &Entry| match self.visibility {

@@ -14,6 +14,7 @@ pub const RANKED_SKILLS: usize = 100;
 
 /// A task of an agent, as its host describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Task {
     /// The user's request or the host's summary of it: any text. Blank if there is no task.
     pub text: String,
@@ -42,6 +43,7 @@ pub struct TaskRanking {
 
 /// A skill that a task needs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RankedSkill {
     /// The skill.
     pub name: SkillName,

@@ -28,6 +28,7 @@ const MAX_LENGTH_DIFFERENCE: usize = 6;
 
 /// Another way to the same skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Route {
     /// The source that leads there.
     pub source: Arc<str>,
@@ -37,6 +38,7 @@ pub struct Route {
 
 /// One skill of a snapshot: as its provider listed it, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,

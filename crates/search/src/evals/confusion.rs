@@ -14,6 +14,7 @@ const MAX_WORDS: usize = 6;
 
 /// The queries of trigger evals that one skill loses to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TriggerConfusion {
     /// The index of the skill that should have been ranked first among the entries of the snapshot.
     pub skill: usize,
