@@ -2,8 +2,6 @@
 //!
 //! A provider lists skills and reads their files. Validation, precedence, catalogs and sessions are the same for all of them.
 
-use std::sync::Arc;
-
 use repertoire::model::{Document, FileEntry, FileKind, LineRange, Policy, SkillPath, Source};
 use repertoire::provider::{FileContent, FileListing, ListedSkill, Listing, Locator, Provider, Skill};
 use repertoire::{BoxFuture, Error, ErrorKind, Library};
@@ -44,16 +42,10 @@ impl Provider for Notes {
     }
 
     fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
-        let skills = self.texts.iter().map(|(name, text)| {
-            Arc::new(ListedSkill {
-                locator: Locator::new(*name),
-                path: (*name).into(),
-                manifest_file: "SKILL.md".into(),
-                identity: None,
-                document: Arc::new(parse(text, policy)),
-            })
-        });
-        let listing = Listing { skills: skills.collect(), problems: Vec::new() };
+        let skills = self.texts.iter();
+        let skills =
+            skills.map(|(name, text)| ListedSkill::new(Locator::new(*name), *name, parse(text, policy)));
+        let listing = Listing::of(skills);
         Box::pin(async { Ok(listing) })
     }
 
@@ -72,7 +64,7 @@ impl Provider for Notes {
             let size = self.text(locator).ok_or_else(|| Self::missing(locator))?.len() as u64;
             let path = SkillPath::new("SKILL.md")?;
             let file = FileEntry { path, size, kind: FileKind::Manifest, executable: false };
-            Ok(FileListing { files: vec![file], problems: Vec::new() })
+            Ok(FileListing::of(vec![file]))
         })
     }
 

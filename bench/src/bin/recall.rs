@@ -172,7 +172,8 @@ fn for_tasks(
     let (mut times, mut shown) = (Vec::new(), Vec::new());
     for (number, (text, gold)) in tasks.iter().enumerate() {
         let started = Instant::now();
-        let task = Task { text: (*text).to_owned(), epoch: number as u64 };
+        let mut task = Task::new(*text);
+        task.epoch = number as u64;
         let ranking = block_on(library.rank_for_task(snapshot, &task, Visibility::All)).to_catalog();
         let catalog = snapshot.catalog(&options(budget, Some(ranking)))?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
@@ -185,7 +186,9 @@ fn for_tasks(
 }
 
 fn options(budget: usize, ranking: Option<repertoire_model::catalog::Ranking>) -> CatalogOptions {
-    CatalogOptions { budget_tokens: Some(budget), ranking, ..CatalogOptions::default() }
+    let mut options = CatalogOptions::default();
+    (options.budget_tokens, options.ranking) = (Some(budget), ranking);
+    options
 }
 
 /// Returns the text of a catalog that shows what `description` makes of each description, and its tokens.

@@ -113,8 +113,11 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     report("history, files of a version", &mut reads);
     report("newest version", &mut repeat(CALLS, |call| Ok(store.latest_version(&some(call))?))?);
     report("newest 1,000 events", &mut repeat(20, |_| Ok(store.events(&EventQuery::default())?))?);
-    let query =
-        |call: u64| EventQuery { skill: Some(format!("skill-{}", call % skills)), ..EventQuery::default() };
+    let query = |call: u64| {
+        let mut query = EventQuery::default();
+        query.skill = Some(format!("skill-{}", call % skills));
+        query
+    };
     report("events of a skill", &mut repeat(20, |call| Ok(store.events(&query(call))?))?);
     println!("{} rows of usage", store.usage(None)?.len());
     report("usage", &mut repeat(5, |_| Ok(store.usage(None)?))?);

@@ -18,9 +18,9 @@ pub(crate) fn definition(session: &Session) -> Definition {
     if !names.is_empty() {
         properties["agent"] = json!({"type": "string", "enum": names, "description": "The agent to be."});
     }
-    Definition {
-        name: NAME.to_owned(),
-        description: "Gives a task to a sub-agent and returns its result. Use it for a task whose details you do not need.".to_owned(),
-        input_schema: json!({"type": "object", "properties": properties, "required": ["task"], "additionalProperties": false}),
-    }
+    Definition::new(
+        NAME,
+        "Gives a task to a sub-agent and returns its result. Use it for a task whose details you do not need.",
+        json!({"type": "object", "properties": properties, "required": ["task"], "additionalProperties": false}),
+    )
 }

@@ -244,7 +244,9 @@ impl KillLoop {
 
     fn call(&mut self) {
         self.acknowledged_calls += usize::from(self.is_acknowledged(3, &LOAD));
-        let query = EventQuery { skill: Some("alpha".to_owned()), limit: 100_000, ..EventQuery::default() };
+        let mut query = EventQuery::default();
+        query.skill = Some("alpha".to_owned());
+        query.limit = 100_000;
         let recorded = self.store.events(&query).unwrap().len();
         assert!(recorded >= self.acknowledged_calls, "{recorded} of {}", self.acknowledged_calls);
     }

@@ -18,6 +18,7 @@ use crate::Limits;
 /// assert!(!job.grants.network);
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Job {
     /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a slash is
     /// relative to the skill's directory.
@@ -75,6 +76,7 @@ impl Job {
 
 /// Grants of a job beyond the policy; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grants {
     /// Access to the network by TCP and UDP. Unix sockets are not included.
     pub network: bool,
@@ -102,6 +104,7 @@ pub struct RepositoryGrant {
 
 /// The user's git settings for all repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GitUser {
     /// The home directory, absolute, which `~` stands for. No grant makes a whole home directory writable; without this one, any
     /// directory that looks like a home directory counts as one.

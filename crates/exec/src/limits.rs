@@ -23,6 +23,7 @@ pub const OUTPUT: usize = 1 << 20;
 
 /// Resource limits of a job. The default has the constants of this module.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Limits {
     /// The wall-clock time after which all processes of the job are killed.
     pub timeout: Duration,

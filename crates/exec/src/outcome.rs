@@ -7,6 +7,7 @@ use repertoire::tool::quoted;
 
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The end of the command.
     pub ending: Ending,
@@ -140,6 +141,7 @@ pub enum Exceeded {
 
 /// Standard output or standard error of a command, as far as it was kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Output {
     /// The beginning, up to [`Limits::output`](crate::Limits::output) bytes.
     pub bytes: Vec<u8>,

@@ -19,6 +19,7 @@ pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
 
 /// The changes between two catalogs, each list sorted by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delta {
     /// Skills that were not there before.
     pub added: Vec<DescribedSkill>,
@@ -32,6 +33,7 @@ pub struct Delta {
 
 /// A skill as a note shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DescribedSkill {
     /// Its name.
     pub name: String,

@@ -15,6 +15,7 @@ pub struct Span {
 
 /// One finding of one rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The rule that found it.
     pub rule: RuleId,
@@ -31,6 +32,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Returns a diagnostic of the whole skill, without help.
+    pub fn new(rule: RuleId, severity: Severity, message: impl Into<String>) -> Self {
+        Self { rule, severity, message: message.into(), help: None, file: None, span: None }
+    }
+
     /// Returns the line it points at, if it points at one.
     pub fn line(&self) -> Option<u32> {
         self.span.map(|span| span.line)

@@ -50,6 +50,7 @@ pub struct Body {
 
 /// A parsed `SKILL.md` without its text, as an index holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Document {
     /// The name the skill is addressed by.
     pub name: SkillName,

@@ -15,6 +15,7 @@ const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
 
 /// The fields of a skill's frontmatter, scalars as their source text (`version: 1.0` is `1.0`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Manifest {
     /// `name`, as written.
     pub name: Option<Arc<str>>,
@@ -74,8 +75,8 @@ impl Manifest {
     ///
     /// ```
     /// use repertoire_model::{FileKind, Manifest};
-    /// let references = ["a.md", "./b.md", "references/c.md"].map(str::to_owned).to_vec();
-    /// let manifest = Manifest { references, ..Manifest::default() };
+    /// let mut manifest = Manifest::default();
+    /// manifest.references = ["a.md", "./b.md", "references/c.md"].map(str::to_owned).to_vec();
     /// assert_eq!(
     ///     manifest.declared(FileKind::Reference),
     ///     ["references/a.md", "references/b.md", "references/c.md"]

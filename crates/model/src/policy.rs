@@ -160,6 +160,7 @@ pub enum ResourceListing {
 
 /// The choices in force.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Policy {
     /// The profile the choices started from; it settles the severity of rules without a knob of their own.
     pub profile: Profile,

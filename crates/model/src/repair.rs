@@ -10,6 +10,7 @@ use crate::yaml::{self, MappingEntry, Node, Range, Scalar, YamlFault};
 
 /// A value that is not YAML, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Repair {
     /// The key it belongs to.
     pub key: String,
@@ -48,6 +49,7 @@ impl RepairKind {
 
 /// Entries recovered from a frontmatter, and the repairs it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Recovery {
     /// The entries, in order, with offsets into the frontmatter.
     pub entries: Vec<MappingEntry>,

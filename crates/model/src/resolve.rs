@@ -66,6 +66,7 @@ pub enum Verdict {
 
 /// The verdicts on all candidates.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resolution {
     /// One verdict for each candidate, in their order.
     pub verdicts: Vec<Verdict>,

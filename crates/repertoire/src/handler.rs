@@ -41,6 +41,7 @@ where
 
 /// The error of a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HandlerError {
     /// The kind of failure, as in `ValueError`.
     pub kind: String,

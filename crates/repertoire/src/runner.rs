@@ -95,6 +95,7 @@ words! {
 
 /// The skill of a call, and the session's wishes for the answer.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SkillCaller<'a> {
     /// The registry through which the skill's files are read.
     pub registry: &'a Registry,
@@ -108,6 +109,7 @@ pub struct SkillCaller<'a> {
 
 /// A call of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScriptCall {
     /// Its path in the skill.
     pub path: String,
@@ -119,6 +121,7 @@ pub struct ScriptCall {
 
 /// The outcome of a call.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ToolRun {
     /// The answer for the model.
     pub result: ToolResult,
@@ -128,4 +131,11 @@ pub struct ToolRun {
     pub exit_code: Option<i32>,
     /// The digest of the files that ran.
     pub digest: Option<Digest>,
+}
+
+impl ToolRun {
+    /// Returns the outcome of a call that ran in no sandbox.
+    pub fn new(result: ToolResult) -> Self {
+        Self { result, sandbox: None, exit_code: None, digest: None }
+    }
 }

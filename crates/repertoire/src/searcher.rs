@@ -7,7 +7,7 @@ use repertoire_model::answer::{MatchedWord, Section};
 
 use crate::future::BoxFuture;
 use crate::provider::Skill;
-use crate::registry::{Entry, Lookup, Registry, Snapshot};
+use crate::registry::{Entry, Lookup, PinnedEntry, Registry, Snapshot};
 
 /// Searches the skills of one library. A library with a searcher offers its models the tool `search_skills`.
 pub trait Searcher: Send + Sync + fmt::Debug {
@@ -94,6 +94,7 @@ impl SearchRequest {
 
 /// The skills that a search may find.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SkillView<'a> {
     /// The registry that reads their files.
     pub registry: &'a Registry,
@@ -104,6 +105,11 @@ pub struct SkillView<'a> {
 }
 
 impl<'a> SkillView<'a> {
+    /// Returns the skills of `snapshot`, which belongs to `registry`, that `visibility` allows.
+    pub fn new(registry: &'a Registry, snapshot: &'a Arc<Snapshot>, visibility: Visibility<'a>) -> Self {
+        Self { registry, snapshot, visibility }
+    }
+
     /// Returns the skills that a search for `request` may find, sorted by name.
     pub fn matching(self, request: &'a SearchRequest) -> impl Iterator<Item = &'a Entry> {
         let is_visible = move |entry: &Entry| match self.visibility {
@@ -137,13 +143,21 @@ pub enum Visibility<'a> {
 
 /// A skill that a search found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SearchHit {
-    /// Its place among the entries of the snapshot.
-    pub entry: usize,
+    /// The skill.
+    pub entry: PinnedEntry,
     /// Its score, from 0 to about 1: the order of the hits.
     pub score: f32,
     /// The estimated probability that it fits, from 0 to 1.
     pub confidence: f32,
     /// The words that it was found by, those that tell most first. None where only the meaning is near.
     pub words: Vec<MatchedWord>,
+}
+
+impl SearchHit {
+    /// Returns a hit with full confidence and without matched words.
+    pub fn new(entry: PinnedEntry, score: f32) -> Self {
+        Self { entry, score, confidence: 1.0, words: Vec::new() }
+    }
 }

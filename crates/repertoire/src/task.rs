@@ -14,6 +14,7 @@ pub const RANKED_SKILLS: usize = 100;
 
 /// A task of an agent, as its host describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Task {
     /// The user's request or the host's summary of it: any text. Blank if there is no task.
     pub text: String,
@@ -42,6 +43,7 @@ pub struct TaskRanking {
 
 /// A skill that a task needs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RankedSkill {
     /// The skill.
     pub name: SkillName,
@@ -86,12 +88,11 @@ impl Library {
     ) -> TaskRanking {
         let request = SearchRequest::new(&*task.text, RANKED_SKILLS).without_min_confidence();
         let hits = self.search(snapshot, &request, visibility).await;
-        let skills = hits.into_iter().filter_map(|hit| {
-            let entry = snapshot.entries().get(hit.entry)?;
+        let skills = hits.into_iter().map(|hit| {
             let is_vague = hit.words.iter().all(|matched| matched.is_common);
             let words = hit.words.into_iter().filter(|matched| is_vague || !matched.is_common);
             let words = words.map(|matched| matched.word).collect();
-            Some(RankedSkill { name: entry.name().clone(), score: hit.score, words })
+            RankedSkill { name: hit.entry.name().clone(), score: hit.score, words }
         });
         TaskRanking { task: task.clone(), skills: skills.collect() }
     }

@@ -17,7 +17,7 @@ use crate::future::BoxFuture;
 use crate::library::Library;
 use crate::provider::memory::{MemoryProvider, SkillDefinition};
 use crate::provider::{ListedSkill, Locator, Provider, Skill};
-use crate::registry::Entry;
+use crate::registry::{Entry, PinnedEntry};
 use crate::searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
 use crate::store::{ReleaseChange, Store, put_skill};
 use crate::{Error, ErrorKind};
@@ -313,7 +313,7 @@ impl Searcher for WordSearcher {
                 .map(|word| MatchedWord { word, fields: vec![Field::Description], is_common: false })
                 .collect();
             let score = matched.len() as f32 / words.len() as f32;
-            let entry = skills.snapshot.index_of(entry);
+            let entry = PinnedEntry::new(skills.snapshot, entry)?;
             (score > 0.0).then_some(SearchHit { entry, score, confidence: 1.0, words: matched })
         };
         let mut hits: Vec<SearchHit> = skills.matching(request).filter_map(hit).collect();
@@ -346,7 +346,7 @@ pub async fn searcher_suite(searcher: impl Searcher + 'static) {
     let found = async |request: &SearchRequest, visibility: Visibility<'_>| {
         let hits = library.search(&snapshot, request, visibility).await;
         assert!(hits.len() <= request.limit && hits.is_sorted_by(|a, b| a.score >= b.score), "{hits:?}");
-        let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name().to_string();
+        let name = |hit: &SearchHit| hit.entry.name().to_string();
         hits.iter().map(name).collect::<Vec<_>>()
     };
     let mut request = SearchRequest::new("fills pdf forms", 10);

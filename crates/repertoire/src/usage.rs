@@ -44,6 +44,7 @@ pub struct UsageData<'a> {
 
 /// A report on the usage of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UsageReport {
     /// The skills that were used or asked for, and all others of the library: the most loaded first, then the most read, then by name.
     pub skills: Vec<SkillUsage>,
@@ -85,6 +86,7 @@ impl Presence {
 
 /// The usage of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillUsage {
     /// The name.
     pub name: String,
@@ -112,6 +114,7 @@ pub struct SkillUsage {
 
 /// The usage of one file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileUsage {
     /// The path.
     pub path: String,
@@ -129,6 +132,7 @@ pub struct FileUsage {
 
 /// A skill that costs tokens of catalogs and is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeadSkill {
     /// The name.
     pub name: String,
@@ -140,6 +144,7 @@ pub struct DeadSkill {
 
 /// The concentration of loads on a few skills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Concentration {
     /// All loads.
     pub loads: u64,

@@ -20,7 +20,7 @@
 //!     .await?;
 //! let snapshot = library.snapshot();
 //! let hits = library.search(&snapshot, &SearchRequest::new("fill in this form", 5), Visibility::All).await;
-//! assert_eq!(snapshot.entries()[hits[0].entry].name().as_str(), "pdf-forms");
+//! assert_eq!(hits[0].entry.name().as_str(), "pdf-forms");
 //! assert!(library.session().await?.tools().iter().any(|tool| tool.name == "search_skills"));
 //! # Ok::<(), repertoire::Error>(())
 //! # })?;

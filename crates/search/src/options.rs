@@ -43,7 +43,9 @@ impl SearchOptions {
         sources: impl IntoIterator<Item = (&'a str, &'a Path)>,
     ) -> PathBuf {
         // Names and descriptions depend on the policy, and not on the disabled skills.
-        let mut key = format!("{:?}", Policy { disabled: Vec::new(), ..policy.clone() });
+        let mut policy = policy.clone();
+        policy.disabled.clear();
+        let mut key = format!("{policy:?}");
         for (label, path) in sources {
             key.push_str(&format!("\0{label}\0{}", path.display()));
         }

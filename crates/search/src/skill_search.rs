@@ -278,7 +278,7 @@ mod tests {
         let (library, _) = open(Library::builder().provider(MemoryProvider::new("builtin", skills)));
         let snapshot = library.snapshot();
         let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
-        hits.iter().map(|hit| snapshot.entries()[hit.entry].name().to_string()).collect()
+        hits.iter().map(|hit| hit.entry.name().to_string()).collect()
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
         for number in (0..COUNT).step_by(499) {
             let request = SearchRequest::new(format!("young{number}x"), 1);
             let found = search(&library, &snapshot, &request);
-            let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
+            let names = found.iter().map(|found| found.entry.name().to_string());
             assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
         }
     }
@@ -424,10 +424,9 @@ mod tests {
         let snapshot = library.snapshot();
         let request = SearchRequest::new(format!("the {} of skill {}", WORDS[word], WORDS[0]), 20);
         let found = search(library, &snapshot, &request);
-        let name = |entry: usize| snapshot.entries()[entry].qualified_name();
         found
             .into_iter()
-            .map(|found| (name(found.entry), found.score.to_bits(), format!("{:?}", found.words)))
+            .map(|found| (found.entry.qualified_name(), found.score.to_bits(), format!("{:?}", found.words)))
             .collect()
     }
 
@@ -465,7 +464,7 @@ mod tests {
                     Step::SearchEarlier(word) => {
                         let request = SearchRequest::new(WORDS[word], 20);
                         for found in search(&library, &earlier, &request) {
-                            prop_assert!(earlier.entries()[found.entry].is_offered());
+                            prop_assert!(found.entry.is_offered());
                         }
                     }
                 }

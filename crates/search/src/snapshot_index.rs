@@ -1,8 +1,9 @@
 //! The index of one snapshot of a library.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use repertoire::{Entry, Registry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
+use repertoire::{Entry, PinnedEntry, Registry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
 use repertoire_model::checksum;
 
 use crate::index::{SearchIndex, SkillKey, SkillSource, Slot, SlotSet};
@@ -45,7 +46,7 @@ impl SnapshotIndex {
             Visibility::All if request.is_unfiltered() => self.offered.clone(),
             _ => {
                 let matching = skills.matching(request);
-                matching.map(|entry| skills.snapshot.index_of(entry) as Slot).collect()
+                matching.filter_map(|entry| Some(skills.snapshot.index_of(entry)? as Slot)).collect()
             }
         }
     }
@@ -53,22 +54,21 @@ impl SnapshotIndex {
     /// Returns the best matches for `query` among the skills at `slots` of `snapshot`, which it is the index of, best first.
     pub(crate) fn search(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &Arc<Snapshot>,
         slots: &SlotSet,
         query: &Query,
         limit: usize,
     ) -> Vec<SearchHit> {
         let ranked = self.index.search_with_words(query, slots, limit).into_iter();
-        let hits = ranked.map(|(RankedSlot { slot, score, evidence }, words)| SearchHit {
-            entry: slot as usize,
-            score,
-            confidence: evidence.confidence(),
-            words,
+        let hits = ranked.filter_map(|(RankedSlot { slot, score, evidence }, words)| {
+            let mut hit = SearchHit::new(PinnedEntry::at(snapshot, slot as usize)?, score);
+            hit.confidence = evidence.confidence();
+            hit.words = words;
+            Some(hit)
         });
         let mut hits: Vec<SearchHit> = hits.collect();
         // People expect equal scores in order of name.
-        let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a).cmp(name(b))));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.entry.name().cmp(b.entry.name())));
         hits
     }
 }

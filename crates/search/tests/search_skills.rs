@@ -4,7 +4,7 @@ use std::fs;
 
 use pollster::block_on;
 use repertoire::event::Outcome;
-use repertoire::model::{Pattern, Policy, Scope};
+use repertoire::model::{Pattern, Policy};
 use repertoire::{Agent, Reply, Session, SessionOptions};
 use repertoire_search::{SearchOptions, SkillSearch};
 use serde_json::{Value, json};
@@ -136,7 +136,8 @@ fn no_query_is_an_error() {
 fn search_does_not_return_skills_outside_the_scope() {
     let library = office();
     let deny = vec![Pattern::new("pdf-forms").unwrap()];
-    let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
+    let mut agent = Agent::new("clerk");
+    agent.scope.deny = deny;
     let opened = block_on(library.builder().agent(agent).open()).unwrap();
     let everybody = block_on(opened.session()).unwrap();
     let query = json!({"query": "fill pdf forms", "limit": 20});

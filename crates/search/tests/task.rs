@@ -52,7 +52,8 @@ fn a_task_decides_which_skills_are_shown_in_full() {
     // Another process has the same result, another turn does not.
     let other = with_budget(&library, 900);
     assert_eq!(block_on(other.catalog_for_task(&Task::new("write poems"))).text, poems.text);
-    let next = Task { epoch: 1, ..Task::new("write poems") };
+    let mut next = Task::new("write poems");
+    next.epoch = 1;
     assert_ne!(block_on(other.catalog_for_task(&next)).text, poems.text);
     // Blank is no task.
     assert_eq!(block_on(session.catalog_for_task(&Task::new(" \n"))).text, plain.text);

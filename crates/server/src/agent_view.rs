@@ -195,7 +195,8 @@ impl AgentView {
     pub(crate) fn instructions(&self, client: Option<&str>) -> String {
         let snapshot = self.shared.registry.snapshot();
         // The instructions hold no prompt of the agent, so the catalog is written as without one.
-        let options = CatalogOptions { bound: Vec::new(), ..self.session.catalog_options() };
+        let mut options = self.session.catalog_options();
+        options.bound.clear();
         let limit = InstructionsLimit::of(client, self.options());
         let notices = snapshot.notices(|entry| self.sees(entry));
         instructions::render(limit, &options, &notices, |options: &CatalogOptions| {

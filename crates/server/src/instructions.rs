@@ -60,16 +60,15 @@ pub(crate) fn render(
         return String::new();
     }
     let write = |over_budget, budget| {
-        let catalog = write(&CatalogOptions {
-            budget_tokens: Some(budget),
-            highlight: None,
-            over_budget,
-            // A server knows no task, but if not all names fit, some are better than none.
-            ranking: Some(Ranking::default()),
-            // An exact count would dominate the start-up time.
-            tokenizer: Tokenizer::Chars4,
-            ..options.clone()
-        })?;
+        let mut options = options.clone();
+        options.budget_tokens = Some(budget);
+        options.highlight = None;
+        options.over_budget = over_budget;
+        // A server knows no task, but if not all names fit, some are better than none.
+        options.ranking = Some(Ranking::default());
+        // An exact count would dominate the start-up time.
+        options.tokenizer = Tokenizer::Chars4;
+        let catalog = write(&options)?;
         let preamble = if catalog.text.is_empty() { "" } else { PREAMBLE };
         Some((format!("{preamble}{}", catalog.text), catalog.report.over_budget))
     };

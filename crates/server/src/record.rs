@@ -31,12 +31,11 @@ pub(crate) struct Principal {
 impl Principal {
     /// Returns the origin of a request that gets skills in the way `via`.
     pub(crate) fn origin(&self, via: Via) -> CallOrigin {
-        CallOrigin {
-            principal: self.name.clone(),
-            via,
-            conversation: self.conversation.clone(),
-            method: None,
-        }
+        let mut origin = CallOrigin::default();
+        origin.principal.clone_from(&self.name);
+        origin.via = via;
+        origin.conversation.clone_from(&self.conversation);
+        origin
     }
 }
 

@@ -24,7 +24,8 @@ struct RecordedServer {
 impl RecordedServer {
     fn start(world: &World) -> Self {
         let scope = Scope { deny: vec![Pattern::new("secret").unwrap()], ..Scope::default() };
-        let agent = Agent { scope, ..Agent::new("narrow") };
+        let mut agent = Agent::new("narrow");
+        agent.scope = scope;
         let sink = Arc::new(MemorySink::new());
         let server = world
             .server_equipped(SessionOptions::default(), |builder| builder.agent(agent).sink(sink.clone()));

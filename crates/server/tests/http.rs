@@ -142,7 +142,8 @@ fn headers_that_contradict_the_body_are_refused() {
 #[test]
 fn invalid_bodies_and_media_types_are_refused() {
     let world = World::new();
-    let limits = HttpLimits { body_bytes: 10_000, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.body_bytes = 10_000;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     for (body, code) in [("not json", "-32700"), ("", ""), ("[]", "-32600"), ("{\"id\":1}", "-32600")] {
@@ -260,7 +261,9 @@ fn a_public_address_needs_a_token() {
 fn slow_request_heads_and_bodies_time_out() {
     let world = World::new();
     let time = Duration::from_millis(300);
-    let limits = HttpLimits { head_time: time, body_time: time, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.head_time = time;
+    limits.body_time = time;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let started = Instant::now();
@@ -283,7 +286,8 @@ fn slow_request_heads_and_bodies_time_out() {
 #[test]
 fn connections_over_the_limit_get_503_except_for_health_checks() {
     let world = World::new();
-    let limits = HttpLimits { connections: 4, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.connections = 4;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let idle: Vec<_> = (0..4).map(|_| http.connect()).collect();
@@ -307,7 +311,9 @@ fn connections_over_the_limit_get_503_except_for_health_checks() {
 #[test]
 fn health_checks_are_answered_despite_many_idle_connections() {
     let world = World::new();
-    let limits = HttpLimits { connections: 2, head_time: Duration::from_secs(15), ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.connections = 2;
+    limits.head_time = Duration::from_secs(15);
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
@@ -321,7 +327,9 @@ fn health_checks_are_answered_despite_many_idle_connections() {
 #[test]
 fn event_streams_and_sessions_are_limited() {
     let world = World::new();
-    let limits = HttpLimits { streams: 2, sessions: 2, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.streams = 2;
+    limits.sessions = 2;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
@@ -521,7 +529,8 @@ fn a_queued_call_of_a_session_never_runs_if_its_client_disconnects() {
 fn a_queued_call_without_a_session_never_runs_if_its_client_disconnects() {
     let world = World::new();
     let (server, begun, permits, limit) = gated(&world);
-    let limits = HttpLimits { connections: limit + 1, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.connections = limit + 1;
     let http = Http::start(&server, changed(HttpOptions::default(), |options| options.limits = limits));
     let send = |stream: &mut TcpStream, params: Value| {
         let name = params["name"].as_str().unwrap().to_owned();
@@ -690,7 +699,8 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 #[test]
 fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let world = World::new();
-    let limits = HttpLimits { idle_sessions: 2, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.idle_sessions = 2;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let ping = |id: &str| {
@@ -716,7 +726,8 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
 #[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
-    let limits = HttpLimits { sessions: 2, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.sessions = 2;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let post = |more: &[(&str, &str)], body: &str| {
@@ -750,7 +761,8 @@ fn sessions_are_limited_with_any_headers() {
 #[test]
 fn open_event_streams_do_not_block_calls() {
     let world = World::new();
-    let limits = HttpLimits { streams: 1, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.streams = 1;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let session = initialized_session(&http);
@@ -787,8 +799,9 @@ fn two_agents_cannot_share_a_token() {
 fn a_client_that_does_not_read_is_disconnected() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
-    let limits =
-        HttpLimits { connections: 1, write_time: Duration::from_millis(200), ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.connections = 1;
+    limits.write_time = Duration::from_millis(200);
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let mut deaf = http.connect();
@@ -809,7 +822,8 @@ fn unread_responses_are_limited_in_total() {
     let world = World::new();
     let size = 12 * 1024 * 1024;
     world.write("alpha/assets/big.txt", "x".repeat(size));
-    let limits = HttpLimits { unread_bytes: size + size / 2, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.unread_bytes = size + size / 2;
     let http =
         Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
     let path = "/.well-known/agent-skills/alpha/assets/big.txt";
@@ -858,7 +872,8 @@ fn shutdown_answers_requests_sent_before_it() {
 #[test]
 fn shutdown_accepts_no_more_connections_than_the_limit() {
     let world = World::new();
-    let limits = HttpLimits { connections: 1, ..HttpLimits::default() };
+    let mut limits = HttpLimits::default();
+    limits.connections = 1;
     let address = "127.0.0.1:0".parse().unwrap();
     let bound = world
         .server()

@@ -49,7 +49,9 @@ fn b47_metrics_count_what_clients_do() {
 fn metrics_name_no_skill_that_the_agent_of_the_token_may_not_see() {
     let world = World::new();
     let scope = Scope { deny: vec![Pattern::new("alpha").unwrap()], ..Scope::default() };
-    let server = world.server_for(ServerOptions::default(), vec![Agent { scope, ..Agent::new("narrow") }]);
+    let mut agent = Agent::new("narrow");
+    agent.scope = scope;
+    let server = world.server_for(ServerOptions::default(), vec![agent]);
     let (all, narrow) = ("everything-0123456789", "narrow-0123456789abc");
     let tokens = vec![
         Token::new(all, None, "all").unwrap(),

@@ -42,7 +42,8 @@ async fn an_agent_is_served_only_skills_in_its_scope() {
 }
 
 fn without_alpha(world: &World) -> Server {
-    let policy = Policy { disabled: vec![Pattern::new("alpha").unwrap()], ..Policy::default() };
+    let mut policy = Policy::default();
+    policy.disabled = vec![Pattern::new("alpha").unwrap()];
     world.server_under(ServerOptions::default(), Vec::new(), policy)
 }
 
@@ -154,7 +155,8 @@ fn x104_the_url_of_a_request_limits_its_skills() {
     world.skill("gamma", "", "# Gamma\n");
     let mut narrow = agent("narrow", "*a");
     narrow.scope.deny = vec![Pattern::new("gamma").unwrap()];
-    let bound = Agent { uses_skills: vec!["beta".to_owned()], ..Agent::new("bound") };
+    let mut bound = Agent::new("bound");
+    bound.uses_skills = vec!["beta".to_owned()];
     let server = world.server_for(ServerOptions::default(), vec![narrow, bound]);
     let (all, bound) = ("all-0123456789abcdef", "bound-0123456789abcdef");
     let narrow = "narrow-0123456789abcdef";

@@ -19,6 +19,7 @@ use crate::{Error, ErrorKind, packages, well_known};
 
 /// A source that was fetched.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FetchedTree {
     /// The directory with its files.
     pub(crate) root: PathBuf,

@@ -22,6 +22,7 @@ use crate::fetch::FetchedTree;
 
 /// A skill of a source.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FoundSkill {
     /// Its name.
     pub name: SkillName,
@@ -68,7 +69,8 @@ impl FoundSkill {
 /// Returns the skills of `tree`, sorted by name and path, as `policy` judges them.
 pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     // What is disabled here is not wrong with the source, and its own names are the names of its skills.
-    let policy = Policy { disabled: Vec::new(), ..policy.clone() };
+    let mut policy = policy.clone();
+    policy.disabled.clear();
     let hidden =
         project_skill_directories().into_iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
     let roots = hidden.chain([tree.root.clone()]);

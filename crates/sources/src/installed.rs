@@ -13,6 +13,7 @@ use crate::Error;
 
 /// A skill's directory as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InstalledSkill {
     /// Its files; hidden ones, links and names that a skill cannot have are not among them.
     pub files: SkillFiles,

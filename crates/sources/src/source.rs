@@ -36,6 +36,7 @@ pub enum Source {
 
 /// A git repository, or a directory in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GitSource {
     /// The address that git fetches from.
     pub url: String,
@@ -50,6 +51,7 @@ pub struct GitSource {
 
 /// A package of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Package {
     /// Its name.
     pub name: String,
@@ -59,6 +61,7 @@ pub struct Package {
 
 /// A source as it was written, with the skill that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceText {
     /// The source.
     pub source: Source,

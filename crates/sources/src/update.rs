@@ -17,6 +17,7 @@ use crate::source::{Source, SourceText};
 
 /// A skill of a lock, and its newest state in its source.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct UpdateCheck {
     /// The skill as it was added.
     pub locked: LockedSkill,

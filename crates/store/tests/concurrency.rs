@@ -60,14 +60,8 @@ fn propose(root: &Path, store: Arc<dyn Store>) -> Vec<u64> {
     let snapshot = registry.snapshot();
     let propose = |number: usize| {
         let diff = format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -7 +7 @@\n-Base.\n+{}\n", line(number));
-        let proposal = ProposalText {
-            justification: "it is better".to_owned(),
-            evidence: None,
-            author: format!("agent:{number}"),
-            session: None,
-            time: SystemTime::UNIX_EPOCH,
-            replaces: None,
-        };
+        let author = format!("agent:{number}");
+        let proposal = ProposalText::new(author, "it is better", SystemTime::UNIX_EPOCH);
         block_on(proposer.propose_update(&registry, &snapshot.entries()[0], &diff, proposal)).unwrap().id
     };
     (0..PROPOSALS).map(propose).collect()
@@ -82,13 +76,7 @@ fn act(root: &Path, location: &str, ids: &[u64], actors: &[Actor]) -> Outcome {
     let barrier = Barrier::new(actors.len());
     let act = |actor: Actor| {
         let (store, registry) = (open(location).unwrap(), registry(root));
-        let reviewer = Reviewer {
-            store: &*store,
-            registry: &registry,
-            new_skills: None,
-            name: "user:ann",
-            time: SystemTime::UNIX_EPOCH,
-        };
+        let reviewer = Reviewer::new(&*store, &registry, "user:ann", SystemTime::UNIX_EPOCH);
         let edited = root.join(".edited");
         if actor == Actor::Edit {
             fs::write(&edited, text("Edited.")).unwrap();

@@ -60,13 +60,9 @@ fn check(store: &dyn Store) {
         (usage.len(), usage[0].calls, usage[0].tokens, usage[0].agent.as_deref()),
         (1, 2, 14, Some("reviewer"))
     );
-    assert_eq!(
-        store
-            .events(&EventQuery { agent: Some("reviewer".to_owned()), ..EventQuery::default() })
-            .unwrap()
-            .len(),
-        2
-    );
+    let mut query = EventQuery::default();
+    query.agent = Some("reviewer".to_owned());
+    assert_eq!(store.events(&query).unwrap().len(), 2);
     let proposal = store.proposal(1).unwrap().unwrap();
     assert_eq!((proposal.state, &*proposal.content.diff), (ProposalState::Rejected, "+ä\n"));
     assert_eq!(proposal.decision.unwrap().reason.as_deref(), Some("no"));

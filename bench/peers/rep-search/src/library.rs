@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use bench::figures::quantile;
 use pollster::block_on;
-use repertoire::{FsOptions, FsProvider, Library, SearchRequest, Snapshot, Visibility};
+use repertoire::{FsOptions, FsProvider, Library, SearchRequest, Visibility};
 use repertoire_search::SkillSearch;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
     ensure!(skills > changes, "the library has too few skills");
     let (mut reloads, mut firsts, mut agains) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..changes {
-        let path = file(&library.snapshot(), number * skills / changes);
+        let path = file(&library.snapshot().entries()[number * skills / changes].path);
         let original = fs::read_to_string(&path).with_context(|| path.clone())?;
         // A word that nothing else has: a match shows that the change was indexed.
         let word = word(number);
@@ -39,7 +39,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
             (started.elapsed().as_secs_f64() * 1e3, found)
         };
         let (first, found) = search();
-        let is_found = found.first().is_some_and(|found| file(&snapshot, found.entry) == path);
+        let is_found = found.first().is_some_and(|found| file(&found.entry.path) == path);
         firsts.push(first);
         agains.push(search().0);
         fs::write(&path, original)?;
@@ -69,6 +69,6 @@ fn word(number: usize) -> String {
     format!("zqx{letters}qz")
 }
 
-fn file(snapshot: &Snapshot, entry: usize) -> String {
-    format!("{}/SKILL.md", snapshot.entries()[entry].path)
+fn file(skill: &str) -> String {
+    format!("{skill}/SKILL.md")
 }

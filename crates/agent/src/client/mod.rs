@@ -42,6 +42,7 @@ pub trait Client: Send + Sync {
 
 /// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Response {
     /// The message.
     pub message: Message,
@@ -49,6 +50,13 @@ pub struct Response {
     pub stop: Stop,
     /// The tokens that the request used.
     pub usage: Usage,
+}
+
+impl Response {
+    /// Returns the answer `message`.
+    pub fn new(message: Message, stop: Stop, usage: Usage) -> Self {
+        Self { message, stop, usage }
+    }
 }
 
 /// The reason why a model stopped.

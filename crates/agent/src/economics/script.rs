@@ -28,6 +28,7 @@ pub struct Script {
 /// A call of the model in a script.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Action {
     /// The turn in which it is made, from 1.
     pub turn: u32,

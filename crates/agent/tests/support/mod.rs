@@ -258,7 +258,7 @@ impl Client for Script {
             observer(Progress::Text(&message.text()));
             let mut usage = Usage::default();
             (usage.requests, usage.input, usage.output) = (1, body.len() as u64 / 4, 10);
-            Ok(Response { message, stop: Stop::Done, usage })
+            Ok(Response::new(message, Stop::Done, usage))
         })
     }
 }

@@ -60,7 +60,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     }
     let holding = earlier.as_ref().filter(|earlier| earlier.holds(&bundle.digest(), &capabilities));
     let tools = named(args, &capabilities, holding)?;
-    let approval = Approval { schema, ..Approval::now(entry, &bundle, capabilities, tools) };
+    let mut approval = Approval::now(entry, &bundle, capabilities, tools);
+    approval.schema = schema;
     let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
     let is_news = holding.is_none_or(|holding| holding.tools != approval.tools);
     let texts = changes::texts(&library.registry, entry, &bundle);

@@ -114,7 +114,8 @@ struct NeedJson<'a> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     let mut options = options(context, args, agent.as_ref())?;
-    let task = Task { text: task_text(args)?, epoch: args.epoch };
+    let mut task = Task::new(task_text(args)?);
+    task.epoch = args.epoch;
     let (library, needed) = if args.task.is_some() {
         context.expect_search()?;
         let searchable = context.open_to_search()?;

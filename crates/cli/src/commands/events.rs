@@ -71,13 +71,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<E
         }
     }
     let store = context.store()?;
-    let mut query = EventQuery {
-        after: None,
-        since: args.since.and_then(|age| SystemTime::now().checked_sub(age)),
-        skill: args.skill.clone(),
-        agent: args.agent.clone(),
-        limit: args.limit.max(1),
-    };
+    let mut query = EventQuery::default();
+    query.since = args.since.and_then(|age| SystemTime::now().checked_sub(age));
+    query.skill.clone_from(&args.skill);
+    query.agent.clone_from(&args.agent);
+    query.limit = args.limit.max(1);
     let mut lines = store.events(&query)?;
     query.after = Some(lines.last().map_or(0, |line| line.id));
     // The newest event is asked for in any case, so that `--limit 0 --follow` knows where new ones begin.
@@ -199,8 +197,9 @@ mod tests {
         let away = || Err(ErrorKind::Store);
         let answers = vec![Err(ErrorKind::Corrupt), away(), Ok(vec![3]), away(), away(), Ok(vec![1, 2])];
         let journal = ScriptedJournal(answers.into());
-        let mut follower =
-            Follower { query: EventQuery { after: Some(0), ..EventQuery::default() }, is_away: false };
+        let mut query = EventQuery::default();
+        query.after = Some(0);
+        let mut follower = Follower { query, is_away: false };
         let warnings = RefCell::new(0);
         let mut next = || {
             let lines = follower.next(&journal, |_| {

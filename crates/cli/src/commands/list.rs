@@ -203,7 +203,8 @@ pub(super) struct Counter<'a> {
 impl<'a> Counter<'a> {
     pub(super) fn new(context: &Context, library: &'a Library) -> Self {
         // A budget is about the whole catalog, and an entry is counted as it is in full.
-        let options = CatalogOptions { budget_tokens: None, ..context.settings.session.catalog_options() };
+        let mut options = context.settings.session.catalog_options();
+        options.budget_tokens = None;
         Self { library, options, frame: OnceCell::new() }
     }
 

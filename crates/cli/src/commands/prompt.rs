@@ -11,9 +11,9 @@ use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Lookup, Registry, RoleOptions, RoleOrigin, RolePrompt,
     RoleResolver, SessionOptions, Snapshot,
 };
+use repertoire_model::Fragment;
 use repertoire_model::prompt::{self, compose, ordered};
 use repertoire_model::text::nearest;
-use repertoire_model::{CatalogOptions, Fragment};
 use serde_json::{Value, json};
 
 use super::catalog;
@@ -106,8 +106,9 @@ fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -
     let session = context.session_options(None).with_tools(&agent.tools);
     let loaded =
         pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
-    let AgentPrompt { mut fragments, bound } = loaded;
-    let options = CatalogOptions { bound: names(&bound), ..session.catalog_options() };
+    let AgentPrompt { mut fragments, bound, .. } = loaded;
+    let mut options = session.catalog_options();
+    options.bound = names(&bound);
     let catalog = catalog::render_for(&library, &agent, &options)?;
     fragments.push(Fragment::new("skills", prompt::SKILLS, catalog.text));
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
@@ -191,11 +192,12 @@ impl Role {
         let binding = BindingOptions::of(options);
         let own = match &self.agent {
             Some(agent) => AgentPrompt::load(registry, agent, &binding).await?,
-            None => AgentPrompt { fragments: Vec::new(), bound: Vec::new() },
+            None => AgentPrompt::default(),
         };
         let mut variables = self.agent.as_ref().map(|agent| agent.variables.clone()).unwrap_or_default();
         variables.extend(self.variables.clone());
-        let catalog = CatalogOptions { bound: names(&own.bound), ..options.catalog_options() };
+        let mut catalog = options.catalog_options();
+        catalog.bound = names(&own.bound);
         let mut options = RoleOptions::default();
         options.binding = context.settings.role_binding;
         options.catalog = catalog;

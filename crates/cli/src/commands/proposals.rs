@@ -72,13 +72,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposalsArgs) -> Resul
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
     let (author, rules) = (context.person(), context.proposal_rules()?);
-    let reviewer = Reviewer {
-        store: &*store,
-        registry: &library.registry,
-        new_skills: rules.new_skills.as_deref(),
-        name: &author,
-        time: SystemTime::now(),
-    };
+    let mut reviewer = Reviewer::new(&*store, &library.registry, &author, SystemTime::now());
+    reviewer.new_skills = rules.new_skills.as_deref();
     match &args.action {
         None => {
             reviewer.find_stale().map_err(review_error)?;
@@ -117,10 +112,9 @@ pub(super) fn recovered_library(
 ) -> Result<Library, CliError> {
     let library = context.inspect(context.settings.policy.clone());
     let (author, rules) = (context.person(), context.proposal_rules()?);
-    let (registry, new_skills) = (&library.registry, rules.new_skills.as_deref());
-    let completed =
-        Reviewer { store, registry, new_skills, name: &author, time: SystemTime::now() }.recover();
-    let completed = match completed {
+    let mut reviewer = Reviewer::new(store, &library.registry, &author, SystemTime::now());
+    reviewer.new_skills = rules.new_skills.as_deref();
+    let completed = match reviewer.recover() {
         Ok(completed) if completed.is_empty() => return Ok(library),
         Ok(completed) => completed,
         Err(fault) => {

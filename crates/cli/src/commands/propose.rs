@@ -45,14 +45,8 @@ pub(crate) struct ProposeArgs {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
     let proposer = context.proposer()?;
-    let text = ProposalText {
-        justification: args.why.clone(),
-        evidence: args.evidence.clone(),
-        author: context.person(),
-        session: None,
-        time: SystemTime::now(),
-        replaces: None,
-    };
+    let mut text = ProposalText::new(context.person(), &args.why, SystemTime::now());
+    text.evidence.clone_from(&args.evidence);
     let outcome = match &args.new {
         Some(directory) => {
             let name = SkillName::new(&args.name)

@@ -11,8 +11,8 @@ use pollster::block_on;
 use repertoire::history::{capture, record};
 use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
 use repertoire::{Entry, Severity, State};
+use repertoire_model::Digest;
 use repertoire_model::patch::SkillFiles;
-use repertoire_model::{Digest, Policy};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -190,7 +190,9 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
     }
     let places = context.given_places("path", skill_directory(given));
     // What is disabled here is not disabled for those that the library is published for.
-    let policy = Policy { disabled: Vec::new(), kit: None, ..context.settings.policy.clone() };
+    let mut policy = context.settings.policy.clone();
+    policy.disabled.clear();
+    policy.kit = None;
     let library = context.inspect_places(places, Vec::new(), policy);
     if let Some(problem) = library.problems.first() {
         return Err(CliError::no(format!("{}: {}", problem.path, problem.diagnostic.message)));

@@ -73,9 +73,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
         }
     }
     let author = context.person();
-    let (registry, new_skills, time) = (&library.registry, None, SystemTime::now());
+    let time = SystemTime::now();
     let version = if let Some(entry) = entry {
-        let reviewer = Reviewer { store: &*store, registry, new_skills, name: &author, time };
+        let reviewer = Reviewer::new(&*store, &library.registry, &author, time);
         reviewer.rollback(entry, args.number, args.force).map_err(|fault| rollback_error(fault, entry))?
     } else {
         let directory = Path::new(&skill);

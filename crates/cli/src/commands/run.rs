@@ -77,7 +77,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
     let approver = ui.is_interactive().then(|| Arc::new(TerminalApprover::of_calls()) as Arc<dyn Approver>);
-    let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
+    let mut scripts = ScriptGrants::default();
+    scripts.directory = args.read;
+    scripts.write.clone_from(&args.write);
+    scripts.network = args.network;
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let mut options = context.session_options(Some(Render::Markdown.as_str()));
     // A person calls here; what models are offered does not matter, and no other tool is to be named.

@@ -131,8 +131,8 @@ fn search<'l>(
         _ => approximate(text),
     };
     let results = hits.into_iter().map(|hit| {
-        let entry = &snapshot.entries()[hit.entry];
-        (entry, pollster::block_on(handle.search_result(snapshot, &request.query, hit, &price)))
+        let entry = &snapshot.entries()[hit.entry.index()];
+        (entry, pollster::block_on(handle.search_result(&request.query, hit, &price)))
     });
     let results = results.collect();
     pollster::block_on(handle.save());

@@ -141,7 +141,9 @@ fn stats(
 
 /// Returns the time of the oldest call that is known, in RFC 3339. Usage stays when events are removed, so that it may know an older one.
 fn began(store: &dyn Store, usage: &[Usage]) -> Result<Option<String>, CliError> {
-    let first = store.events(&EventQuery { after: Some(0), limit: 1, ..EventQuery::default() })?;
+    let mut query = EventQuery::default();
+    (query.after, query.limit) = (Some(0), 1);
+    let first = store.events(&query)?;
     let event = first.first().and_then(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
     let used = usage.iter().map(|usage| rfc3339(usage.last));
     Ok(used.chain(event.map(|event| event.time)).min())
@@ -287,7 +289,9 @@ fn sessions(
     limit: usize,
     is_counted: impl Fn(&SessionEvent) -> bool,
 ) -> Result<SessionCount, CliError> {
-    let events = store.events(&EventQuery { since, limit, ..EventQuery::default() })?;
+    let mut query = EventQuery::default();
+    (query.since, query.limit) = (since, limit);
+    let events = store.events(&query)?;
     let is_least = events.len() == limit;
     let events = events.iter().filter_map(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
     let sessions: BTreeSet<String> = events
@@ -327,7 +331,7 @@ impl Stats {
     }
 
     fn json(&self) -> Value {
-        let UsageReport { skills, dead, concentration, agents } = &self.report;
+        let UsageReport { skills, dead, concentration, agents, .. } = &self.report;
         json!({
             "since": self.since.map(rfc3339),
             "sessions": self.sessions.number,

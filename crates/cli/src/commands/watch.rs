@@ -177,7 +177,7 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         is_empty && matches!(state.following, FollowMethod::Watching(_))
     };
     let (silent, shown): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
-    for SourceState { source, following } in shown {
+    for SourceState { source, following, .. } in shown {
         let how = match following {
             FollowMethod::Watching(number) => {
                 let directories = if number == 1 { "directory" } else { "directories" };

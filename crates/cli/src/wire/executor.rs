@@ -47,17 +47,14 @@ impl Context {
         if sandbox.name() == "none" {
             ui.warn("no sandbox: tools and scripts can do whatever you can")?;
         }
-        let scripts = ScriptGrants {
-            directory: request.scripts.directory || self.settings.exec.scripts_read,
-            ..request.scripts
-        };
         let directory = self.env.working_directory();
         let mut options = ExecutorOptions::new(self.state()?);
         options.trust = self.trust_levels();
         options.approver = request.approver;
         options.directory = Some(directory.to_owned());
         options.repository = discovery::repository_root(directory, self.env.home().as_deref());
-        options.scripts = scripts;
+        options.scripts = request.scripts;
+        options.scripts.directory |= self.settings.exec.scripts_read;
         options.variables = with_user(Env::all());
         options.protected = self.own_places();
         Ok(Arc::new(Executor::new(sandbox, options)))

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
-use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions, ScanLimits};
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
@@ -109,9 +109,10 @@ impl Context {
     /// Reads the skills below `directory`, however deep they lie.
     pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
         let mut options = FsOptions::new("path", directory);
-        let max_directories = self.settings.scan.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
-        options.limits =
-            ScanLimits { max_depth: MAX_DEPTH, max_directories, hidden: true, ..self.settings.scan };
+        options.limits = self.settings.scan;
+        options.limits.max_depth = MAX_DEPTH;
+        options.limits.max_directories = options.limits.max_directories.min(MAX_DIRECTORIES_LOOKED_AT);
+        options.limits.hidden = true;
         let provider = Arc::new(FsProvider::new(options));
         pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
     }

@@ -223,13 +223,16 @@ impl Context {
                 CliError::usage(format!("proposals.locked: `{text}` is no name of a skill: {fault}"))
             })
         });
-        let limits = ProposalLimits {
+        let mut rules = ProposalRules::default();
+        rules.limits = ProposalLimits {
             per_skill: settings.per_skill as u64,
             per_session: settings.per_session as u64,
             total: MAX_PENDING,
         };
-        let (mode, locked) = (settings.mode, locked.collect::<Result<_, _>>()?);
-        Ok(ProposalRules { mode, limits, locked, new_skills: self.new_skills() })
+        rules.mode = settings.mode;
+        rules.locked = locked.collect::<Result<_, _>>()?;
+        rules.new_skills = self.new_skills();
+        Ok(rules)
     }
 
     /// Returns the directory that approved new skills are written to, resolved if it exists.

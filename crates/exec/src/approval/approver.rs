@@ -26,6 +26,7 @@ pub trait Approver: Send + Sync + std::fmt::Debug {
 
 /// A request for an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
     /// The approval that is stored if the answer is [`Verdict::Always`].
     pub approval: Approval,

@@ -11,6 +11,7 @@ use repertoire::registry::Entry;
 
 /// The approval of a skill by a person: these files, with these capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Approval {
     /// The name of the skill.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Approval {
 
 /// The difference between an approved skill and the present one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Added capabilities.
     pub added: Vec<String>,

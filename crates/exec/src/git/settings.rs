@@ -13,6 +13,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// One setting: `name = value` under `[section "subsection"]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GitSetting {
     /// The section, in lower case.
     pub section: String,

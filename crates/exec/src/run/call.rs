@@ -54,9 +54,9 @@ pub(super) async fn run_tool(
     }
     let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
     if let Some(call) = host {
-        let result = call.run(executor, (caller.address, &tool.name), timeout).await?;
-        let digest = Some(prepared.bundle.digest());
-        return Ok(ToolRun { result, sandbox: None, exit_code: None, digest });
+        let mut run = ToolRun::new(call.run(executor, (caller.address, &tool.name), timeout).await?);
+        run.digest = Some(prepared.bundle.digest());
+        return Ok(run);
     }
     let handler =
         Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
@@ -250,7 +250,11 @@ async fn finish(
     if is_offline && result.error.is_some() {
         result.notes.push(NO_PACKAGES.to_owned());
     }
-    Ok(ToolRun { result, sandbox: Some(name), exit_code, digest: Some(digest) })
+    let mut run = ToolRun::new(result);
+    run.sandbox = Some(name);
+    run.exit_code = exit_code;
+    run.digest = Some(digest);
+    Ok(run)
 }
 
 /// Returns the reason of an error for a model, without paths of the machine.

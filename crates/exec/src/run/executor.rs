@@ -60,6 +60,7 @@ impl ExecutorOptions {
 
 /// Grants of scripts beyond their skill and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScriptGrants {
     /// `true` if scripts may read the working directory.
     pub directory: bool,

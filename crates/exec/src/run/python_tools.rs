@@ -18,6 +18,7 @@ const DIRECTORY: &str = "parse";
 
 /// The public functions of a `tools.py`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PythonTools {
     /// Those that can be tools, as the text of a `schema.json`.
     pub schema: String,

@@ -12,6 +12,7 @@ pub struct Probe {
 
 /// A sandbox, and whether it works on this machine.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ProbedSandbox {
     /// Its name.
     pub name: &'static str,

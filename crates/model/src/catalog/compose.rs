@@ -8,6 +8,7 @@ use super::report::{Reason, Report, SkillTier, Tier};
 
 /// The text for the system prompt, and the report on its skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Catalog {
     /// The text; empty where there are no skills.
     pub text: String,

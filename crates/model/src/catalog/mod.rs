@@ -62,7 +62,9 @@
 //!     CatalogEntry { name: "git", description: "Version control.", location: None },
 //!     CatalogEntry { name: "docx", description: "Word\nfiles.", location: None },
 //! ];
-//! let options = CatalogOptions { format: Format::Menu, usage: false, ..CatalogOptions::default() };
+//! let mut options = CatalogOptions::default();
+//! options.format = Format::Menu;
+//! options.usage = false;
 //! assert_eq!(
 //!     render(&entries, &options).unwrap().text,
 //!     "Available skills (use load_skill to activate):\n\n- docx: Word files.\n- git: Version control."

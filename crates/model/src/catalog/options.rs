@@ -96,6 +96,7 @@ impl OverBudget {
 ///
 /// Tool names are the host's own and stand in the text as they are given.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CatalogOptions {
     /// The shape of the text.
     pub format: Format,

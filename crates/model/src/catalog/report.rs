@@ -61,6 +61,7 @@ impl Reason {
 
 /// A skill and how much of it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillTier {
     /// The name of the skill.
     pub name: String,
@@ -72,6 +73,7 @@ pub struct SkillTier {
 
 /// A report on how each skill is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The tokenizer of all counts.
     pub tokenizer: Tokenizer,

@@ -39,6 +39,7 @@ pub struct Record {
 
 /// A skill that a transcript shows to have been loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SeenSkill {
     /// The skill.
     pub name: SkillName,

@@ -48,6 +48,7 @@ pub struct Piece {
 
 /// The text that puts skills back, and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reattachment {
     /// The text; empty where there is nothing to put back or no room for it.
     pub text: String,

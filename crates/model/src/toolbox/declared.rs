@@ -13,6 +13,7 @@ const MAX_NAME_BYTES: usize = 64;
 
 /// The tools of one skill, in the order in which they are declared.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Toolbox {
     /// The tools; no two have the same name.
     pub tools: Vec<SkillTool>,
@@ -37,6 +38,7 @@ impl Toolbox {
 
 /// A tool that a skill brings along.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SkillTool {
     /// Its name.
     pub name: String,

@@ -23,6 +23,7 @@ const PARAMETER_KEYS: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
 
 /// Something wrong with the tools of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolProblem {
     /// The rule that it breaks.
     pub rule: RuleId,

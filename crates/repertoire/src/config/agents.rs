@@ -138,6 +138,7 @@ const PATTERNS: &str =
 
 /// An agent as a configuration file defines it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfiguredAgent {
     /// The agent, without the text of its prompt.
     pub agent: Agent,

@@ -15,6 +15,7 @@ pub struct ConfigError {
 
 /// A configuration file with errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FaultyFile {
     /// The path of the file.
     pub path: PathBuf,
@@ -26,6 +27,7 @@ pub struct FaultyFile {
 
 /// An error in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigFault {
     /// The bytes of the file it is about.
     pub range: Range<usize>,

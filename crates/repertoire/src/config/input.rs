@@ -60,6 +60,7 @@ pub enum OverrideValue {
 
 /// A directory or file that a layer of the configuration names.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfiguredPath {
     /// The path as it was written.
     pub given: PathBuf,
@@ -91,6 +92,7 @@ impl ConfigFileOwner {
 
 /// The configuration files of an input.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct ConfigFiles {
     /// The files to read, those that win last.
     pub found: Vec<(ConfigFileOwner, PathBuf)>,

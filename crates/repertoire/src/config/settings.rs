@@ -7,7 +7,7 @@ use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
 use repertoire_model::scope::Pattern;
-use repertoire_model::{CatalogOptions, Policy, Profile};
+use repertoire_model::{Policy, Profile};
 
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
@@ -95,6 +95,7 @@ words! {
 
 /// The settings of tools and scripts of skills.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ExecSettings {
     /// True if models may run tools and scripts.
     pub enabled: bool,
@@ -112,6 +113,7 @@ pub struct ExecSettings {
 
 /// The settings of search.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SearchSettings {
     /// The embedder.
     pub embeddings: Embeddings,
@@ -127,6 +129,7 @@ pub struct SearchSettings {
 
 /// The settings of proposals.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ProposalSettings {
     /// The freedom that agents have to change skills.
     pub mode: ProposalMode,
@@ -203,6 +206,7 @@ impl Default for ModelSettings {
 
 /// A pattern of skills that a configuration file disables.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DisabledPattern {
     /// The pattern.
     pub pattern: Pattern,
@@ -214,6 +218,7 @@ pub struct DisabledPattern {
 
 /// The settings in force.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Settings {
     /// The policy that skills are judged by.
     pub policy: Policy,
@@ -344,9 +349,9 @@ impl Settings {
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
             Profile::Bernstein => {
-                let catalog =
-                    CatalogOptions { format: Format::List, usage: false, ..CatalogOptions::default() };
-                let session = SessionOptions { render: Render::Json, catalog, ..session };
+                let mut session = SessionOptions { render: Render::Json, ..session };
+                session.catalog.format = Format::List;
+                session.catalog.usage = false;
                 let session = with_surface(session, &[], &["asset", "force"]);
                 Self { session, mcp_result: McpResult::Json, ..standard }
             }
@@ -377,21 +382,18 @@ impl Settings {
             }
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
             Profile::Harness => {
-                let session = SessionOptions {
+                let mut session = SessionOptions {
                     render: Render::Text,
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
                     exposure: ToolExposure::Dynamic,
-                    catalog: CatalogOptions {
-                        format: Format::Menu,
-                        usage: false,
-                        ..CatalogOptions::default()
-                    },
                     show_loaded: true,
                     skill_as_tool: SkillAsTool::Explain,
                     include_frontmatter: true,
                     ..session
                 };
+                session.catalog.format = Format::Menu;
+                session.catalog.usage = false;
                 let session = with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS);
                 Self { session, mcp_result: McpResult::Text, ..standard }
             }

@@ -144,6 +144,7 @@ pub enum Presence {
 
 /// A place that is searched for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The root that it is or would be.
     pub root: Root,
@@ -171,6 +172,7 @@ impl Place {
 
 /// The result of discovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Discovery {
     /// The directories of skills that exist, those of the project first, nearest first.
     pub roots: Vec<Root>,

@@ -213,10 +213,12 @@ words! {
 ///
 /// ```
 /// use repertoire::event::{CallOrigin, Via};
-/// let origin = CallOrigin { principal: Some("laptop".into()), ..CallOrigin::default() };
+/// let mut origin = CallOrigin::default();
+/// origin.principal = Some("laptop".into());
 /// assert_eq!(origin.via, Via::Call);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallOrigin {
     /// The name of the token that the caller authenticated with.
     pub principal: Option<Arc<str>>,

@@ -41,6 +41,7 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// A skill that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WrittenSkill {
     /// The files that were changed, added or removed.
     pub changed: Vec<SkillPath>,

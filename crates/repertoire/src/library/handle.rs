@@ -105,8 +105,11 @@ impl Library {
 
     /// Returns how catalogs are written: as the host chose, with the names of the tools that sessions offer.
     pub fn catalog_options(&self) -> CatalogOptions {
-        let options = self.resources().options.catalog_options();
-        CatalogOptions { search_tool: options.search_tool.filter(|_| self.searcher().is_some()), ..options }
+        let mut options = self.resources().options.catalog_options();
+        if self.searcher().is_none() {
+            options.search_tool = None;
+        }
+        options
     }
 
     /// Returns the searcher, if there is one.

@@ -6,7 +6,7 @@ use repertoire_model::answer::{Score, SearchResult};
 use repertoire_model::text::start;
 
 use super::handle::Library;
-use crate::registry::Snapshot;
+use crate::registry::{PinnedEntry, Snapshot};
 use crate::searcher::{SearchHit, SearchRequest, SkillView, Visibility};
 
 /// The share of [`SearchRequest::min_confidence`] that is enough beside a hit that has all of it.
@@ -33,8 +33,8 @@ impl Library {
         // Beside one that fits, others are shown that may fit as well.
         let least = if is_found { request.min_confidence * SECONDARY_SHARE } else { f32::INFINITY };
         hits.retain(|hit| hit.confidence >= least);
-        if let Some(entry) = view.named(request) {
-            put_first(&mut hits, snapshot.index_of(entry));
+        if let Some(entry) = view.named(request).and_then(|entry| PinnedEntry::new(snapshot, entry)) {
+            put_first(&mut hits, entry);
             hits.truncate(request.limit);
         }
         hits
@@ -58,7 +58,7 @@ impl Library {
         if hits.len() > 1 {
             let mut documents = Vec::with_capacity(RERANKED);
             for hit in hits.iter().take(RERANKED) {
-                documents.push(self.document(snapshot, &request.query, hit).await);
+                documents.push(self.document(&request.query, hit).await);
             }
             let count = documents.len();
             let order = reranker.rerank(&request.query, documents).await;
@@ -73,8 +73,8 @@ impl Library {
 
     /// Returns the text of `hit` for a reranker: its name, its description, and the section that `query` is most about, or else the
     /// beginning of its instructions.
-    async fn document(&self, snapshot: &Snapshot, query: &str, hit: &SearchHit) -> String {
-        let entry = &snapshot.entries()[hit.entry];
+    async fn document(&self, query: &str, hit: &SearchHit) -> String {
+        let entry = &hit.entry;
         let description = start(&entry.document.description, MAX_DESCRIPTION_BYTES);
         let mut document = format!("{}\n{description}\n", entry.name());
         // A skill that cannot be read any more is one without instructions.
@@ -89,16 +89,15 @@ impl Library {
         document
     }
 
-    /// Returns what there is to say of `hit`, a skill of `snapshot` that a search for `query` found. Its text is read for the section that
+    /// Returns what there is to say of `hit`, which a search for `query` found. Its text is read for the section that
     /// the query is most about; `price` returns the tokens of a text.
     pub async fn search_result(
         &self,
-        snapshot: &Snapshot,
         query: &str,
         hit: SearchHit,
         price: &(dyn Fn(&str) -> usize + Sync),
     ) -> SearchResult {
-        let entry = &snapshot.entries()[hit.entry];
+        let entry = &hit.entry;
         // A skill that cannot be read any more is one without sections.
         let skill = self.registry().get(entry).await.ok();
         let section = skill.and_then(|skill| self.searcher()?.best_section(query, &skill, price));
@@ -117,8 +116,8 @@ impl Library {
     }
 }
 
-/// Puts the skill at `entry` first in `hits`, with certainty: its name is the query.
-fn put_first(hits: &mut Vec<SearchHit>, entry: usize) {
+/// Puts the skill `entry` first in `hits`, with certainty: its name is the query.
+fn put_first(hits: &mut Vec<SearchHit>, entry: PinnedEntry) {
     let best = hits.first().map_or(1.0, |hit| hit.score);
     let place = hits.iter().position(|hit| hit.entry == entry);
     let words = place.map(|place| hits.remove(place).words).unwrap_or_default();
@@ -164,7 +163,7 @@ mod tests {
         let request = SearchRequest::new("forms", limit);
         let hits = block_on(library.search_reranked(&library.snapshot(), &request, Visibility::All));
         let received = reranker.received.lock().unwrap().clone();
-        (hits.into_iter().map(|hit| hit.entry).collect(), received)
+        (hits.into_iter().map(|hit| hit.entry.index()).collect(), received)
     }
 
     #[test]
@@ -177,7 +176,7 @@ mod tests {
         let snapshot = library.snapshot();
         let search = |query: &str, visibility: Visibility<'_>| -> Vec<String> {
             let hits = block_on(library.search(&snapshot, &SearchRequest::new(query, 5), visibility));
-            hits.iter().map(|hit| snapshot.entries()[hit.entry].name().to_string()).collect()
+            hits.iter().map(|hit| hit.entry.name().to_string()).collect()
         };
         assert_eq!(search(" All ", Visibility::All)[0], "all");
         assert_eq!(search("how-to", Visibility::All), ["how-to"]);

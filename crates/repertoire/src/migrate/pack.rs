@@ -22,6 +22,7 @@ const MAX_PLACEHOLDERS_TOLD: usize = 10;
 
 /// A skill that a role becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pack {
     /// Its name.
     pub name: SkillName,
@@ -33,6 +34,7 @@ pub struct Pack {
 
 /// A file of a [`Pack`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackFile {
     /// Its path in the skill.
     pub path: &'static str,
@@ -45,11 +47,9 @@ impl Pack {
     ///
     /// ```
     /// use repertoire::migrate::{Pack, RoleFiles};
-    /// let role = RoleFiles {
-    ///     name: "Back_End".to_owned(),
-    ///     system_prompt: "You are a backend engineer.\n".to_owned(),
-    ///     ..RoleFiles::default()
-    /// };
+    /// let mut role = RoleFiles::default();
+    /// role.name = "Back_End".to_owned();
+    /// role.system_prompt = "You are a backend engineer.\n".to_owned();
     /// let pack = Pack::of(&role).unwrap();
     /// assert_eq!(pack.name.as_str(), "back-end");
     /// assert!(pack.files[0].text.contains("description: \"Acts as a backend engineer. Use when"));

@@ -17,6 +17,7 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// The files of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RoleFiles {
     /// The name of its directory.
     pub name: String,
@@ -30,6 +31,7 @@ pub struct RoleFiles {
 
 /// The roles of a directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RolesFound {
     /// The roles, by name.
     pub roles: Vec<RoleFiles>,

@@ -33,6 +33,7 @@ const MAX_TOPICS: usize = 5;
 
 /// A proposal to divide a role: the prompt that stays, and the skill with the knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RoleSplit {
     /// The part of the prompt that says who the agent is and how it works.
     pub prompt: String,
@@ -48,8 +49,9 @@ impl RoleSplit {
     ///
     /// ```
     /// use repertoire::migrate::{RoleFiles, RoleSplit};
-    /// let system_prompt = "You are a builder.\n\n## Workflow\n\n1. Build.\n\n## Event bus\n\nIt has topics.\n";
-    /// let role = RoleFiles { name: "builder".to_owned(), system_prompt: system_prompt.to_owned(), ..RoleFiles::default() };
+    /// let mut role = RoleFiles::default();
+    /// role.name = "builder".to_owned();
+    /// role.system_prompt = "You are a builder.\n\n## Workflow\n\n1. Build.\n\n## Event bus\n\nIt has topics.\n".to_owned();
     /// let split = RoleSplit::of(&role).unwrap();
     /// assert_eq!(split.prompt, "You are a builder.\n\n## Workflow\n\n1. Build.\n");
     /// assert_eq!(split.pack.name.as_str(), "builder-knowledge");

@@ -12,14 +12,16 @@ use crate::words::words;
 /// An agent's definition.
 ///
 /// ```
-/// use repertoire::model::{Pattern, Scope};
+/// use repertoire::model::Pattern;
 /// use repertoire::{Agent, Bind};
-/// let scope = Scope { allow: Some(vec![Pattern::new("git*")?]), ..Scope::default() };
-/// let mut agent = Agent { scope, uses_skills: vec!["git".to_owned()], ..Agent::new("builder") };
+/// let mut agent = Agent::new("builder");
+/// agent.scope.allow = Some(vec![Pattern::new("git*")?]);
+/// agent.uses_skills = vec!["git".to_owned()];
 /// agent.bind.insert("git-flow".to_owned(), Bind::Hint);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Agent {
     /// Its name.
     pub name: String,

@@ -33,6 +33,7 @@ const MAX_HINT_CHARS: usize = 160;
 
 /// A skill that is part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BoundSkill {
     /// Its name.
     pub name: SkillName,
@@ -115,11 +116,9 @@ impl BindingOptions {
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "Be warm.\n");
 /// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
 /// let registry = Registry::open(vec![provider], Policy::default()).await?;
-/// let agent = Agent {
-///     prompt: Some("You are a host.".to_owned()),
-///     uses_skills: vec!["greet".to_owned()],
-///     ..Agent::new("host")
-/// };
+/// let mut agent = Agent::new("host");
+/// agent.prompt = Some("You are a host.".to_owned());
+/// agent.uses_skills = vec!["greet".to_owned()];
 /// let prompt = AgentPrompt::load(&registry, &agent, &BindingOptions::default()).await?;
 /// assert!(prompt.text().starts_with("You are a host.\n\n<skill name=\"greet\""));
 /// assert_eq!(prompt.bound[0].name.as_str(), "greet");
@@ -127,7 +126,8 @@ impl BindingOptions {
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentPrompt {
     /// The parts; a host adds its own, the catalog among them, and puts them together with [`compose`].
     pub fragments: Vec<Fragment>,

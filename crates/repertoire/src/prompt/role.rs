@@ -75,6 +75,7 @@ impl RoleOrigin {
 
 /// The prompt of a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RolePrompt {
     /// The prompt.
     pub text: String,
@@ -227,8 +228,8 @@ impl RoleResolver {
             let entry = active(snapshot, role, agent)?;
             let is_offered = entry.is_some_and(Entry::is_offered);
             let is_inline = self.options.binding == RoleBinding::Inline;
-            let highlight = is_offered.then(|| role.to_string());
-            let mut options = CatalogOptions { highlight, ..self.options.catalog.clone() };
+            let mut options = self.options.catalog.clone();
+            options.highlight = is_offered.then(|| role.to_string());
             options.bound.extend(is_inline.then(|| role.to_string()));
             let catalog = match agent {
                 Some(agent) => snapshot.catalog_for(agent, &options),

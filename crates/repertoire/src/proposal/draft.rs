@@ -22,6 +22,7 @@ const MANIFEST: &str = "SKILL.md";
 
 /// A proposed state of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Draft {
     /// The digest of the state it is made of; `None` for a new skill.
     pub base: Option<Digest>,

@@ -33,6 +33,7 @@ words! {
 
 /// The rules for proposals.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ProposalRules {
     /// The freedom that agents have.
     pub mode: ProposalMode,
@@ -53,6 +54,7 @@ impl Default for ProposalRules {
 
 /// The texts and the author of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProposalText {
     /// The reason for the change.
     pub justification: String,
@@ -66,6 +68,20 @@ pub struct ProposalText {
     pub time: SystemTime,
     /// The proposal that it takes the place of.
     pub replaces: Option<u64>,
+}
+
+impl ProposalText {
+    /// Returns the text of a proposal of `author`, without evidence and outside a session.
+    pub fn new(author: impl Into<String>, justification: impl Into<String>, time: SystemTime) -> Self {
+        Self {
+            justification: justification.into(),
+            evidence: None,
+            author: author.into(),
+            session: None,
+            time,
+            replaces: None,
+        }
+    }
 }
 
 /// Called with each new proposal, after it is stored.

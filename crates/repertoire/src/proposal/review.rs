@@ -84,6 +84,7 @@ impl From<Error> for ReviewFault {
 }
 
 /// Decides about proposals and restores versions.
+#[non_exhaustive]
 pub struct Reviewer<'a> {
     /// The store of proposals and versions.
     pub store: &'a dyn Store,
@@ -95,6 +96,13 @@ pub struct Reviewer<'a> {
     pub name: &'a str,
     /// The current time.
     pub time: SystemTime,
+}
+
+impl<'a> Reviewer<'a> {
+    /// Returns a reviewer called `name` that writes no new skills.
+    pub fn new(store: &'a dyn Store, registry: &'a Registry, name: &'a str, time: SystemTime) -> Self {
+        Self { store, registry, new_skills: None, name, time }
+    }
 }
 
 impl Reviewer<'_> {

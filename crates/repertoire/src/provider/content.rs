@@ -68,6 +68,7 @@ impl Skill {
 
 /// A skill with its text and its files.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OpenedSkill {
     /// The skill.
     pub skill: Skill,
@@ -77,6 +78,7 @@ pub struct OpenedSkill {
 
 /// The content of a file, or of a range of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileContent {
     /// The requested bytes: the whole file, or the lines of the range.
     pub bytes: Vec<u8>,

@@ -15,6 +15,7 @@ pub const FILE_ENTRIES: usize = 20_000;
 
 /// Limits of the size and number of a skill's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileCaps {
     /// The largest `SKILL.md`, in bytes.
     pub manifest_bytes: u64,

@@ -27,6 +27,7 @@ impl Locator {
 
 /// One skill of a [`Listing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListedSkill {
     /// The provider's handle for it.
     pub locator: Locator,
@@ -39,6 +40,19 @@ pub struct ListedSkill {
     pub identity: Option<Arc<str>>,
     /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,
+}
+
+impl ListedSkill {
+    /// Returns a skill that is shown to people as `path`, with a `SKILL.md` of that spelling and without an identity.
+    pub fn new(locator: Locator, path: impl Into<Arc<str>>, document: Document) -> Self {
+        Self {
+            locator,
+            path: path.into(),
+            manifest_file: "SKILL.md".into(),
+            identity: None,
+            document: Arc::new(document),
+        }
+    }
 }
 
 /// A problem of a source that is not a problem of one of its skills.
@@ -61,6 +75,7 @@ impl Problem {
 
 /// The skills of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Listing {
     /// The skills, sorted by locator; shared by all listings and snapshots that hold them.
     pub skills: Vec<Arc<ListedSkill>>,
@@ -68,11 +83,26 @@ pub struct Listing {
     pub problems: Vec<Problem>,
 }
 
+impl Listing {
+    /// Returns a listing of `skills` without problems.
+    pub fn of(skills: impl IntoIterator<Item = ListedSkill>) -> Self {
+        Self { skills: skills.into_iter().map(Arc::new).collect(), problems: Vec::new() }
+    }
+}
+
 /// The files of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileListing {
     /// The files, sorted bytewise by path; hidden ones, links and special files are not among them.
     pub files: Vec<FileEntry>,
     /// The files that were left out, with the reasons.
     pub problems: Vec<Diagnostic>,
+}
+
+impl FileListing {
+    /// Returns a listing of `files`, of which none was left out.
+    pub fn of(files: Vec<FileEntry>) -> Self {
+        Self { files, problems: Vec::new() }
+    }
 }

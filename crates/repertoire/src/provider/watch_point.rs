@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 /// A directory whose events show changes of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WatchPoint {
     /// The directory, links resolved.
     pub directory: PathBuf,

@@ -38,6 +38,7 @@ impl Aspect {
 
 /// The changes of a new snapshot.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Change {
     /// The snapshot before.
     pub before: Arc<Snapshot>,

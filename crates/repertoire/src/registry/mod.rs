@@ -2,6 +2,7 @@
 
 mod open;
 mod snapshot;
+mod pinned_entry;
 mod catalog;
 mod notices;
 mod check;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use change::{Aspect, Change};
 pub use open::{Registry, RegistryOptions};
+pub use pinned_entry::PinnedEntry;
 pub use publication::Publication;
 pub use releases::ReleaseFollower;
 pub(crate) use requires::{cycle, required};

@@ -14,6 +14,7 @@ const ATTEMPTS: usize = 3;
 
 /// A skill as clients of a served library see it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Publication {
     /// Its parsed `SKILL.md`.
     pub document: Document,
@@ -105,7 +106,9 @@ impl Registry {
         let is_told = |rule: RuleId| document.diagnostics.iter().any(|diagnostic| diagnostic.rule == rule);
         let seen = seen.filter(|diagnostic| !is_told(diagnostic.rule));
         found.extend(seen.filter_map(|diagnostic| {
-            Some(Diagnostic { severity: policy.severity(diagnostic.rule)?, ..diagnostic.clone() })
+            let mut diagnostic = diagnostic.clone();
+            diagnostic.severity = policy.severity(diagnostic.rule)?;
+            Some(diagnostic)
         }));
         let mut objections = document.diagnostics;
         objections.extend(found);

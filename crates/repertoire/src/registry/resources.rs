@@ -13,6 +13,7 @@ use crate::Error;
 /// The policy decides whether these are the files on disk, those that the frontmatter declares, or both, and
 /// how many of each are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resources {
     /// Those below `references/`.
     pub references: Vec<String>,

@@ -28,6 +28,7 @@ const MAX_LENGTH_DIFFERENCE: usize = 6;
 
 /// Another way to the same skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Route {
     /// The source that leads there.
     pub source: Arc<str>,
@@ -37,6 +38,7 @@ pub struct Route {
 
 /// One skill of a snapshot: as its provider listed it, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,
@@ -313,9 +315,11 @@ impl Snapshot {
         }
     }
 
-    /// Returns the index of `entry`, one of this snapshot's own, among its entries.
-    pub fn index_of(&self, entry: &Entry) -> usize {
-        (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
+    /// Returns the index of `entry` among the entries, or `None` if it is not one of this snapshot's own.
+    pub fn index_of(&self, entry: &Entry) -> Option<usize> {
+        let offset = std::ptr::from_ref(entry).addr().checked_sub(self.entries.as_ptr().addr())?;
+        let index = offset / size_of::<Entry>();
+        (index < self.entries.len()).then_some(index)
     }
 
     /// Returns the skill whose name or `source:name` is exactly `query`, preferring a valid one.

@@ -274,7 +274,8 @@ fn b11_c6_strict_refuses_a_library_because_of_a_file_beside_skill_md() {
         let error = open(Policy::of(Profile::Strict)).err().unwrap();
         assert_eq!((error.kind(), error.subject()), (ErrorKind::Refused, Some("sound")));
         assert!(open(Policy::default()).is_ok());
-        let tolerant = Policy { tolerated_sources: vec!["user".to_owned()], ..Policy::of(Profile::Strict) };
+        let mut tolerant = Policy::of(Profile::Strict);
+        tolerant.tolerated_sources = vec!["user".to_owned()];
         assert!(open(tolerant).is_ok());
     }
 }
@@ -438,7 +439,8 @@ fn resource_listing_decides_which_files_are_reported() {
         .with_resource("scripts/run.sh", "true");
     definition.manifest.references = vec!["b.md".to_owned(), "references/c.md".to_owned()];
     let resources = |listing, max_listed| {
-        let policy = Policy { resource_listing: listing, max_listed, ..Policy::default() };
+        let mut policy = Policy::default();
+        (policy.resource_listing, policy.max_listed) = (listing, max_listed);
         let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![definition.clone()]));
         let registry = block_on(Registry::open_for_inspection(vec![provider], policy));
         block_on(registry.resources(&registry.snapshot().entries()[0])).unwrap()

@@ -15,6 +15,7 @@ use crate::tool::{BUILTINS, Definition, DefinitionContext, OfferedTools};
 
 /// The catalog of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PinnedCatalog {
     /// The text to put into the system prompt; empty where there are no skills.
     pub text: Arc<str>,
@@ -24,6 +25,7 @@ pub struct PinnedCatalog {
 
 /// A note for the model about changes of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// The text to append to the next user turn; empty where nothing changed.
     pub text: String,
@@ -38,14 +40,14 @@ impl Session {
     pub fn catalog(&self) -> PinnedCatalog {
         self.follow();
         let mut state = self.ranked_state();
-        let ranking = state.ranking.as_ref().map(|ranking| ranking.to_catalog());
-        let options = CatalogOptions { ranking, ..self.catalog_options() };
+        let mut options = self.catalog_options();
+        options.ranking = state.ranking.as_ref().map(|ranking| ranking.to_catalog());
         let snapshot = state.pinned.number();
         if self.options().show_loaded {
-            let loaded = state.ledger.active().map(SkillName::to_string).collect();
+            options.loaded = state.ledger.active().map(SkillName::to_string).collect();
             let pinned = Arc::clone(&state.pinned);
             drop(state);
-            let text = self.written(&pinned, CatalogOptions { loaded, ..options });
+            let text = self.written(&pinned, options);
             return PinnedCatalog { text: text.into(), snapshot };
         }
         let text = match &state.text {
@@ -89,27 +91,30 @@ impl Session {
 
     /// Returns how the catalog is written; a tool that is not offered is not named.
     pub fn catalog_options(&self) -> CatalogOptions {
-        let options = self.options().catalog_options();
-        let search_tool = options.search_tool.filter(|_| self.library().searcher().is_some());
-        CatalogOptions { bound: self.bound.clone(), search_tool, ..options }
+        let mut options = self.options().catalog_options();
+        options.bound.clone_from(&self.bound);
+        if self.library().searcher().is_none() {
+            options.search_tool = None;
+        }
+        options
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
         self.rendered(snapshot, options).map(|catalog| catalog.text).unwrap_or_default()
     }
 
-    fn rendered(&self, snapshot: &Snapshot, options: CatalogOptions) -> Option<Catalog> {
+    fn rendered(&self, snapshot: &Snapshot, mut options: CatalogOptions) -> Option<Catalog> {
         let sees = |entry: &Entry| self.sees(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => Some(catalog),
             // A highlighted skill that does not exist (any more) is ignored.
             Err(CatalogError::UnknownHighlight { .. }) => {
-                let options = CatalogOptions { highlight: None, ..options };
+                options.highlight = None;
                 snapshot.catalog_of(&options, sees).ok()
             }
             // Skills defined in code have no location, so a format that lists locations cannot list them.
             Err(_) => {
-                let options = CatalogOptions { format: Format::default(), ..options };
+                options.format = Format::default();
                 snapshot.catalog_of(&options, sees).ok()
             }
         }
@@ -146,13 +151,13 @@ impl Session {
 
     /// Returns the names that the catalog lists, sorted.
     fn listed(&self, snapshot: &Snapshot) -> Vec<String> {
-        let options = self.catalog_options();
-        let ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
+        let mut options = self.catalog_options();
+        options.ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
         // Only catalogs for a task, and those that send to search, leave names out.
-        if ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
+        if options.ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
             return self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
         }
-        let catalog = self.rendered(snapshot, CatalogOptions { ranking, ..options });
+        let catalog = self.rendered(snapshot, options);
         let tiers = catalog.into_iter().flat_map(|catalog| catalog.report.tiers);
         let listed = tiers.filter(|skill| skill.tier != Tier::Omitted).map(|skill| skill.name);
         listed.collect::<BTreeSet<String>>().into_iter().collect()

@@ -29,6 +29,7 @@ pub enum KeptContext {
 
 /// A skill that is or was in the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillState {
     /// The skill.
     pub name: SkillName,

@@ -7,7 +7,7 @@ use repertoire_model::{Diagnostic, Severity, SkillName, State, text};
 
 use super::open::Session;
 use super::options::DenyStyle;
-use crate::registry::{Entry, Snapshot, holder, nearest_among, respelled};
+use crate::registry::{Entry, PinnedEntry, Snapshot, holder, nearest_among, respelled};
 use crate::searcher::{SearchHit, SearchRequest, Visibility};
 use crate::tool::{CallFailure, EventDetails, quoted};
 use crate::{Error, ErrorKind};
@@ -16,36 +16,6 @@ use crate::{Error, ErrorKind};
 const MAX_ALL: usize = 50;
 /// The longest name that is accepted, in bytes: a source and a skill.
 const MAX_NAME_BYTES: usize = 1024;
-
-/// A skill of a snapshot, kept alive with it.
-pub(crate) struct FoundSkill {
-    snapshot: Arc<Snapshot>,
-    index: usize,
-}
-
-impl FoundSkill {
-    fn new(snapshot: &Arc<Snapshot>, entry: &Entry) -> Self {
-        Self { snapshot: Arc::clone(snapshot), index: snapshot.index_of(entry) }
-    }
-
-    /// Returns its snapshot.
-    pub(crate) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    /// Returns whether the skills of its snapshot come from more sources than one.
-    pub(super) fn is_of_several_sources(&self) -> bool {
-        self.snapshot.entries().iter().any(|other| other.source != self.source)
-    }
-}
-
-impl std::ops::Deref for FoundSkill {
-    type Target = Entry;
-
-    fn deref(&self) -> &Entry {
-        &self.snapshot.entries()[self.index]
-    }
-}
 
 /// The skill that a model names, if the model may know of it.
 enum Resolution<'s> {
@@ -65,19 +35,23 @@ impl Session {
     /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
     /// the library reload. A hidden skill takes as long as one that does not exist. Names that were never
     /// offered may be guesses, so they do not make a large library reload each time.
-    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, CallFailure> {
+    pub(crate) async fn find(&self, asked: &str) -> Result<PinnedEntry, CallFailure> {
         let name = asked.trim();
         let snapshot = self.registry().snapshot();
         let newest = match self.resolve(&snapshot, name) {
-            Resolution::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
+            Resolution::Usable(entry) => {
+                let pinned = PinnedEntry::new(&snapshot, entry);
+                return pinned.ok_or_else(|| self.unresolved(&snapshot, asked));
+            }
             _ if !is_name(name) => return Err(self.unresolved(&snapshot, asked)),
             Resolution::Broken(_) => self.registry().newest().await,
             _ => self.registry().reload_if_due().await,
         };
-        match self.resolve(&newest, name) {
-            Resolution::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
-            _ => Err(self.unresolved(&newest, asked)),
-        }
+        let usable = match self.resolve(&newest, name) {
+            Resolution::Usable(entry) => PinnedEntry::new(&newest, entry),
+            _ => None,
+        };
+        usable.ok_or_else(|| self.unresolved(&newest, asked))
     }
 
     /// Returns the reason that `asked` does not exist for the agent.
@@ -176,17 +150,17 @@ impl Session {
 
     /// Returns the address of the skill for the model: its name, or `source:name` if another skill holds the
     /// name.
-    pub(crate) fn address(&self, entry: &FoundSkill) -> String {
-        match entry.snapshot.held_as(entry.name().as_str(), |entry| self.sees(entry)) {
+    pub(crate) fn address(&self, entry: &PinnedEntry) -> String {
+        match entry.snapshot().held_as(entry.name().as_str(), |entry| self.sees(entry)) {
             Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),
             _ => entry.qualified_name(),
         }
     }
 
     /// Returns the skills of other tiers that `entry` hides from this session's agent, each as `source:name`.
-    pub(super) fn hidden_by(&self, entry: &FoundSkill) -> impl Iterator<Item = String> {
+    pub(super) fn hidden_by(&self, entry: &PinnedEntry) -> impl Iterator<Item = String> {
         let holds = self.address(entry) == entry.name().as_str();
-        let hidden = entry.snapshot.hidden_by(entry).filter(move |hidden| holds && self.sees(hidden));
+        let hidden = entry.snapshot().hidden_by(entry).filter(move |hidden| holds && self.sees(hidden));
         hidden.map(Entry::qualified_name)
     }
 

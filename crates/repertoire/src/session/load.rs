@@ -6,13 +6,13 @@ use repertoire_model::answer::{
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::{Digest, Standing, outline};
 
-use super::find::{FoundSkill, broken};
+use super::find::broken;
 use super::open::Session;
 use super::required::{self, RequiredSkill};
 use crate::event::Via;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
-use crate::registry::{self, Entry};
+use crate::registry::{self, Entry, PinnedEntry, Snapshot};
 use crate::tool::EventDetails;
 
 /// The most hidden skills that one answer names.
@@ -35,7 +35,7 @@ impl Session {
     ///
     /// Everything that has to be awaited comes first; then the call is decided and recorded at once, so that a call that is
     /// dropped half-way has given nothing.
-    pub(crate) async fn load(&self, entry: &FoundSkill, force: bool) -> Result<LoadResult, FaultKind> {
+    pub(crate) async fn load(&self, entry: &PinnedEntry, force: bool) -> Result<LoadResult, FaultKind> {
         let is_accounted = self.is_accounted(entry);
         let opened = self.open_skill(entry).await?;
         let mut skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
@@ -86,7 +86,7 @@ impl Session {
 
     /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
     /// it.
-    fn origin(&self, entry: &FoundSkill) -> Option<String> {
+    fn origin(&self, entry: &PinnedEntry) -> Option<String> {
         let hidden: Vec<String> =
             self.hidden_by(entry).take(MAX_HIDDEN).map(|name| format!("`{name}`")).collect();
         if !hidden.is_empty() {
@@ -95,7 +95,7 @@ impl Session {
                 "This skill comes from `{source}` and hides another of the same name, which is loaded as {hidden}."
             ));
         }
-        let is_named = self.options().render == Render::Text && entry.is_of_several_sources();
+        let is_named = self.options().render == Render::Text && has_several_sources(entry.snapshot());
         is_named.then(|| format!("This skill comes from `{}`.", entry.told_source()))
     }
 
@@ -167,7 +167,7 @@ impl Session {
     /// Returns the acknowledgement that the skill is in the context.
     async fn acknowledge(
         &self,
-        entry: &FoundSkill,
+        entry: &PinnedEntry,
         decision: Decision,
         skill: LoadedSkill,
         requires: &[String],
@@ -198,4 +198,9 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
         _ if force => Occasion::Forced,
         Presence::Active | Presence::Evictable | Presence::Lost => Occasion::Again,
     }
+}
+
+/// Returns `true` if the skills of `snapshot` come from more sources than one.
+fn has_several_sources(snapshot: &Snapshot) -> bool {
+    snapshot.entries().windows(2).any(|pair| pair[0].source != pair[1].source)
 }

@@ -292,14 +292,13 @@ impl SessionOptions {
 
     /// Returns the options of catalogs: those of the host, with the names of its tools.
     pub fn catalog_options(&self) -> CatalogOptions {
-        CatalogOptions {
-            tool_name: self.names.load.clone(),
-            name_argument: self.arguments.name.clone(),
-            file_tool: self.offered_name("read_skill_file"),
-            search_tool: self.offered_name("search_skills"),
-            list_tool: self.offered_name("list_skills"),
-            ..self.catalog.clone()
-        }
+        let mut options = self.catalog.clone();
+        options.tool_name = self.names.load.clone();
+        options.name_argument = self.arguments.name.clone();
+        options.file_tool = self.offered_name("read_skill_file");
+        options.search_tool = self.offered_name("search_skills");
+        options.list_tool = self.offered_name("list_skills");
+        options
     }
 
     /// Returns a name that two tools, or two arguments of one tool, would share.

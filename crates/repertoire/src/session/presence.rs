@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use repertoire_model::ledger::Presence;
 use repertoire_model::{Digest, SkillName};
 
-use super::find::FoundSkill;
 use super::open::Session;
 use super::options::{Account, Unload};
+use crate::registry::PinnedEntry;
 
 impl Session {
     /// Records that the skill is no longer needed, and returns whether it was active.
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// Returns `true` if the ledger tracks the skill: it holds its name for this session.
-    pub(crate) fn is_accounted(&self, entry: &FoundSkill) -> bool {
+    pub(crate) fn is_accounted(&self, entry: &PinnedEntry) -> bool {
         self.keeps_account() && self.address(entry) == entry.name().as_str()
     }
 }

@@ -13,7 +13,8 @@ impl Session {
     /// use repertoire::event::{CallOrigin, EventKind, Via};
     /// # let library = repertoire::Library::builder().open().await?;
     /// let session = library.session().await?;
-    /// let origin = CallOrigin { via: Via::Resource, ..CallOrigin::default() };
+    /// let mut origin = CallOrigin::default();
+    /// origin.via = Via::Resource;
     /// let mut event = session.event(EventKind::FileRead, "read", &origin);
     /// event.skill = Some("git".to_owned());
     /// session.library().emit(&event);

@@ -7,11 +7,10 @@ use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX
 use repertoire_model::{Digest, FileEntry, LineRange, SkillTool};
 use serde_json::{Map, Value};
 
-use super::find::FoundSkill;
 use super::open::Session;
 use super::options::{Account, ToolExposure};
 use crate::handler::HostHandler;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Entry, PinnedEntry, Snapshot};
 use crate::runner::{Runner, ScriptCall, SkillCaller, ToolRun, Trust};
 use crate::tool::{CallFailure, CallResult, EventDetails, ToolReply, quoted, recorded_path};
 
@@ -306,7 +305,7 @@ impl Session {
 
     /// Makes the tools of a skill in the context callable, however it was loaded, and returns a note about
     /// them: the model may not have seen their parameters.
-    pub(crate) async fn expose_loaded(&self, entry: &FoundSkill) -> Option<String> {
+    pub(crate) async fn expose_loaded(&self, entry: &PinnedEntry) -> Option<String> {
         if !self.offers_skill_tools() {
             return None;
         }
@@ -320,7 +319,7 @@ impl Session {
     }
 
     /// Returns the tools of the skill, if it is loaded.
-    async fn loaded_tools(&self, entry: &FoundSkill, address: &str) -> Option<Toolbox> {
+    async fn loaded_tools(&self, entry: &PinnedEntry, address: &str) -> Option<Toolbox> {
         if let Some(toolbox) = self.state().exposed.get(address) {
             return Some(toolbox.clone());
         }

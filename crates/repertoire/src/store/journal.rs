@@ -7,6 +7,7 @@ use crate::event::{Event, EventKind, Outcome};
 
 /// Selects events of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventQuery {
     /// Only events with a larger number.
     pub after: Option<u64>,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 /// The definition of a tool, as models read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Definition {
     /// Its name.
     pub name: String,
@@ -11,6 +12,13 @@ pub struct Definition {
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,
+}
+
+impl Definition {
+    /// Returns the definition of the tool `name`.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        Self { name: name.into(), description: description.into(), input_schema }
+    }
 }
 
 /// Returns the schema of an object with `properties`, of which `required` must be given.

@@ -74,15 +74,15 @@ async fn about<'s>(
     query: &str,
     listed: &[&Entry],
 ) -> Vec<&'s Entry> {
-    let known: HashSet<usize> = listed.iter().map(|entry| snapshot.index_of(entry)).collect();
+    let known: HashSet<usize> = listed.iter().filter_map(|entry| snapshot.index_of(entry)).collect();
     let request = SearchRequest::new(query, known.len() + MAX_RANKED);
     let hits = session.search(snapshot, &request).await;
     let least = hits.first().map_or(0.0, |best| best.score * LEAST_SHARE);
     // Of skills that share no word with it, some are always the nearest; a list is no place for them.
     let is_about = |hit: &&SearchHit| !hit.words.is_empty() && hit.score >= least;
-    let new = hits.iter().filter(|hit| is_about(hit) && !known.contains(&hit.entry));
+    let new = hits.iter().filter(|hit| is_about(hit) && !known.contains(&hit.entry.index()));
     let room = MAX_RANKED.min(MAX_LISTED - listed.len());
-    new.take(room).map(|hit| &snapshot.entries()[hit.entry]).collect()
+    new.take(room).map(|hit| &snapshot.entries()[hit.entry.index()]).collect()
 }
 
 /// Returns whether the name, a tag, a keyword or the description of the skill holds `query`, which is in lower case.

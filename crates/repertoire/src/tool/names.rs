@@ -39,6 +39,7 @@ pub fn reserved_names(names: &ToolNames) -> BTreeSet<String> {
 
 /// The names of the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolNames {
     /// Loads a skill.
     pub load: String,
@@ -102,6 +103,7 @@ impl ToolNames {
 
 /// The names of arguments as models see them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArgumentNames {
     /// The skill to load or unload.
     pub name: String,

@@ -16,6 +16,7 @@ use crate::registry::Entry;
 /// assert!(ToolReply::error("`a` is not a number").answer.is_error());
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ToolReply {
     /// The answer for the model.
     pub answer: Answer,
@@ -37,6 +38,7 @@ impl ToolReply {
 
 /// Details of a call that its event records beside the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventDetails {
     /// The skill, as the model named it.
     pub skill: Option<String>,

@@ -63,11 +63,11 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let hits = session.search_reranked(&snapshot, &request).await;
     let active = session.active();
     let price = |text: &str| session.price(text);
-    let entries: Vec<&Entry> = hits.iter().map(|hit| &snapshot.entries()[hit.entry]).collect();
+    let entries: Vec<&Entry> = hits.iter().map(|hit| &*hit.entry).collect();
     let sources = session.listed_sources(&snapshot, &entries);
     let mut results = Vec::with_capacity(hits.len());
     for (hit, source) in hits.into_iter().zip(sources) {
-        let result = session.library().search_result(&snapshot, &request.query, hit, &price).await;
+        let result = session.library().search_result(&request.query, hit, &price).await;
         results.push(SearchResult { loaded: active.contains(&result.name), source, ..result });
     }
     let query = quoted(request.query.trim());

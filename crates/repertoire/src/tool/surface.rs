@@ -56,12 +56,13 @@ impl OfferedTools {
 ///
 /// ```
 /// use repertoire::Agent;
-/// use repertoire::tool::{AgentTools, OfferedTools};
-/// let mut tools = AgentTools { offered: OfferedTools::Minimal, ..AgentTools::default() };
-/// tools.names.insert("load_skill".to_owned(), "activate".to_owned());
-/// let agent = Agent { tools, ..Agent::new("reviewer") };
+/// use repertoire::tool::OfferedTools;
+/// let mut agent = Agent::new("reviewer");
+/// agent.tools.offered = OfferedTools::Minimal;
+/// agent.tools.names.insert("load_skill".to_owned(), "activate".to_owned());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentTools {
     /// The tools that the agent is offered, of those that the library offers.
     pub offered: OfferedTools,

@@ -31,6 +31,7 @@ const MAX_OWN: usize = 4;
 
 /// Two skills that an agent could confuse.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ConfusablePair {
     /// The index of the first skill among the entries of the snapshot.
     pub first: usize,

@@ -14,6 +14,7 @@ const MAX_WORDS: usize = 6;
 
 /// The queries of trigger evals that one skill loses to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TriggerConfusion {
     /// The index of the skill that should have been ranked first among the entries of the snapshot.
     pub skill: usize,
@@ -42,7 +43,7 @@ pub(super) fn confused(
     let offered: Vec<&Entry> = entries.iter().filter(|entry| entry.is_offered()).collect();
     let claims = map(&offered, |entry| SkillClaims::of(entry.name().as_str(), &entry.document.description));
     let weights = TermWeights::of(claims.iter());
-    let places = offered.iter().map(|entry| snapshot.index_of(entry));
+    let places = offered.iter().filter_map(|entry| snapshot.index_of(entry));
     let claims: BTreeMap<usize, SkillClaims> = places.zip(claims).collect();
     let mut confused: Vec<TriggerConfusion> = lost
         .iter()

@@ -23,6 +23,7 @@ const SKILL_KEYS: [&str; 2] = ["skill_name", "skill"];
 
 /// A query, and whether it should trigger a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TriggerQuery {
     /// The name of the skill, if the file names one; otherwise it is the skill that the file belongs to.
     pub skill: Option<String>,
@@ -34,6 +35,7 @@ pub struct TriggerQuery {
 
 /// The content of an eval file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct TriggerFile {
     /// The queries, in order.
     pub queries: Vec<TriggerQuery>,

@@ -16,6 +16,7 @@ pub const MAX_SHOWN: usize = 100;
 
 /// The results of trigger evals of a library.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct TriggerReport {
     /// The results of each skill with evals, by name.
     pub skills: Vec<SkillTriggers>,
@@ -27,6 +28,7 @@ pub struct TriggerReport {
 
 /// The results of trigger evals of one skill.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SkillTriggers {
     /// The index of the skill among the entries of the snapshot.
     pub entry: usize,
@@ -46,6 +48,7 @@ pub struct SkillTriggers {
 
 /// The outcome of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TriggerOutcome {
     /// The query.
     pub query: String,
@@ -132,20 +135,22 @@ impl SkillSearch {
         for query in queries {
             let name = query.skill.as_deref().unwrap_or_default();
             match snapshot.find(name) {
-                Lookup::Found(entry) if entry.is_offered() => known.push((snapshot.index_of(entry), query)),
+                Lookup::Found(entry) if entry.is_offered() => {
+                    known.extend(snapshot.index_of(entry).map(|entry| (entry, query)));
+                }
                 _ => *report.unknown.entry(name.to_owned()).or_default() += 1,
             }
         }
         // One index for all queries, even if the library changes meanwhile.
         let index = self.index(registry, snapshot);
-        let skills = SkillView { registry, snapshot, visibility: Visibility::All };
+        let skills = SkillView::new(registry, snapshot, Visibility::All);
         let outcome = |(entry, query): &(usize, &TriggerQuery)| {
             let shown = shown.clamp(1, MAX_SHOWN);
             let slots = index.slots(skills, &SearchRequest::new(&query.query, shown));
             let asked = pollster::block_on(self.query(&query.query, &index.index, &slots));
             let hits = index.search(snapshot, &slots, &asked, shown);
-            let rank = hits.iter().position(|hit| hit.entry == *entry).map(|index| index + 1);
-            let first = hits.first().map(|hit| hit.entry);
+            let rank = hits.iter().position(|hit| hit.entry.index() == *entry).map(|index| index + 1);
+            let first = hits.first().map(|hit| hit.entry.index());
             let (query, should_trigger) = (query.query.clone(), query.should_trigger);
             (*entry, TriggerOutcome { query, should_trigger, rank, first })
         };

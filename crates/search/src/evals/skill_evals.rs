@@ -10,6 +10,7 @@ pub const MAX_EVAL_FILES: usize = 64;
 
 /// The evals in the files of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SkillEvals {
     /// The queries, each with the name of its skill.
     pub queries: Vec<TriggerQuery>,

@@ -48,6 +48,7 @@ const COMMON_SHARE: f32 = 0.2;
 
 /// A skill of an index that fits a query.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RankedSlot {
     /// The slot of the skill.
     pub slot: Slot,

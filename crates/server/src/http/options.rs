@@ -10,6 +10,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 
 /// Limits on what clients can make the HTTP server hold or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpLimits {
     /// Maximum bytes of a request body.
     pub body_bytes: usize,

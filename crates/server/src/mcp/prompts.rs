@@ -1,6 +1,6 @@
 //! Skills as prompts, which people invoke by name.
 
-use repertoire::event::{CallOrigin, Via};
+use repertoire::event::Via;
 use repertoire::{Entry, EventKind, Outcome, Reply, Session, SkillName};
 use repertoire_model::Digest;
 use repertoire_model::answer::Render;
@@ -132,7 +132,8 @@ fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
 
 /// Loads a skill as the model does.
 async fn load(session: &Session, principal: &Principal, name: &SkillName) -> Reply {
-    let origin = CallOrigin { method: Some(GET), ..principal.origin(Via::Prompt) };
+    let mut origin = principal.origin(Via::Prompt);
+    origin.method = Some(GET);
     let options = session.options();
     session
         .call_from(&origin, &options.names.load, &json!({options.arguments.name.as_str(): name.as_str()}))

@@ -40,7 +40,7 @@ fn runs(session: &Session, name: &str) -> bool {
 }
 
 fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) -> Tool {
-    let Definition { name, description, input_schema } = definition;
+    let Definition { name, description, input_schema, .. } = definition;
     let schema: JsonObject = match input_schema {
         Value::Object(schema) => schema.clone(),
         _ => Map::new(),

@@ -16,6 +16,7 @@ const MAX_DEPTH: usize = 16;
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillFile {
     /// Its path in the skill, with `/`.
     pub path: String,
@@ -27,6 +28,7 @@ pub struct SkillFile {
 
 /// The regular files below a skill's directory, without those below `.git` and `node_modules`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillFiles {
     /// The files, sorted by path.
     pub files: Vec<SkillFile>,

@@ -29,7 +29,8 @@ pub(super) fn find<'a>(
             findings_of.entry(copy).or_default().push(diagnostic);
         }
         for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {
-            let found = findings_of.remove(&library.snapshot.index_of(checked.entry));
+            let index = library.snapshot.index_of(checked.entry);
+            let found = index.and_then(|index| findings_of.remove(&index));
             checked.diagnostics.extend(found.into_iter().flatten());
         }
         found.extend(pairs.into_iter().map(|pair| json(library, pair)));
@@ -56,8 +57,9 @@ fn copies(library: &Library, policy: &Policy) -> Vec<(usize, Diagnostic)> {
                     format!("the skill is a copy of {}, with the same SKILL.md", first.path),
                 )
                 .help("remove one of the two");
-            found
-                .extend(reporter.finish().into_iter().map(|found| (library.snapshot.index_of(other), found)));
+            if let Some(index) = library.snapshot.index_of(other) {
+                found.extend(reporter.finish().into_iter().map(|found| (index, found)));
+            }
         }
     }
     found

@@ -70,7 +70,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn confused_json(&self, confusion: &TriggerConfusion) -> Value {
-        let TriggerConfusion { skill, other, queries, of_other, say, own } = confusion;
+        let TriggerConfusion { skill, other, queries, of_other, say, own, .. } = confusion;
         let (skill, other) = (self.name(*skill), self.name(*other));
         json!({"skill": skill, "other": other, "queries": queries, "of_other": of_other, "missing_words": say, "own_words": own})
     }

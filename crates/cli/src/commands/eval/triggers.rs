@@ -107,10 +107,11 @@ pub(crate) fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
     let is_sound = |entry: &&Entry| entry.state == State::Active;
     let entries: Vec<&Entry> = entries.iter().filter(is_sound).collect();
     let evals = |entry: &&Entry| {
-        let SkillEvals { queries, problems } = pollster::block_on(SkillEvals::read(registry, entry));
-        let whole = |file: String| format!("{}/{file}", entry.path.trim_end_matches('/'));
-        let problems = problems.into_iter().map(|(file, problem)| (whole(file), problem)).collect();
-        SkillEvals { queries, problems }
+        let mut evals = pollster::block_on(SkillEvals::read(registry, entry));
+        for (file, _) in &mut evals.problems {
+            *file = format!("{}/{file}", entry.path.trim_end_matches('/'));
+        }
+        evals
     };
     let all: Vec<SkillEvals> = entries.par_iter().map(evals).collect();
     all.into_iter().fold(SkillEvals::default(), |mut all, evals| {

@@ -179,7 +179,8 @@ pub(crate) fn first_of(places: &[String]) -> String {
 
 /// Returns the directories below `place` that `name` may have been meant to be.
 fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
-    let limits = ScanLimits { hidden: place.root.tier == Tier::Given, ..ScanLimits::default() };
+    let mut limits = ScanLimits::default();
+    limits.hidden = place.root.tier == Tier::Given;
     let wanted = SkillName::slug(name).map_or_else(|| name.to_lowercase(), |slug| slug.to_string());
     let mut misses = Vec::new();
     let mut pending = vec![(place.root.path.clone(), 1, false)];

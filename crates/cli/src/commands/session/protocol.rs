@@ -251,7 +251,9 @@ fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCata
         Some(number) => number.as_u64(),
     };
     let epoch = epoch.ok_or_else(|| bad("`epoch` is a whole number"))?;
-    Ok(block_on(session.catalog_for_task(&Task { text: text.to_owned(), epoch })))
+    let mut task = Task::new(text);
+    task.epoch = epoch;
+    Ok(block_on(session.catalog_for_task(&task)))
 }
 
 fn tools(session: &Session) -> Map<String, Value> {

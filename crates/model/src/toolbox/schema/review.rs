@@ -18,6 +18,7 @@ const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dyn
 
 /// The faults of a schema, and its ignored keywords.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Review {
     /// Its faults, as `type of paths is none`.
     pub faults: Vec<String>,

@@ -17,6 +17,7 @@ pub const DEFAULT_ENTRIES: usize = 1_000_000;
 
 /// Limits of a scan for skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScanLimits {
     /// The number of levels below the root that are searched, at most [`MAX_DEPTH`].
     pub max_depth: usize,

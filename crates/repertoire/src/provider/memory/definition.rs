@@ -26,6 +26,7 @@ type AsyncLoader = dyn Fn() -> BoxFuture<'static, Result<Vec<u8>, LoadError>> + 
 
 /// A skill defined in code.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SkillDefinition {
     /// Its metadata, as in the frontmatter of a `SKILL.md`.
     pub manifest: Manifest,
@@ -38,11 +39,9 @@ pub struct SkillDefinition {
 impl SkillDefinition {
     /// Returns the skill `name` with nothing but a description and instructions.
     pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, body: impl Into<String>) -> Self {
-        let manifest = Manifest {
-            name: Some(name.into()),
-            description: Some(description.into()),
-            ..Manifest::default()
-        };
+        let mut manifest = Manifest::default();
+        manifest.name = Some(name.into());
+        manifest.description = Some(description.into());
         Self { manifest, body: body.into(), resources: BTreeMap::new() }
     }
 
@@ -151,8 +150,9 @@ struct Faults(Vec<Diagnostic>);
 
 impl Faults {
     fn add(&mut self, rule: RuleId, message: String, file: Option<&str>) {
-        let file = file.map(str::to_owned);
-        self.0.push(Diagnostic { rule, severity: Severity::Error, message, help: None, file, span: None });
+        let mut fault = Diagnostic::new(rule, Severity::Error, message);
+        fault.file = file.map(str::to_owned);
+        self.0.push(fault);
     }
 
     fn name(&mut self, name: &str) {

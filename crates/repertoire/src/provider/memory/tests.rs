@@ -141,25 +141,23 @@ proptest! {
     ) {
         let (mut texts, mut lists) = (texts.into_iter(), lists.into_iter());
         let (mut text, mut list) = (|| texts.next().unwrap(), || lists.next().unwrap());
-        let manifest = Manifest {
-            name: Some("greet".into()),
-            description: Some(text().unwrap_or("Greets.".to_owned()).into()),
-            license: text(),
-            compatibility: text(),
-            version: text(),
-            author: text(),
-            metadata: metadata.into_iter().collect(),
-            allowed_tools: vec!["Read".to_owned(), "Bash(git add:*)".to_owned()],
-            trigger_keywords: list(),
-            references: list(),
-            scripts: list(),
-            assets: list(),
-            tags: list(),
-            requires: list(),
-            disable_model_invocation: hidden,
-            user_invocable: invocable,
-            ..Manifest::default()
-        };
+        let mut manifest = Manifest::default();
+        manifest.name = Some("greet".into());
+        manifest.description = Some(text().unwrap_or("Greets.".to_owned()).into());
+        manifest.license = text();
+        manifest.compatibility = text();
+        manifest.version = text();
+        manifest.author = text();
+        manifest.metadata = metadata.into_iter().collect();
+        manifest.allowed_tools = vec!["Read".to_owned(), "Bash(git add:*)".to_owned()];
+        manifest.trigger_keywords = list();
+        manifest.references = list();
+        manifest.scripts = list();
+        manifest.assets = list();
+        manifest.tags = list();
+        manifest.requires = list();
+        manifest.disable_model_invocation = hidden;
+        manifest.user_invocable = invocable;
         let skill = SkillDefinition { manifest: manifest.clone(), body: body.clone(), ..SkillDefinition::default() };
         let provider = MemoryProvider::new("builtin", vec![skill]);
         let skill = block_on(provider.get(&Locator::new("greet"), &Policy::default())).unwrap().unwrap();

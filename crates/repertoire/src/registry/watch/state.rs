@@ -61,6 +61,7 @@ impl PollReason {
 
 /// The method by which one source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceState {
     /// The source.
     pub source: Arc<str>,

@@ -318,7 +318,7 @@ fn searches_work_without_the_server() {
         let found =
             block_on(library.search(&snapshot, &SearchRequest::new("fill forms", 5), Visibility::All));
         block_on(library.save());
-        assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
+        assert_eq!(found[0].entry.name().as_str(), "pdf-forms");
         found[0].score
     };
     let by_words = found();
