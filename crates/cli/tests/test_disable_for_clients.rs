@@ -211,6 +211,35 @@ fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
 }
 
 #[test]
+fn a_switch_that_could_not_be_taken_back_stays_recorded() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = sandbox();
+    let before = all_files(&sandbox);
+    assert_eq!(sandbox.run(&["disable", "alpha"]).code, 0);
+    let settings = sandbox.home().join(".codex/config.toml");
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    enabled alpha in [DIR]/home/.config/repertoire/config.toml
+    took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    warning: [DIR]/home/.codex/config.toml of Codex is not changed for alpha: [DIR]/home/.codex/config.toml is read-only and left alone
+    hint: what could not be changed stays recorded; run the command again when it can be
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    took back skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    --- stderr
+    "#);
+    assert_eq!(all_files(&sandbox), before);
+}
+
+#[test]
 fn clients_without_a_switch_are_named() {
     let sandbox = Sandbox::with_skills();
     fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();

@@ -23,7 +23,7 @@ use plan::{Occupancy, SkippedClient, Step};
 pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
-pub(crate) use switched::{links_to_skill, remove_links, restore_links};
+pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
