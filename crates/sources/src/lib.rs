@@ -27,7 +27,7 @@ mod change;
 mod update;
 
 pub use bundle_store::BundleStore;
-pub use change::{Change, Recovery, SkillChange, apply, recover};
+pub use change::{AppliedChange, Change, Recovery, SkillChange, apply, recover};
 pub use error::{Error, ErrorKind};
 pub use fetch::{FetchedTree, fetch};
 pub use fetch_options::FetchOptions;

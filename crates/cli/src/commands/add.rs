@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
 use crate::clients::Owner;
@@ -145,13 +145,15 @@ fn add(
     };
     let is_added = consent == Consent::Given;
     let mut links = Vec::new();
-    if is_added && !changes.skills.is_empty() {
-        let notes = repertoire_sources::apply(installation, &context.bundle_store()?, &changes)?;
-        for note in notes {
-            ui.warn(&note)?;
-        }
-    }
     if is_added {
+        // The change ends once its links are made.
+        let applied = match changes.skills.is_empty() {
+            true => None,
+            false => Some(apply(installation, &context.bundle_store()?, &changes)?),
+        };
+        for note in applied.iter().flat_map(|applied| &applied.notes) {
+            ui.warn(note)?;
+        }
         // Skills that are there already may lack links, because the program was killed before it made them.
         let skills = plan.skills.iter();
         let directories: Vec<PathBuf> =

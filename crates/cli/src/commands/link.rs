@@ -16,7 +16,7 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub(crate) use added::{forget_links, link_added, links_to, missing_links};
+pub(crate) use added::{forget_links, link_added, link_completed, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 use plan::{Occupancy, SkippedClient, Step};
@@ -62,8 +62,7 @@ pub(crate) fn record_link(
 /// Removes the link at `path` from the record.
 pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), CliError> {
     let mut record = record::Record::load(places, owner, base)?;
-    let shown = paths::shown(base, path);
-    record.made.retain(|made| made.path != shown);
+    record.forget(base, path);
     record.save(base)
 }
 
