@@ -183,6 +183,24 @@ fn one_client_can_be_meant_alone() {
 }
 
 #[test]
+fn a_skill_that_is_disabled_for_a_client_is_not_linked_for_it_again() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    assert_eq!(sandbox.run(&["disable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    let link = sandbox.project().join(".claude/skills/alpha");
+    assert!(!link.is_symlink());
+    assert_run!(sandbox.run(&["link", "--yes", "claude-code"]), @r#"
+    exit 0
+    --- stdout
+    --- stderr
+    left out: alpha is disabled for Claude Code; `rep enable --agent claude-code` with its name enables it
+    "#);
+    assert!(!link.is_symlink());
+    assert_eq!(sandbox.run(&["enable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    assert!(link.is_symlink());
+}
+
+#[test]
 fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     let sandbox = sandbox();
     sandbox.write("../home/.config/opencode/opencode.json", "{ \"permission\": \"allow\" }\n");

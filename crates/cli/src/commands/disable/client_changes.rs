@@ -495,15 +495,3 @@ fn in_words(fault: &EditFault) -> String {
         None => fault.message.clone(),
     }
 }
-
-/// Returns the clients that each pattern is disabled for, if not for all.
-pub(crate) fn disabled_for_clients(context: &Context) -> Vec<(Pattern, String)> {
-    let places = Places::new(&context.env);
-    let of_owner = |owner: Owner| {
-        let base = places.base(owner)?;
-        let record = DisabledRecord::load(&places, owner, &base).ok()?;
-        let changes = record.changes.into_iter();
-        Some(changes.filter_map(|it| Some((Pattern::new(&it.pattern).ok()?, it.client?))).collect::<Vec<_>>())
-    };
-    [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()
-}
