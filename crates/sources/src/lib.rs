@@ -36,6 +36,7 @@ pub use git::GitPrompt;
 pub use installation::Installation;
 pub use installed::{InstalledSkill, read_installed};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
+pub use marketplace::PluginElsewhere;
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{

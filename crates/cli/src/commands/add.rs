@@ -68,13 +68,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
     };
-    let mut names: Vec<String> = args.skill.clone();
-    names.extend(parsed.skill);
+    let mut names: Vec<String> = Vec::new();
+    for name in args.skill.iter().cloned().chain(parsed.skill) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let tree = fetched(ui, context, args, &source, &names)?;
     let found = find_skills(&tree, &context.settings.policy);
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
     }
+    report::plugins(ui, &tree)?;
     if found.is_empty() {
         return Err(CliError::no(format!("there are no skills at {}", args.source))
             .hint("a skill is a directory with a SKILL.md"));
@@ -177,6 +182,7 @@ fn add(
             "ref": tree.source.reference(),
             "resolved": tree.resolved,
             "left_out": tree.left_out,
+            "plugins": report::plugins_json(tree),
             "skills": skills.collect::<Vec<_>>(),
             "links": links,
         });
