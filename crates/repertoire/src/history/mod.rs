@@ -11,6 +11,4 @@ mod write_skill;
 pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
 pub use recorder::Recorder;
 #[cfg(feature = "fs")]
-pub use write_skill::{
-    SkillLock, WrittenSkill, lock_skill, remove_skill, remove_unfinished_writes, write_skill,
-};
+pub use write_skill::{SkillLock, WrittenSkill, lock_skill, remove_unfinished_writes, write_skill};

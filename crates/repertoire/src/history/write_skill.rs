@@ -83,31 +83,6 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     Ok(WrittenSkill { changed })
 }
 
-/// Removes the directory of a skill that has the files `before`, and everything else in it. Fails with [`ErrorKind::SkillChanged`] if one of
-/// these files is not as it should be (any more).
-///
-/// The directory disappears in one step.
-pub fn remove_skill(directory: &Path, before: &SkillFiles) -> Result<(), Error> {
-    let fail = |error: io::Error| Error::new(ErrorKind::Io).at(directory).because(error);
-    let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else {
-        return Err(fail(io::Error::other("it is no directory that can be removed")));
-    };
-    remove_leftovers(parent);
-    let aside = staging_path(parent, name);
-    fs::rename(directory, &aside).map_err(fail)?;
-    // An edit that came in between must not be lost.
-    let is_expected = |(path, file): (&SkillPath, &FileData)| {
-        let found = regular_file::read_no_follow(&aside.join(path.as_str()), MAX_FILE_BYTES);
-        found.is_ok_and(|bytes| bytes == file.bytes)
-    };
-    if !before.iter().all(is_expected) {
-        rename_without_replacing(&aside, directory).map_err(fail)?;
-        return Err(Error::new(ErrorKind::SkillChanged).at(directory));
-    }
-    sync(parent).map_err(fail)?;
-    fs::remove_dir_all(&aside).map_err(fail)
-}
-
 /// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: nobody else writes there.
 pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
     // Where directories cannot be locked, somebody may.
@@ -502,20 +477,6 @@ mod tests {
 
     fn expect(list: &[(&str, &str)]) -> Vec<(String, String)> {
         list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
-    }
-
-    #[test]
-    fn a_skill_is_removed_with_everything_in_it_unless_it_changed() {
-        let parent = tempfile::tempdir().unwrap();
-        let skill = parent.path().join("pdf");
-        let first = files(&[("SKILL.md", "one", false)]);
-        write_skill(&skill, &SkillFiles::new(), &first).unwrap();
-        fs::write(skill.join(".hidden"), "x").unwrap();
-        let error = remove_skill(&skill, &files(&[("SKILL.md", "two", false)])).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::SkillChanged);
-        assert_eq!(read(&skill), expect(&[(".hidden", "x"), ("SKILL.md", "one")]));
-        remove_skill(&skill, &first).unwrap();
-        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]
