@@ -11,6 +11,7 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
+use crate::change_guard::{ChangeGuard, guarded};
 use crate::commands::link::link_added;
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -50,9 +51,16 @@ pub(crate) struct UpdateArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
-    if args.resolved {
-        return put_resolved_in_place(ui, context, args);
-    }
+    guarded(ui, |ui, guard| {
+        if args.resolved {
+            put_resolved_in_place(ui, context, args, guard)
+        } else {
+            update(ui, context, args, guard)
+        }
+    })
+}
+
+fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
     let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks)?;
     for step in &steps {
@@ -69,6 +77,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
     let is_done = consent == Consent::Given && !args.check;
     let mut links = Vec::new();
     if is_done {
+        guard.begin();
         let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
         let store = context.bundle_store()?;
         // The change ends once its links are made.
@@ -112,7 +121,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
 }
 
 /// Puts the copies in place in which the conflicts are resolved.
-fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
+fn put_resolved_in_place(
+    ui: &mut Ui,
+    context: &Context,
+    args: &UpdateArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
     let installation = context.installation(owner(args.user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
@@ -126,6 +140,7 @@ fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> R
         let what = format!("{} would be put in place", count(changes.len(), "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` does it without asking"));
     }
+    guard.begin();
     // The copies may have been edited while the question was asked.
     for (skill, shown) in skills.iter().zip(&changes) {
         if resolved(skill)?.after != shown.after {
