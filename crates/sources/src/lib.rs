@@ -24,6 +24,7 @@ mod skills_lock;
 mod installation;
 mod installed;
 mod change;
+mod renamed;
 mod update;
 
 pub use bundle_store::BundleStore;

@@ -12,7 +12,8 @@ use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::commands::link::link_added;
+use crate::clients::Places;
+use crate::commands::link::{forget_links, link_added, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -20,7 +21,7 @@ use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
 pub(crate) use newest::{checks, described, short, word};
 use newest::{named, owner};
-use plan::{Step, StepKind};
+use plan::{Rename, Step, StepKind};
 
 /// Brings added skills up to date, and keeps local edits
 ///
@@ -44,6 +45,9 @@ pub(crate) struct UpdateArgs {
     /// Put copies in place whose conflicts are resolved
     #[arg(long, conflicts_with = "check")]
     resolved: bool,
+    /// Take over the new names of skills that their source renamed
+    #[arg(long, conflicts_with = "resolved")]
+    rename: bool,
     /// Update without asking
     #[arg(long, short)]
     yes: bool,
@@ -62,7 +66,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
 
 fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
-    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks)?;
+    let rename = if args.rename { Rename::Follow } else { Rename::Report };
+    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {
         report::print(ui, step)?;
     }
@@ -78,12 +83,19 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
     let mut links = Vec::new();
     if is_done {
         guard.begin();
-        let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
+        let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
+        let places = Places::new(&context.env);
+        let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
+        let old =
+            old.flat_map(|name| links_to(&places, owner(args.user), name, &installation.directory(name)));
+        let old_links: Vec<PathBuf> = old.collect();
         let store = context.bundle_store()?;
         // The change ends once its links are made.
         let applied = match changes.is_empty() {
             true => None,
-            false => Some(apply(&installation, &store, &Change { skills: changes, links: Vec::new() })?),
+            false => {
+                Some(apply(&installation, &store, &Change { skills: changes, links: old_links.clone() })?)
+            }
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
@@ -98,7 +110,9 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
             }
         }
         // Links that a command which was killed did not make.
-        let directories = steps.iter().map(|step| installation.directory(&step.check.locked.name));
+        forget_links(&places, owner(args.user), &old_links)?;
+        let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
+        let directories = steps.iter().map(|step| installation.directory(&name(step)));
         let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
         links = link_added(context, owner(args.user), &directories)?;
     }
