@@ -22,6 +22,7 @@ use crate::wire::Context;
 pub(crate) use newest::{checks, described, short, word};
 use newest::{named, owner};
 use plan::{Rename, Step, StepKind};
+pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits
 ///

@@ -120,7 +120,8 @@ fn wider(before: &SkillFiles, after: &SkillFiles) -> Vec<String> {
     lines
 }
 
-fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
+/// Writes the differences between two states of a skill.
+pub(crate) fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
     let diff = patch::diff(before, after);
     let number = diff.lines().count();
     for line in diff.lines().take(MAX_LINES) {
