@@ -56,8 +56,11 @@ fn main() -> ExitCode {
     let cli = cli::parse(&env);
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
-    wire::finish_interrupted_changes(&mut ui, &env);
+    let completed = wire::finish_interrupted_changes(&mut ui, &env);
     adopt::finish_interrupted(&mut ui, &env);
+    for change in completed {
+        link::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
+    }
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui)).into()
 }

@@ -23,6 +23,8 @@ mod test_adopt_kill_loop;
 #[cfg(unix)]
 mod git_repository;
 #[cfg(unix)]
+mod test_change_safety;
+#[cfg(unix)]
 mod test_add_command;
 #[cfg(unix)]
 mod test_add_kill_loop;

@@ -570,3 +570,31 @@ fn a_private_repository_is_fetched_with_the_credentials_of_the_user() {
     let expect = fs::read_to_string(repository.path().join("skills/pdf/SKILL.md")).unwrap();
     assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), expect);
 }
+
+#[test]
+fn plugins_of_a_marketplace_that_lie_elsewhere_are_named_with_a_safe_command() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let plugins = r#"{"plugins": [{"name": "forms", "source": {"source": "github", "repo": "o/r", "ref": "v1"}},
+        {"name": "evil", "source": {"source": "url", "url": "https://git.example/r.git#$(id);x'`y`"}},
+        {"name": "none", "source": {"source": "url", "url": "; id"}}]}"#;
+    repository.write(".claude-plugin/marketplace.json", plugins);
+    repository.commit();
+    let run = sandbox.run(&["add", &repository.url(), "--skill", "csv", "--skill", "csv", "--yes"]);
+    assert_run!(run, @r#"
+    exit 0
+    --- stdout
+    csv: Does csv things well. Use when csv is asked for.
+      1 file, 1 KiB, 23 tokens of instructions
+    added csv to .agents/skills/csv
+    --- stderr
+    left out: the plugin forms of the marketplace lies in another repository
+    hint: this adds its skills: rep add 'o/r#v1'
+    left out: the plugin evil of the marketplace lies in another repository
+    hint: this adds its skills: rep add 'https://git.example/r.git#$(id);x'\''`y`'
+    left out: the plugin none of the marketplace lies in another repository
+    hint: its skills cannot be added from there
+    "#);
+    let listed = sandbox.json(&["add", &repository.url(), "--list", "--json"]);
+    assert_eq!(listed["plugins"][0], serde_json::json!({"name": "forms", "source": "o/r#v1"}));
+    assert_eq!(listed["plugins"][2]["source"], serde_json::Value::Null);
+}

@@ -104,6 +104,10 @@ impl KillLoop {
         let locked: Vec<&str> =
             lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"')).collect();
         assert_eq!(listed, locked);
+        for name in &locked {
+            let link = self.sandbox.project().join(".claude/skills").join(name);
+            assert!(link.is_symlink(), "{name} has no link");
+        }
         if !locked.is_empty() {
             let run = self.sandbox.run(&["sync", "--frozen"]);
             assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);

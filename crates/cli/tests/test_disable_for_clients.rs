@@ -183,6 +183,24 @@ fn one_client_can_be_meant_alone() {
 }
 
 #[test]
+fn a_skill_that_is_disabled_for_a_client_is_not_linked_for_it_again() {
+    let sandbox = sandbox();
+    sandbox.run(&["link", "--yes", "claude-code"]);
+    assert_eq!(sandbox.run(&["disable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    let link = sandbox.project().join(".claude/skills/alpha");
+    assert!(!link.is_symlink());
+    assert_run!(sandbox.run(&["link", "--yes", "claude-code"]), @r#"
+    exit 0
+    --- stdout
+    --- stderr
+    left out: alpha is disabled for Claude Code; `rep enable --agent claude-code` with its name enables it
+    "#);
+    assert!(!link.is_symlink());
+    assert_eq!(sandbox.run(&["enable", "--project", "--agent", "claude-code", "alpha"]).code, 0);
+    assert!(link.is_symlink());
+}
+
+#[test]
 fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     let sandbox = sandbox();
     sandbox.write("../home/.config/opencode/opencode.json", "{ \"permission\": \"allow\" }\n");
@@ -208,6 +226,35 @@ fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert_eq!(sandbox.read("../home/.codex/config.toml"), CODEX);
+}
+
+#[test]
+fn a_switch_that_could_not_be_taken_back_stays_recorded() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = sandbox();
+    let before = all_files(&sandbox);
+    assert_eq!(sandbox.run(&["disable", "alpha"]).code, 0);
+    let settings = sandbox.home().join(".codex/config.toml");
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    enabled alpha in [DIR]/home/.config/repertoire/config.toml
+    took back permission.skill.alpha = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    warning: [DIR]/home/.codex/config.toml of Codex is not changed for alpha: [DIR]/home/.codex/config.toml is read-only and left alone
+    hint: what could not be changed stays recorded; run the command again when it can be
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_run!(sandbox.run(&["enable", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    took back skills.config of alpha: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    --- stderr
+    "#);
+    assert_eq!(all_files(&sandbox), before);
 }
 
 #[test]

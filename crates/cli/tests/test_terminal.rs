@@ -34,7 +34,7 @@ fn on_narrow_terminal(sandbox: &Sandbox, arguments: &[&str], columns: u16) -> St
 
 /// Returns the output of `rep` on a terminal on which a person types `answer`; calls `meanwhile` while the
 /// question is open.
-fn answering_after(
+pub(crate) fn answering_after(
     sandbox: &Sandbox,
     arguments: &[&str],
     answer: Option<&str>,

@@ -17,6 +17,7 @@ use crate::launcher::run_tag;
 use crate::os_text::{os_path, os_words};
 use crate::protect::after;
 use crate::protect::entry::ProtectedEntry;
+use crate::protect::put_back::put_back;
 use crate::protect::writable::WritableGrant;
 use crate::scratch;
 use crate::verified_path::VerifiedPath;
@@ -69,6 +70,8 @@ struct Record {
     #[serde(with = "os_path")]
     scratch: PathBuf,
     granted: Vec<GrantRecord>,
+    /// The path of git.
+    git: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,6 +90,7 @@ impl Journal {
         time: Duration,
         scratch: &Path,
         granted: &[WritableGrant],
+        git: Option<&Path>,
     ) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let grant = |grant: &WritableGrant| GrantRecord {
@@ -99,6 +103,7 @@ impl Journal {
             ended: SystemTime::now() + time,
             scratch: scratch.to_owned(),
             granted: granted.iter().map(grant).collect(),
+            git: git.map(Path::to_owned),
         };
         let unfinished = directory.join(format!("{tag:x}"));
         let path = unfinished.with_extension(EXTENSION);
@@ -179,7 +184,7 @@ impl Record {
         };
         let granted: Vec<WritableGrant> = self.granted.into_iter().map(grant).collect();
         let renames = after::sweep_late(&granted, self.ended);
-        found.renamed.extend(renames.refused);
+        found.renamed.extend(put_back(self.git.as_deref(), &renames.refused).refused);
         found.unchecked.extend(renames.left);
         // Its launcher has usually removed it.
         let _ = scratch::remove(&self.scratch);
@@ -219,6 +224,7 @@ mod tests {
                 time,
                 &scratch,
                 std::slice::from_ref(&all),
+                None,
             )
             .unwrap()
         };

@@ -31,6 +31,9 @@ pub enum Aftermath {
     NotSwept(PathBuf),
     /// This protected file was replaced on the host while the command ran. The command could write it until it was killed.
     ProtectedFileReplaced(PathBuf),
+    /// This file under a protected name appeared while the command ran, as the current commit has it: the user checked it out. It
+    /// was moved away and is there again.
+    CheckedOut(PathBuf),
     /// The command removed this symbolic link under a protected name.
     ProtectedLinkRemoved {
         /// The path of the link.
@@ -65,6 +68,11 @@ impl std::fmt::Display for Aftermath {
             Self::ProtectedFileReplaced(path) => write!(
                 f,
                 "{}: replaced while the command ran, which could write it until it was killed; look at its content",
+                path.display()
+            ),
+            Self::CheckedOut(path) => write!(
+                f,
+                "{}: appeared while the command ran, as the current commit has it, and was left alone",
                 path.display()
             ),
             Self::ProtectedLinkRemoved { path, is_restored } => {

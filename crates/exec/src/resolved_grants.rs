@@ -68,7 +68,7 @@ pub(crate) struct ResolvedGrants {
     pub(crate) directories: Vec<VerifiedPath>,
     /// The repository that the command may write.
     pub(crate) repository: Option<Repository>,
-    /// Git for that repository: on the host, and in the sandbox after the command has ended.
+    /// Git after the command has ended: on the host, and in the sandbox for that repository.
     pub(crate) git: Option<Program>,
     pub(crate) scratch_pin: VerifiedPath,
     /// The paths in granted directories that the command may write.
@@ -125,7 +125,8 @@ impl ResolvedGrants {
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         let program = interpreter::find(name, &skill, &search, &system, &workplaces)?;
         let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
-        let git = may_write.then(|| interpreter::find("git".as_ref(), &skill, &search, &system, &workplaces));
+        let git = (may_write || !writable.is_empty())
+            .then(|| interpreter::find("git".as_ref(), &skill, &search, &system, &workplaces));
         let is_visible = |path: &Path| {
             let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
             path.is_absolute() && roots.into_iter().any(|root| path.starts_with(root))

@@ -39,7 +39,9 @@ async fn only_changed_lists_are_announced() {
     world.skill("beta", "", "# Beta\n\nDo beta, and do it twice.\n");
     client.notification(RESOURCES).await;
     client.request("tools/list", json!({})).await;
-    assert!(client.others().is_empty(), "{:?}", client.others());
+    // The watcher may have seen the file half-written, which is one more change.
+    let is_resources = |message: &Value| message["method"] == RESOURCES;
+    assert!(client.others().iter().all(is_resources), "{:?}", client.others());
 }
 
 #[tokio::test(flavor = "multi_thread")]

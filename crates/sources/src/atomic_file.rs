@@ -3,14 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use repertoire::regular_file;
 
 use crate::Error;
-
-/// Distinguishes the temporary files that one process makes.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes of the file at `path`, or `None` if there is none.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
@@ -32,30 +28,34 @@ pub(crate) fn write(path: &Path, bytes: Option<&[u8]>) -> Result<(), Error> {
             _ => Ok(()),
         };
     };
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
-    let outcome = write_new(&temporary, bytes, path).and_then(|()| fs::rename(&temporary, path));
-    if outcome.is_err() {
-        // A temporary file that cannot be removed is not worth a second error.
-        let _ = fs::remove_file(&temporary);
-    }
-    outcome.map_err(failed)?;
-    if let (true, Some(parent)) = (cfg!(unix), path.parent()) {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(failed)?;
+    write_new(path, parent, bytes).map_err(failed)?;
+    if cfg!(unix) {
         File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
     }
     Ok(())
 }
 
-fn write_new(temporary: &Path, bytes: &[u8], replaced: &Path) -> io::Result<()> {
-    let _ = fs::remove_file(temporary);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(temporary)?;
-    if let Ok(metadata) = fs::metadata(replaced) {
-        file.set_permissions(metadata.permissions())?;
+fn write_new(path: &Path, parent: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A random name: processes in containers that share the directory may have the same number.
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    let permissions = fs::metadata(path).map(|metadata| metadata.permissions());
+    #[cfg(unix)]
+    if permissions.is_err() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        // As any new file has them; the system takes away what the user does not want.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(parent)?;
+    if let Ok(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
     }
     file.write_all(bytes)?;
-    file.sync_all()
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }

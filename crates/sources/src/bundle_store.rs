@@ -3,6 +3,7 @@
 //! A file holds the canonical manifest behind its length, and then the bytes of all files in the manifest's order. It is written beside its
 //! place and renamed, so that processes do not disturb each other, and checked whenever it is read.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -69,12 +70,14 @@ impl BundleStore {
         Ok(decode(&bytes).filter(|(found, _)| found == digest).map(|(_, files)| files))
     }
 
-    /// Removes what was not used for longest, until the store is small enough. What was used within a day stays.
-    pub fn collect_garbage(&self) {
-        self.collect_garbage_above(MAX_STORE_BYTES, KEPT);
+    /// Removes what was not used for longest, until the store is small enough. What was used within a day stays, and so do the bundles
+    /// `named`.
+    pub(crate) fn collect_garbage(&self, named: &BTreeSet<Digest>) {
+        self.collect_garbage_above(MAX_STORE_BYTES, KEPT, named);
     }
 
-    fn collect_garbage_above(&self, most: u64, kept: Duration) {
+    fn collect_garbage_above(&self, most: u64, kept: Duration, named: &BTreeSet<Digest>) {
+        let named: BTreeSet<PathBuf> = named.iter().map(|digest| self.path(digest)).collect();
         let mut found: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for directory in children(&self.directory) {
             for path in children(&directory) {
@@ -87,7 +90,7 @@ impl BundleStore {
         let mut total: u64 = found.iter().map(|(_, size, _)| size).sum();
         found.sort();
         for (used, size, path) in found {
-            let is_kept = used.elapsed().map_or(true, |age| age < kept);
+            let is_kept = used.elapsed().map_or(true, |age| age < kept) || named.contains(&path);
             let is_temporary = path.extension().is_some_and(|ending| ending == "tmp");
             if !is_kept && (total > most || is_temporary) && fs::remove_file(&path).is_ok() {
                 total -= size;
@@ -168,11 +171,14 @@ mod tests {
         };
         let (old, middle, young) = (put("a", 1000), put("b", 500), put("c", 1));
         let size = regular(&store.path(&old)).len() as u64;
-        store.collect_garbage_above(3 * size, Duration::from_secs(60));
+        let none = BTreeSet::new();
+        store.collect_garbage_above(3 * size, Duration::from_secs(60), &none);
         assert!(store.path(&old).is_file());
-        store.collect_garbage_above(2 * size, Duration::from_secs(60));
+        store.collect_garbage_above(0, Duration::from_secs(60), &BTreeSet::from([old, middle]));
+        assert!(store.path(&old).is_file() && store.path(&middle).is_file());
+        store.collect_garbage_above(2 * size, Duration::from_secs(60), &none);
         assert!(!store.path(&old).is_file() && store.path(&middle).is_file());
-        store.collect_garbage_above(0, Duration::from_secs(60));
+        store.collect_garbage_above(0, Duration::from_secs(60), &none);
         assert!(!store.path(&middle).is_file() && store.path(&young).is_file());
     }
 }

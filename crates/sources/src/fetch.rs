@@ -11,7 +11,7 @@ use crate::archive::{self, MAX_PACKED};
 use crate::fetch_options::FetchOptions;
 use crate::git;
 use crate::http::HttpClient;
-use crate::marketplace::plugins_elsewhere;
+use crate::marketplace::{PluginElsewhere, plugins_elsewhere};
 use crate::scratch::Scratch;
 use crate::source::{GitSource, Source};
 use crate::tree::{LIMITS, TreeWriter};
@@ -34,6 +34,8 @@ pub struct FetchedTree {
     digests: BTreeMap<String, String>,
     /// Files that were left out, with the reason.
     pub left_out: Vec<String>,
+    /// The plugins of a marketplace that lie in other repositories.
+    pub plugins: Vec<PluginElsewhere>,
     _scratch: Option<Scratch>,
 }
 
@@ -113,6 +115,7 @@ fn unpacked(
         resolved,
         digests,
         left_out,
+        plugins: Vec::new(),
         _scratch: Some(scratch),
     })
 }
@@ -153,13 +156,15 @@ fn directory(source: &Source, path: &Path) -> Result<FetchedTree, Error> {
         let message = format!("{} is neither a directory nor an archive", path.display());
         return Err(Error::new(ErrorKind::NotFound, message));
     }
+    let (plugins, left_out) = plugins_and_note(path);
     Ok(FetchedTree {
         root: path.to_owned(),
         below: None,
         source: source.clone(),
         resolved: None,
         digests: BTreeMap::new(),
-        left_out: plugins_elsewhere(path),
+        left_out,
+        plugins,
         _scratch: None,
     })
 }
@@ -168,9 +173,11 @@ fn repository(source: &GitSource, options: &FetchOptions) -> Result<FetchedTree,
     let scratch = Scratch::create(&options.scratch)?;
     let tree = scratch.path().join("tree");
     let fetched = git::fetch(source, scratch.path(), &tree, options.prompt)?;
-    let mut left_out = fetched.left_out;
+    let (mut left_out, mut plugins) = (fetched.left_out, Vec::new());
     if fetched.path.is_none() {
-        left_out.extend(plugins_elsewhere(&tree));
+        let (found, note) = plugins_and_note(&tree);
+        plugins = found;
+        left_out.extend(note);
     }
     let root = fetched.path.as_ref().map_or_else(|| tree.clone(), |path| tree.join(path));
     let git = GitSource {
@@ -186,6 +193,15 @@ fn repository(source: &GitSource, options: &FetchOptions) -> Result<FetchedTree,
         resolved: Some(fetched.commit),
         digests: BTreeMap::new(),
         left_out,
+        plugins,
         _scratch: Some(scratch),
     })
+}
+
+/// Returns the plugins of the marketplace in `root` that lie elsewhere, and notes about it.
+fn plugins_and_note(root: &Path) -> (Vec<PluginElsewhere>, Vec<String>) {
+    match plugins_elsewhere(root) {
+        Ok(plugins) => (plugins, Vec::new()),
+        Err(note) => (Vec::new(), vec![note]),
+    }
 }

@@ -27,7 +27,7 @@ mod change;
 mod update;
 
 pub use bundle_store::BundleStore;
-pub use change::{Change, Recovery, SkillChange, apply, recover};
+pub use change::{AppliedChange, Change, Recovery, SkillChange, apply, recover};
 pub use error::{Error, ErrorKind};
 pub use fetch::{FetchedTree, fetch};
 pub use fetch_options::FetchOptions;
@@ -36,6 +36,7 @@ pub use git::GitPrompt;
 pub use installation::Installation;
 pub use installed::{InstalledSkill, read_installed};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
+pub use marketplace::PluginElsewhere;
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{

@@ -1,9 +1,10 @@
 //! Scratch directories, which are removed when they are dropped, or later if the process was killed.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use crate::Error;
 
@@ -13,40 +14,29 @@ const PREFIX: &str = "fetch-";
 /// The age below which a scratch directory may be one that another process has not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Distinguishes the directories that one process makes.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
-
 /// A directory that is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    path: PathBuf,
+    // Removed before the lock is given up.
+    directory: TempDir,
     /// Locked for as long as the directory is in use.
     _lock: Option<File>,
 }
 
 impl Scratch {
-    /// Makes a scratch directory in `parent`, and removes those that killed processes left there.
+    /// Makes a scratch directory in `parent`, and removes those that killed processes left there. Its name is random: processes in
+    /// containers that share `parent` may have the same number.
     pub(crate) fn create(parent: &Path) -> Result<Self, Error> {
         fs::create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
         remove_leftovers(parent);
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        // A process with the same number that was killed may have left it.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).map_err(|error| Error::io("make", &path, error))?;
-        let lock = File::open(&path).ok().filter(|directory| directory.try_lock().is_ok());
-        Ok(Self { path, _lock: lock })
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let directory = directory.map_err(|error| Error::io("make", parent, error))?;
+        let lock = File::open(directory.path()).ok().filter(|directory| directory.try_lock().is_ok());
+        Ok(Self { directory, _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // The next process removes it otherwise.
-        let _ = fs::remove_dir_all(&self.path);
+        self.directory.path()
     }
 }
 
@@ -58,5 +48,35 @@ fn remove_leftovers(parent: &Path) {
         if is_scratch && is_old && File::open(child.path()).is_ok_and(|it| it.try_lock().is_ok()) {
             let _ = fs::remove_dir_all(child.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_old_directories_that_nobody_uses_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        // A process of the same number in another container.
+        let number = std::process::id();
+        let other = parent.path().join(format!("{PREFIX}{number}-0"));
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("file"), "x").unwrap();
+        let used = Scratch::create(parent.path()).unwrap();
+        assert!(other.join("file").is_file() && used.path().is_dir());
+        let make_old = |path: &Path| {
+            let time = SystemTime::now() - 2 * YOUNG;
+            File::open(path).unwrap().set_modified(time).unwrap();
+        };
+        make_old(&other);
+        make_old(used.path());
+        let second = Scratch::create(parent.path()).unwrap();
+        assert!(!other.is_dir() && used.path().is_dir());
+        let path = second.path().to_owned();
+        drop(second);
+        assert!(!path.is_dir());
     }
 }

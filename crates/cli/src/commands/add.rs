@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::Entry;
-use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, fetch, find_skills};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
 use crate::clients::Owner;
@@ -68,13 +68,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
     };
-    let mut names: Vec<String> = args.skill.clone();
-    names.extend(parsed.skill);
+    let mut names: Vec<String> = Vec::new();
+    for name in args.skill.iter().cloned().chain(parsed.skill) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let tree = fetched(ui, context, args, &source, &names)?;
     let found = find_skills(&tree, &context.settings.policy);
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
     }
+    report::plugins(ui, &tree)?;
     if found.is_empty() {
         return Err(CliError::no(format!("there are no skills at {}", args.source))
             .hint("a skill is a directory with a SKILL.md"));
@@ -145,13 +150,15 @@ fn add(
     };
     let is_added = consent == Consent::Given;
     let mut links = Vec::new();
-    if is_added && !changes.skills.is_empty() {
-        let notes = repertoire_sources::apply(installation, &context.bundle_store()?, &changes)?;
-        for note in notes {
-            ui.warn(&note)?;
-        }
-    }
     if is_added {
+        // The change ends once its links are made.
+        let applied = match changes.skills.is_empty() {
+            true => None,
+            false => Some(apply(installation, &context.bundle_store()?, &changes)?),
+        };
+        for note in applied.iter().flat_map(|applied| &applied.notes) {
+            ui.warn(note)?;
+        }
         // Skills that are there already may lack links, because the program was killed before it made them.
         let skills = plan.skills.iter();
         let directories: Vec<PathBuf> =
@@ -175,6 +182,7 @@ fn add(
             "ref": tree.source.reference(),
             "resolved": tree.resolved,
             "left_out": tree.left_out,
+            "plugins": report::plugins_json(tree),
             "skills": skills.collect::<Vec<_>>(),
             "links": links,
         });

@@ -5,7 +5,7 @@ mod client_switch;
 mod disabled_list;
 mod record;
 
-pub(super) use client_changes::{ChangeWords, ClientChanges, disabled_for_clients};
+pub(super) use client_changes::{ChangeWords, ClientChanges};
 pub(super) use disabled_list::{DisabledList, FileArgs};
 
 use clap::Args;

@@ -57,8 +57,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _: &ImportLockArgs) -> Result<
     let number = changes.len();
     if number > 0 {
         let change = Change { skills: changes, links: Vec::new() };
-        for note in apply(&installation, &context.bundle_store()?, &change)? {
-            ui.warn(&note)?;
+        for note in &apply(&installation, &context.bundle_store()?, &change)?.notes {
+            ui.warn(note)?;
         }
     }
     if ui.is_json() {
@@ -170,6 +170,7 @@ fn entry(
         name: locked.name.clone(),
         before: Some(installed.files.clone()),
         after: Some(installed.files),
+        others: Vec::new(),
         locked_before: None,
         locked: Some(locked),
     };

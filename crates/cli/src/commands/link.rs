@@ -4,6 +4,7 @@ mod added;
 mod apply;
 mod args;
 mod copy;
+mod disabled_clients;
 mod leftovers;
 pub(crate) mod paths;
 mod plan;
@@ -16,14 +17,15 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub(crate) use added::{forget_links, link_added, links_to, missing_links};
+pub(crate) use added::{forget_links, link_added, link_completed, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
+pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients};
 use plan::{Occupancy, SkippedClient, Step};
 pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
-pub(crate) use switched::{links_to_skill, remove_links, restore_links};
+pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
@@ -62,8 +64,7 @@ pub(crate) fn record_link(
 /// Removes the link at `path` from the record.
 pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), CliError> {
     let mut record = record::Record::load(places, owner, base)?;
-    let shown = paths::shown(base, path);
-    record.made.retain(|made| made.path != shown);
+    record.forget(base, path);
     record.save(base)
 }
 

@@ -5,10 +5,11 @@ use std::cell::OnceCell;
 use clap::Args;
 use repertoire::Entry;
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
-use repertoire_model::{Diagnostic, Pattern, Severity, State, diagnostic};
+use repertoire_model::{Diagnostic, Severity, State, diagnostic};
 use serde::Serialize;
 
-use super::disable::disabled_for_clients;
+use super::link::{DisabledClient, disabled_for_clients};
+use crate::clients::Places;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
@@ -115,7 +116,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let origins = args.origin.then(|| context.origins(&library));
-    let for_clients = if args.all { disabled_for_clients(context) } else { Vec::new() };
+    let for_clients = if args.all { disabled_for_clients(&Places::new(&context.env)) } else { Vec::new() };
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
     let findings = library.findings(&entries, MOST_CHECKED);
     let rows: Vec<Row<'_>> = entries
@@ -178,10 +179,9 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
 }
 
 /// Returns the clients that `entry` is disabled for, as `disabled` has them by pattern.
-fn clients_of(disabled: &[(Pattern, String)], entry: &Entry) -> Vec<String> {
-    let is_match = |(pattern, _): &&(Pattern, String)| pattern.matches(&entry.source, entry.name().as_str());
-    let mut clients: Vec<String> =
-        disabled.iter().filter(is_match).map(|(_, client)| client.clone()).collect();
+fn clients_of(disabled: &[DisabledClient], entry: &Entry) -> Vec<String> {
+    let is_match = |it: &&DisabledClient| it.pattern.matches(&entry.source, entry.name().as_str());
+    let mut clients: Vec<String> = disabled.iter().filter(is_match).map(|it| it.client.clone()).collect();
     clients.sort();
     clients.dedup();
     clients

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repertoire_model::SkillName;
-use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, read_installed};
+use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
 use serde_json::{Value, json};
 
 use crate::clients::{Owner, Places};
@@ -85,10 +85,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<E
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();
     let change = Change { skills, links: links.clone() };
-    for note in repertoire_sources::apply(&installation, &context.bundle_store()?, &change)? {
-        ui.warn(&note)?;
+    let applied = apply(&installation, &context.bundle_store()?, &change)?;
+    for note in &applied.notes {
+        ui.warn(note)?;
     }
     forget_links(&places, args.owner(), &links)?;
+    drop(applied);
     if ui.is_json() {
         let links: Vec<Value> = links.iter().map(|link| link.display().to_string().into()).collect();
         ui.write_json(&json!({"removed": removed, "links": links}))?;
@@ -150,10 +152,12 @@ fn removal(
         }
         Some(format!("has other files, such as {other}, which would go with it"))
     });
+    let (before, others) = installed.map(|installed| (installed.files, installed.others)).unzip();
     let change = SkillChange {
         name: locked.name.clone(),
-        before: installed.map(|installed| installed.files),
+        before,
         after: None,
+        others: others.unwrap_or_default(),
         locked_before: Some(locked.clone()),
         locked: None,
     };

@@ -78,11 +78,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
         changes.push(restored(ui, context, args, &installation, skill)?);
         skill.is_restored = true;
     }
-    if !changes.is_empty() {
+    // The change ends once its links are made.
+    let applied = if changes.is_empty() {
+        None
+    } else {
         let change = Change { skills: changes, links: Vec::new() };
-        for note in apply(&installation, &context.bundle_store()?, &change)? {
-            ui.warn(&note)?;
-        }
+        Some(apply(&installation, &context.bundle_store()?, &change)?)
+    };
+    for note in applied.iter().flat_map(|applied| &applied.notes) {
+        ui.warn(note)?;
     }
     let directories: Vec<PathBuf> =
         lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
@@ -94,6 +98,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
     } else {
         link::link_added(context, owner, &directories)?
     };
+    drop(applied);
     report(ui, &skills, &links)?;
     let is_different = skills.iter().any(|skill| skill.drift != Drift::None && !skill.is_restored);
     Ok(if is_different { Exit::No } else { Exit::Success })
@@ -133,6 +138,7 @@ fn restored(
         name: locked.name.clone(),
         before: skill.before.clone(),
         after: Some(files),
+        others: Vec::new(),
         locked_before: Some(locked.clone()),
         locked: Some(locked.clone()),
     })

@@ -8,7 +8,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use repertoire_sources::{Change, Lock, SkillChange, apply};
+use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::commands::link::link_added;
@@ -71,15 +71,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
     if is_done {
         let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
         let store = context.bundle_store()?;
-        if !changes.is_empty() {
-            for note in apply(&installation, &store, &Change { skills: changes, links: Vec::new() })? {
-                ui.warn(&note)?;
-            }
+        // The change ends once its links are made.
+        let applied = match changes.is_empty() {
+            true => None,
+            false => Some(apply(&installation, &store, &Change { skills: changes, links: Vec::new() })?),
+        };
+        for note in applied.iter().flat_map(|applied| &applied.notes) {
+            ui.warn(note)?;
         }
         for step in &steps {
             if let StepKind::Conflicts { newest, copy, before, is_open: false, .. } = &step.kind {
                 store.put(&newest.skill.files)?;
-                conflicts::write(&installation, &newest.locked, before, copy)?;
+                if !conflicts::write(&installation, &newest.locked, before, copy)? {
+                    let copy = conflicts::directory(&installation, &newest.locked.name);
+                    ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;
+                }
             }
         }
         // Links that a command which was killed did not make.
@@ -109,10 +115,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
 fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let installation = context.installation(owner(args.user))?;
     let lock = Lock::read(&installation.lock)?;
-    let mut changes = Vec::new();
-    for skill in named(&lock, &args.names)? {
-        changes.push(conflicts::resolved(&installation, skill, &context.settings.policy)?);
-    }
+    let skills = named(&lock, &args.names)?;
+    let resolved = |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy);
+    let changes: Vec<SkillChange> = skills.iter().map(resolved).collect::<Result<_, _>>()?;
     for change in &changes {
         report::print_change(ui, change)?;
     }
@@ -121,13 +126,25 @@ fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> R
         let what = format!("{} would be put in place", count(changes.len(), "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` does it without asking"));
     }
+    // The copies may have been edited while the question was asked.
+    for (skill, shown) in skills.iter().zip(&changes) {
+        if resolved(skill)?.after != shown.after {
+            let copy = conflicts::directory(&installation, &shown.name);
+            return Err(CliError::no(format!("{} was changed meanwhile", copy.display()))
+                .hint("nothing was put in place; run it again"));
+        }
+    }
     let names: Vec<String> = changes.iter().map(|change| change.name.to_string()).collect();
     let change = Change { skills: changes, links: Vec::new() };
-    for note in apply(&installation, &context.bundle_store()?, &change)? {
-        ui.warn(&note)?;
+    for note in &apply(&installation, &context.bundle_store()?, &change)?.notes {
+        ui.warn(note)?;
     }
     for change in &change.skills {
-        conflicts::remove(&installation, &change.name)?;
+        if !conflicts::discard(&installation, &change.name, |files| Some(files) == change.after.as_ref())? {
+            let copy = conflicts::directory(&installation, &change.name);
+            let shown = copy.display();
+            ui.warn(&format!("{shown} stays, because it was edited meanwhile or has other files too"))?;
+        }
     }
     if ui.is_json() {
         let skills = names.iter().map(|name| json!({"name": name, "state": "updated"}));

@@ -1,10 +1,11 @@
 //! The places of added skills, and what is needed to fetch and change them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
+use repertoire_model::SkillName;
 use repertoire_sources::{
     BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
     Source, SourceText, recover,
@@ -22,22 +23,62 @@ const MAX_TOKEN: u64 = 16 * 1024;
 /// The directory of a project for what is no part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
 
-/// Completes or undoes changes of skills whose program was killed, and says so.
-pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) {
-    let Some(store) = store(env) else { return };
+/// The skills of a change that was interrupted and is completed.
+pub(crate) struct CompletedChange {
+    /// The owner of the skills.
+    pub(crate) owner: Owner,
+    /// Their directories.
+    pub(crate) directories: Vec<PathBuf>,
+}
+
+/// Completes or undoes changes of skills whose program was killed, and says so. Returns those that are completed, which may lack links.
+pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) -> Vec<CompletedChange> {
+    let Some(store) = store(env) else { return Vec::new() };
     let places = Places::new(env);
+    let mut completed = Vec::new();
     for owner in [Owner::Project, Owner::User] {
         let Some(installation) = installation(env, &places, owner) else { continue };
-        let message = match recover(&installation, &store) {
+        let (message, hints) = match recover(&installation, &store) {
             Ok(None) => continue,
-            Ok(Some(Recovery::Completed)) => {
-                "a change of skills that was interrupted is completed".to_owned()
+            Ok(Some(Recovery::Completed(names))) => {
+                let directories = names.iter().map(|name| installation.directory(name));
+                let directories = directories.filter(|directory| directory.is_dir()).collect();
+                completed.push(CompletedChange { owner, directories });
+                ("a change of skills that was interrupted is completed".to_owned(), Vec::new())
             }
-            Ok(Some(Recovery::Undone)) => "a change of skills that was interrupted is undone".to_owned(),
-            Err(error) => format!("a change of skills was interrupted and cannot be completed: {error}"),
+            Ok(Some(Recovery::Undone)) => {
+                ("a change of skills that was interrupted is undone".to_owned(), Vec::new())
+            }
+            Ok(Some(Recovery::Abandoned(names))) => {
+                let names: Vec<&str> = names.iter().map(SkillName::as_str).collect();
+                let user = if owner == Owner::User { " --user" } else { "" };
+                (
+                    format!(
+                        "a change of skills that was interrupted can be neither completed nor undone, because files of it are \
+                         not stored any more; left as they are: {}",
+                        names.join(", ")
+                    ),
+                    vec![format!(
+                        "`rep sync{user} --frozen` tells what differs from the lock, and `rep sync{user} --force` restores it"
+                    )],
+                )
+            }
+            Err(error) => (
+                format!("a change of skills was interrupted and cannot be completed: {}", chain(&error)),
+                error.hints().to_vec(),
+            ),
         };
         let _ = ui.warn(&format!("{}: {message}", installation.base.display()));
+        for hint in hints {
+            let _ = ui.hint(&hint);
+        }
     }
+    completed
+}
+
+fn chain(error: &repertoire_sources::Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn store(env: &Env) -> Option<BundleStore> {

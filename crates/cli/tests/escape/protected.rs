@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use repertoire_exec::{Aftermath, Ending, Job};
@@ -112,5 +113,47 @@ fn a_protected_file_that_the_user_replaces_stays() {
             assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
             assert!(outcome.aftermath.is_empty(), "{name} {outcome:?}");
         }
+    }
+}
+
+#[test]
+fn files_that_the_user_checks_out_meanwhile_are_left_alone() {
+    let git = |directory: &Path, arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        let mut command = Command::new("git");
+        let status = command.current_dir(directory).args(identity).args(arguments).status().unwrap();
+        assert!(status.success(), "{arguments:?}");
+    };
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let checkout = world.path("checkout");
+        world.write("checkout/src/main.rs", "");
+        git(&checkout, &["init", "-q"]);
+        git(&checkout, &["add", "."]);
+        git(&checkout, &["commit", "-q", "-m", "first"]);
+        git(&checkout, &["checkout", "-q", "-b", "rules"]);
+        world.write("checkout/AGENTS.md", "rules");
+        world.write("checkout/.claude/settings.json", "{}");
+        world.write("checkout/.claude/skills/a/SKILL.md", "---\nname: a\n---\n");
+        git(&checkout, &["add", "."]);
+        git(&checkout, &["commit", "-q", "-m", "second"]);
+        git(&checkout, &["checkout", "-q", "main"]);
+        let mut job = world.sh("echo obey > src/CLAUDE.md.new; touch src/ready; sleep 600");
+        job.grants.directory = Some(checkout.clone());
+        job.grants.write = vec![checkout.clone()];
+        let outcome = std::thread::scope(|scope| {
+            let run = scope.spawn(|| sandbox.run(&job));
+            wait_for(&checkout.join("src/ready"));
+            git(&checkout, &["checkout", "-q", "rules"]);
+            run.join().unwrap().unwrap()
+        });
+        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {outcome:?}");
+        assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
+        assert_eq!(world.read("checkout/AGENTS.md"), "rules", "{name}");
+        assert!(outcome.aftermath.iter().all(|one| matches!(one, Aftermath::CheckedOut(_))), "{name}");
+        let status =
+            Command::new("git").current_dir(&checkout).args(["status", "--porcelain"]).output().unwrap();
+        let status = String::from_utf8(status.stdout).unwrap();
+        assert_eq!(status, "?? src/CLAUDE.md.new\n?? src/ready\n", "{name}");
     }
 }

@@ -34,11 +34,18 @@ const MAX_NAME: usize = 255;
 /// The most passes of renaming: a new name may be another obeyed path.
 const MAX_ROUNDS: usize = 8;
 
+/// A file or directory that was renamed because of its protected name.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Rename {
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+}
+
 /// The result of the search after a command.
 #[derive(Debug, Default)]
 pub(crate) struct RenamedFiles {
-    /// The new paths of files that were created under protected names.
-    pub(crate) refused: Vec<PathBuf>,
+    /// Files that were created under protected names, in the order in which they were renamed.
+    pub(crate) refused: Vec<Rename>,
     /// Paths that could not be checked or renamed.
     pub(crate) left: Vec<PathBuf>,
     /// A time at which the command had ended.
@@ -104,6 +111,12 @@ fn sweep_until(granted: &[WritableGrant], ended: Option<SystemTime>, until: Inst
 }
 
 impl RenamedFiles {
+    /// Returns the paths that files were renamed to.
+    #[cfg(test)]
+    pub(crate) fn new_paths(&self) -> Vec<PathBuf> {
+        self.refused.iter().map(|rename| rename.to.clone()).collect()
+    }
+
     /// Checks every name below the grant, also in directories that are renamed.
     fn walk(&mut self, writable: &WritableGrant, until: Instant) {
         let top = &writable.pinned.path;
@@ -195,7 +208,7 @@ impl RenamedFiles {
         let is_top = path == writable.pinned.path;
         match if is_top { Err(io::ErrorKind::InvalidInput.into()) } else { renamed(&path) } {
             Ok(now) => {
-                self.refused.push(now.clone());
+                self.refused.push(Rename { from: path, to: now.clone() });
                 now
             }
             Err(_) => {
@@ -232,7 +245,7 @@ pub(super) fn renamed(path: &Path) -> io::Result<PathBuf> {
         // The new name of a link or a pipe must not be predictable for the command.
         let is_known = is_plain && number == 0;
         let target = new_name(name, is_known, is_long);
-        match rename_beside(&directory, name, &target) {
+        match rename_if_free((&directory, name), (&directory, &target)) {
             Ok(()) => return Ok(path.with_file_name(target)),
             Err(Errno::ACCESS) if number == 0 => verified_path::make_accessible(parent)?,
             Err(Errno::NAMETOOLONG) => is_long = true,
@@ -256,28 +269,28 @@ fn new_name(name: &OsStr, is_known: bool, is_long: bool) -> OsString {
     if is_long || is_again || target.len() > MAX_NAME { format!("{REFUSED}{random}").into() } else { target }
 }
 
-/// Renames an entry within a directory, unless the new name exists.
+/// Renames an entry of a directory to an entry of the same or another directory, unless that exists.
 #[cfg(target_os = "linux")]
-fn rename_beside(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
+pub(super) fn rename_if_free(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> rustix::io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
 
-    match renameat_with(directory, name, directory, target, RenameFlags::NOREPLACE) {
+    match renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         // Not every file system supports the flag.
-        Err(Errno::INVAL | Errno::NOSYS) => rename_if_free(directory, name, target),
+        Err(Errno::INVAL | Errno::NOSYS) => rename_after_check(from, to),
         other => other,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn rename_beside(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
-    rename_if_free(directory, name, target)
+pub(super) fn rename_if_free(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> rustix::io::Result<()> {
+    rename_after_check(from, to)
 }
 
-fn rename_if_free(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
-    if rustix::fs::statat(directory, target, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+fn rename_after_check(from: (&OwnedFd, &OsStr), to: (&OwnedFd, &OsStr)) -> rustix::io::Result<()> {
+    if rustix::fs::statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
         return Err(Errno::EXIST);
     }
-    rustix::fs::renameat(directory, name, directory, target)
+    rustix::fs::renameat(from.0, from.1, to.0, to.1)
 }
 
 #[cfg(test)]
@@ -327,12 +340,12 @@ mod tests {
         fs::create_dir(root.join("src/.vscode")).unwrap();
         fs::create_dir(root.join("src/new")).unwrap();
         fs::write(root.join("src/new/SKILL.md"), "x").unwrap();
-        let mut refused = after(&all).refused;
+        let mut refused = after(&all).new_paths();
         refused.sort();
         let expect = ["CLAUDE.md.refused", "src/.vscode.refused", "src/new/SKILL.md.refused"]
             .map(|path| root.join(path));
         assert_eq!(refused, expect);
-        assert!(after(&all).refused.is_empty());
+        assert!(after(&all).new_paths().is_empty());
         assert!(root.join("docs/AGENTS.md").is_file());
     }
 
@@ -353,7 +366,7 @@ mod tests {
         fs::write(root.join("src/s/SKILL.md"), "x").unwrap();
         let renames = after(&all);
         assert!(renames.left.is_empty(), "{renames:?}");
-        assert_eq!(renames.refused.len(), 4, "{renames:?}");
+        assert_eq!(renames.new_paths().len(), 4, "{renames:?}");
         for path in ["src/AGENTS.md", "src/CLAUDE.md", "src/s/SKILL.md", "src/s/.claude"] {
             assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path}");
         }
@@ -375,7 +388,7 @@ mod tests {
             fs::rename(root.join("src/outer"), root.join("src/chain")).unwrap();
         }
         let renames = after(&all);
-        assert_eq!(renames.refused, [root.join("src/shut/CLAUDE.md.refused")]);
+        assert_eq!(renames.new_paths(), [root.join("src/shut/CLAUDE.md.refused")]);
         assert_eq!(renames.left.len(), 1, "{renames:?}");
         crate::scratch::remove(&root.join("src/chain")).unwrap();
     }
@@ -393,7 +406,7 @@ mod tests {
         }
         let renames = after(&all);
         assert!(renames.left.is_empty(), "{renames:?}");
-        let mut refused = renames.refused;
+        let mut refused = renames.new_paths();
         refused.sort();
         let expect = [
             ".git.refused",
@@ -403,7 +416,7 @@ mod tests {
             "w/HEAD.refused",
         ];
         assert_eq!(refused, expect.map(|path| root.join("src").join(path)));
-        assert!(after(&all).refused.is_empty());
+        assert!(after(&all).new_paths().is_empty());
     }
 
     #[test]
@@ -420,7 +433,7 @@ mod tests {
         fs::write(root.join("moved/CLAUDE.md"), "obey").unwrap();
         // A link that was moved leads elsewhere.
         fs::rename(root.join("GEMINI.md"), root.join("src/GEMINI.md")).unwrap();
-        let refused = after(&all).refused;
+        let refused = after(&all).new_paths();
         assert_eq!(refused.len(), 2, "{refused:?}");
         assert!(fs::symlink_metadata(root.join("src/GEMINI.md")).is_err());
         assert_eq!(names(&root.join("moved")), [".claude", "AGENTS.md", "CLAUDE.md.refused"]);
@@ -434,9 +447,9 @@ mod tests {
         fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
         let born = fs::metadata(root.join("src/CLAUDE.md")).unwrap().created().unwrap();
         let before = born - Duration::from_secs(1);
-        assert!(sweep_late(std::slice::from_ref(&all), before).refused.is_empty());
+        assert!(sweep_late(std::slice::from_ref(&all), before).new_paths().is_empty());
         let renames = sweep_late(std::slice::from_ref(&all), born);
-        assert_eq!(renames.refused, [root.join("src/CLAUDE.md.refused")]);
+        assert_eq!(renames.new_paths(), [root.join("src/CLAUDE.md.refused")]);
     }
 
     #[test]
@@ -448,7 +461,7 @@ mod tests {
         fs::write(root.join("src/sub/.git/HEAD"), "ref: refs/heads/main").unwrap();
         let all = granted(&root, &root).unwrap();
         fs::rename(root.join("src/sub"), root.join("src/moved")).unwrap();
-        assert!(after(&all).refused.is_empty());
+        assert!(after(&all).new_paths().is_empty());
         assert!(root.join("src/moved/.git/HEAD").is_file());
     }
 
@@ -467,7 +480,7 @@ mod tests {
         // Some file systems reuse inodes.
         let inode = fs::metadata(root.join("tools")).unwrap().ino();
         all.protected.get_mut(&root.join("CLAUDE.md")).unwrap().pinned.inode = inode;
-        let mut refused = after(&all).refused;
+        let mut refused = after(&all).new_paths();
         refused.sort();
         let expect = ["AGENTS.md.refused", "HEAD.refused", "sub/.claude.refused"];
         assert_eq!(refused, expect.map(|path| root.join("tools").join(path)));
@@ -483,8 +496,8 @@ mod tests {
         }
         fs::create_dir_all(&path).unwrap();
         let renames = after(&all);
-        assert_eq!((renames.refused.len(), renames.left.len()), (100, 0));
-        assert!(after(&all).refused.is_empty());
+        assert_eq!((renames.new_paths().len(), renames.left.len()), (100, 0));
+        assert!(after(&all).new_paths().is_empty());
     }
 
     #[test]
@@ -496,7 +509,7 @@ mod tests {
         symlink("deep/b.rs", root.join("src/link")).unwrap();
         symlink("src/link", root.join("QWEN.md")).unwrap();
         let all = granted(&root, &root).unwrap();
-        assert!(after(&all).refused.is_empty());
+        assert!(after(&all).new_paths().is_empty());
         fs::create_dir_all(root.join("tools/hooks")).unwrap();
         fs::write(root.join("docs/one"), "obey").unwrap();
         fs::remove_file(root.join("src/link")).unwrap();
@@ -541,7 +554,7 @@ mod tests {
         pipe("plain");
         fs::write(root.join("src/deep/.gitignore"), "x").unwrap();
         let renames = after(&all);
-        assert_eq!((renames.refused.len(), renames.left.len()), (2, 0), "{renames:?}");
+        assert_eq!((renames.new_paths().len(), renames.left.len()), (2, 0), "{renames:?}");
         for path in [".mailmap", "plain", "deep/.gitignore"] {
             fs::symlink_metadata(root.join("src").join(path)).unwrap();
         }
@@ -554,7 +567,7 @@ mod tests {
         let all = granted(&root.join("src"), &root).unwrap();
         fs::write(root.join("src/deep/CLAUDE.md"), "obey").unwrap();
         let renames = sweep_until(std::slice::from_ref(&all), None, Instant::now());
-        assert_eq!((renames.refused, renames.left), (Vec::new(), vec![root.join("src")]));
+        assert_eq!((renames.new_paths(), renames.left), (Vec::new(), vec![root.join("src")]));
     }
 
     #[test]
@@ -573,7 +586,7 @@ mod tests {
         fs::set_permissions(root.join("src/new"), fs::Permissions::from_mode(0o444)).unwrap();
         let renames = after(&all);
         assert_eq!(
-            (renames.refused, renames.left),
+            (renames.new_paths(), renames.left),
             (vec![root.join("src/new/CLAUDE.md.refused")], Vec::new())
         );
     }

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
+use crate::git::at_work::GitLocks;
 use crate::git::obeyed::{self, GitDirParts};
-use crate::protect::after::{self, RenamedFiles};
+use crate::protect::after::{self, Rename, RenamedFiles};
 use crate::protect::names;
 use crate::protect::writable::WritableGrant;
 
@@ -64,12 +65,18 @@ pub(crate) struct Watch<'a> {
     is_incomplete: bool,
     /// `true` if a replaced file is writable for the command.
     reports_replaced: bool,
+    /// The locks of git in the granted directories.
+    git_locks: &'a GitLocks,
     findings: WatchFindings,
 }
 
 impl<'a> Watch<'a> {
     /// Starts to watch all directories that the survey found. Returns `None` if there are none, or inotify does not work.
-    pub(crate) fn start(granted: &'a [WritableGrant], reports_replaced: bool) -> Option<Self> {
+    pub(crate) fn start(
+        granted: &'a [WritableGrant],
+        git_locks: &'a GitLocks,
+        reports_replaced: bool,
+    ) -> Option<Self> {
         if granted.iter().all(|grant| grant.directories.is_empty()) {
             return None;
         }
@@ -83,6 +90,7 @@ impl<'a> Watch<'a> {
             searching_since: None,
             is_incomplete: false,
             reports_replaced,
+            git_locks,
             findings,
         };
         granted.iter().flat_map(|grant| &grant.directories).for_each(|directory| watch.add(directory));
@@ -243,9 +251,13 @@ impl<'a> Watch<'a> {
             }
         } else if (is_protected || is_part || !is_plain) && !grant.is_users(&found, &metadata) {
             self.findings.is_alarmed = true;
+            // Git gives up if a directory disappears that it has just made. The sweep after the run waits for it.
+            if self.git_locks.are_held() {
+                return;
+            }
             // If that fails, the sweep after the run tries again.
             if let Ok(now) = after::renamed(&found) {
-                self.findings.renames.refused.push(now);
+                self.findings.renames.refused.push(Rename { from: found, to: now });
             }
         }
     }
@@ -257,11 +269,13 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::protect::writable::git_locks;
     use crate::protect::writable::tests::{granted, project};
 
     /// Makes changes while a watch runs, waits for its alarm, and returns its findings.
     fn watched(grant: &WritableGrant, change: impl FnOnce()) -> WatchFindings {
-        let watch = Watch::start(std::slice::from_ref(grant), true).unwrap();
+        let locks = git_locks(std::slice::from_ref(grant));
+        let watch = Watch::start(std::slice::from_ref(grant), &locks, true).unwrap();
         let (end, ended) = UnixStream::pair().unwrap();
         let (sender, alarms) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -286,7 +300,7 @@ mod tests {
             });
             assert!(findings.replaced.is_empty(), "{path} {findings:?}");
             let alive = fs::symlink_metadata(root.join(path)).is_ok();
-            assert!(!alive || findings.renames.refused.is_empty(), "{path} {findings:?}");
+            assert!(!alive || findings.renames.new_paths().is_empty(), "{path} {findings:?}");
         }
     }
 
@@ -299,12 +313,12 @@ mod tests {
             fs::create_dir_all(root.join("made/refs")).unwrap();
             fs::write(root.join("made/HEAD"), "ref: refs/heads/main").unwrap();
         });
-        assert_eq!(findings.renames.refused, [root.join("made/HEAD.refused")]);
+        assert_eq!(findings.renames.new_paths(), [root.join("made/HEAD.refused")]);
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
         fs::create_dir_all(root.join("src/inner")).unwrap();
         let findings = watched(&all, || fs::rename(root.join("src/inner"), root.join("src/.git")).unwrap());
-        assert_eq!(findings.renames.refused, [root.join("src/.git.refused")]);
+        assert_eq!(findings.renames.new_paths(), [root.join("src/.git.refused")]);
     }
 
     #[test]
@@ -316,7 +330,7 @@ mod tests {
             fs::rename(root.join("docs/saved"), root.join("docs/AGENTS.md")).unwrap();
         });
         assert_eq!(findings.replaced, [root.join("docs/AGENTS.md")]);
-        assert!(findings.renames.refused.is_empty());
+        assert!(findings.renames.new_paths().is_empty());
         assert!(root.join("docs/AGENTS.md").is_file());
     }
 
@@ -325,7 +339,8 @@ mod tests {
         const COUNT: usize = 5_000;
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
-        let mut watch = Watch::start(std::slice::from_ref(&all), false).unwrap();
+        let locks = git_locks(std::slice::from_ref(&all));
+        let mut watch = Watch::start(std::slice::from_ref(&all), &locks, false).unwrap();
         for number in 0..COUNT {
             fs::create_dir(root.join(format!("src/d{number}"))).unwrap();
         }
@@ -339,7 +354,8 @@ mod tests {
     fn directories_without_a_watch_are_searched() {
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
-        let mut watch = Watch::start(std::slice::from_ref(&all), false).unwrap();
+        let locks = git_locks(std::slice::from_ref(&all));
+        let mut watch = Watch::start(std::slice::from_ref(&all), &locks, false).unwrap();
         for number in std::mem::take(&mut watch.directories).into_keys() {
             inotify::remove_watch(&watch.inotify, number).unwrap();
         }
@@ -353,6 +369,6 @@ mod tests {
             drop(end);
             running.join().unwrap()
         });
-        assert_eq!(findings.renames.refused, [root.join("src/CLAUDE.md.refused")]);
+        assert_eq!(findings.renames.new_paths(), [root.join("src/CLAUDE.md.refused")]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `before` finds the protected files in a directory that is to be granted, and `writable` decides on the grant. `during` watches
 //! the directory while the command runs, and `after` renames files that the command created under protected names. Both need
-//! only the `entry::ProtectedEntry` values that `before` found.
+//! only the `entry::ProtectedEntry` values that `before` found. `put_back` returns files that the user checked out meanwhile.
 
 #[cfg(unix)]
 pub(crate) mod after;
@@ -19,5 +19,7 @@ mod file_name;
 #[cfg(unix)]
 mod listing;
 pub mod names;
+#[cfg(unix)]
+pub(crate) mod put_back;
 #[cfg(unix)]
 pub(crate) mod writable;

@@ -80,28 +80,33 @@ pub(super) fn result(
 
 /// Returns the problems after a run for a model, without paths of the machine.
 fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
-    let unswept: Vec<&PathBuf> = all
-        .iter()
-        .filter_map(|one| if let Aftermath::NotSwept(path) = one { Some(path) } else { None })
-        .collect();
-    let swept = (!unswept.is_empty()).then(|| {
-        let shown = listed(unswept.into_iter(), directory);
+    let mut unswept: Vec<&PathBuf> = Vec::new();
+    let mut replaced: Vec<&PathBuf> = Vec::new();
+    let mut checked_out: Vec<&PathBuf> = Vec::new();
+    let mut others = Vec::new();
+    for one in all {
+        match one {
+            Aftermath::NotSwept(path) => unswept.push(path),
+            Aftermath::ProtectedFileReplaced(path) => replaced.push(path),
+            Aftermath::CheckedOut(path) => checked_out.push(path),
+            other => others.push(other.to_string()),
+        }
+    }
+    let shown = |paths: Vec<&PathBuf>| (!paths.is_empty()).then(|| listed(paths.into_iter(), directory));
+    let unswept = shown(unswept).map(|shown| {
         format!(
             "files that it created could not be checked, so a person has to look for files that agents, shells or git obey, in {shown}"
         )
     });
-    let replaced: Vec<&PathBuf> = all
-        .iter()
-        .filter_map(|one| if let Aftermath::ProtectedFileReplaced(path) = one { Some(path) } else { None })
-        .collect();
-    let replaced = (!replaced.is_empty()).then(|| {
-        let shown = listed(replaced.into_iter(), directory);
+    let replaced = shown(replaced).map(|shown| {
         format!("{shown} was replaced by another program meanwhile; a person has to look at its content")
     });
-    let is_other =
-        |one: &&Aftermath| !matches!(one, Aftermath::NotSwept(_) | Aftermath::ProtectedFileReplaced(_));
-    let others = all.iter().filter(is_other).map(ToString::to_string);
-    swept.into_iter().chain(replaced).chain(others).collect()
+    let checked_out = shown(checked_out).map(|shown| {
+        format!(
+            "another program checked out {shown} meanwhile; it was left alone, and the tool can be run again"
+        )
+    });
+    unswept.into_iter().chain(replaced).chain(checked_out).chain(others).collect()
 }
 
 /// Returns the first paths relative to `directory`, and the number of further ones.

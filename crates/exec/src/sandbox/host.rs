@@ -18,6 +18,8 @@ use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
 use crate::protect::after::{self, RemovedLink};
 use crate::protect::during::{Watch, WatchFindings};
+use crate::protect::put_back::{RestoredFiles, put_back};
+use crate::protect::writable;
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
@@ -84,23 +86,35 @@ pub(crate) fn run(
     let granted = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
     let journal = job.state.as_ref().map(|state| {
         let time = job.limits.timeout.min(MAX_TIMEOUT) + 2 * GRACE;
-        Journal::write(&journal::directory(state), tag, time, scratch.path(), granted)
+        let git = grants.git.as_ref().map(|git| git.path.as_path());
+        Journal::write(&journal::directory(state), tag, time, scratch.path(), granted, git)
             .map_err(|error| io_error(state, error))
     });
     let journal = journal.transpose()?;
     // A file that was replaced on the host has lost its read-only mount.
     let has_mounts = cfg!(target_os = "linux") && means == ProtectionMeans::ExceptFiles;
     let links = after::links(granted);
-    let watch = Watch::start(granted, has_mounts);
-    let finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
+    let git_locks = writable::git_locks(granted);
+    let watch = Watch::start(granted, &git_locks, has_mounts);
+    let mut finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
+    if finished.findings.is_alarm() {
+        git_locks.wait();
+    }
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
+    // Commits of the command are not in the repository yet.
+    let is_refused = finished.findings.is_alarm() || !renames.refused.is_empty();
+    let mut refused = std::mem::take(&mut finished.findings.renames.refused);
+    refused.extend(renames.refused);
+    let git = grants.git.as_ref().map(|git| git.path.as_path());
+    let RestoredFiles { refused, restored } = put_back(git, &refused);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
     let removed = after::restore(links).into_iter();
     aftermath.extend(
         removed
             .map(|RemovedLink { path, is_restored }| Aftermath::ProtectedLinkRemoved { path, is_restored }),
     );
+    aftermath.extend(restored.into_iter().map(Aftermath::CheckedOut));
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
     let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
@@ -139,15 +153,11 @@ pub(crate) fn run(
         };
         aftermath.extend(transfer(repository, &format!("{tag:x}"), &job.git, &mut sandboxed));
     }
-    let LauncherResult { report, stdout, stderr, detail, findings } = finished;
+    let LauncherResult { report, stdout, stderr, detail, .. } = finished;
     drop(scratch);
     drop(journal);
-    let is_alarm = findings.is_alarm();
-    let mut refused = findings.renames.refused;
-    refused.extend(renames.refused);
-    // Whether it was killed in time or had just ended makes no difference.
-    let is_refused = is_alarm || !refused.is_empty();
     let outcome = |ending, stdout, stderr| Outcome {
+        // Whether it was killed in time or had just ended makes no difference.
         ending: if is_refused { Ending::ProtectedName } else { ending },
         stdout,
         stderr,

@@ -13,7 +13,7 @@ pub struct FileList {
     pub files: Vec<ListedFile>,
     /// The number of files that are not listed.
     pub more: usize,
-    /// The source of the skill, if it hides another of the same name.
+    /// The source of the skill.
     pub source: Option<String>,
 }
 
@@ -52,6 +52,6 @@ pub struct SkillListItem {
     pub tags: Vec<String>,
     /// True if it is active.
     pub loaded: bool,
-    /// Its source, if it hides another of the same name.
+    /// Its source, if the listed skills have several, or if it hides another of the same name.
     pub source: Option<String>,
 }

@@ -49,7 +49,7 @@ pub struct SearchResult {
     pub section: Option<Section>,
     /// True if it is active.
     pub loaded: bool,
-    /// Its source, if it hides another of the same name.
+    /// Its source, if the results have several, or if it hides another of the same name.
     pub source: Option<String>,
 }
 

@@ -11,13 +11,9 @@ mod skill_lock;
 mod staging;
 #[cfg(feature = "fs")]
 mod write_skill;
-#[cfg(feature = "fs")]
-mod remove_skill;
 
 pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
 pub use recorder::Recorder;
-#[cfg(feature = "fs")]
-pub use remove_skill::remove_skill;
 #[cfg(feature = "fs")]
 pub use skill_lock::{SkillLock, lock_skill};
 #[cfg(feature = "fs")]

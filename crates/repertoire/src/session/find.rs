@@ -164,9 +164,12 @@ impl Session {
         hidden.map(Entry::qualified_name)
     }
 
-    /// Returns the source of `entry`, a skill of `snapshot`, if it hides one of another tier from this session's agent.
-    pub(crate) fn hiding_source(&self, snapshot: &Snapshot, entry: &Entry) -> Option<String> {
-        snapshot.hidden_by(entry).any(|hidden| self.sees(hidden)).then(|| entry.told_source())
+    /// Returns the source of each of `entries`, skills of `snapshot`. If all have the same source, only those of skills that hide one of
+    /// another tier from this session's agent are named.
+    pub(crate) fn listed_sources(&self, snapshot: &Snapshot, entries: &[&Entry]) -> Vec<Option<String>> {
+        let is_mixed = entries.windows(2).any(|pair| pair[0].source != pair[1].source);
+        let hides = |entry: &Entry| snapshot.hidden_by(entry).any(|hidden| self.sees(hidden));
+        entries.iter().map(|entry| (is_mixed || hides(entry)).then(|| entry.told_source())).collect()
     }
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.

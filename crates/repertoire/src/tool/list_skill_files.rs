@@ -41,7 +41,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
         match list(session, &entry, directory).await {
             Ok(list) => {
-                let source = session.hiding_source(entry.snapshot(), &entry);
+                let source = Some(entry.told_source());
                 Ok(ToolReply { answer: Answer::Files(FileList { source, ..list }), details })
             }
             Err(kind) => Err(CallFailure::of(asked, kind, details)),

@@ -55,14 +55,15 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
         entries.extend(about(session, &snapshot, query, &entries).await);
     }
     let active = session.active();
-    let listed = |entry: &&Entry| SkillListItem {
+    let sources = session.listed_sources(&snapshot, &entries);
+    let listed = |(entry, source): (&&Entry, Option<String>)| SkillListItem {
         name: entry.name().clone(),
         description: entry.document.description.to_string(),
         tags: entry.document.manifest.tags.clone(),
         loaded: active.contains(entry.name()),
-        source: session.hiding_source(&snapshot, entry),
+        source,
     };
-    let skills = entries.iter().map(listed).collect();
+    let skills = entries.iter().zip(sources).map(listed).collect();
     Answer::Skills(SkillList { query: query.map(super::quoted), skills, more })
 }
 

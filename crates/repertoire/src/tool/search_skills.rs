@@ -7,6 +7,7 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::builtin::{Builtin, DefinitionContext};
 use super::definition::{object, text};
 use super::reply::{CallResult, EventDetails, ToolReply};
+use crate::Entry;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::searcher::SearchRequest;
@@ -62,9 +63,10 @@ async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let hits = session.search_reranked(&snapshot, &request).await;
     let active = session.active();
     let price = |text: &str| session.price(text);
+    let entries: Vec<&Entry> = hits.iter().map(|hit| &*hit.entry).collect();
+    let sources = session.listed_sources(&snapshot, &entries);
     let mut results = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let source = session.hiding_source(&snapshot, &hit.entry);
+    for (hit, source) in hits.into_iter().zip(sources) {
         let result = session.library().search_result(&request.query, hit, &price).await;
         results.push(SearchResult { loaded: active.contains(&result.name), source, ..result });
     }

@@ -1,16 +1,18 @@
 //! Carries out a change.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 
-use super::journal::{Journal, JournalFile, JournalSkill, LockKind};
-use super::recover::recover_locked;
-use super::steps::{remove_links, restore_locks, set, write_locks};
+use super::journal::{Journal, JournalFile, JournalLink, JournalSkill, LockKind, named_bundles};
+use super::recover::{recover_locked, undo};
+use super::steps::{discard_removed, remove_links, set, write_locks};
 use super::writer_lock::WriterLock;
 use crate::bundle_store::BundleStore;
 use crate::installation::Installation;
+use crate::installed::InstalledSkill;
 use crate::lock::{self, Lock, LockedSkill};
 use crate::{Error, ErrorKind, atomic_file, skills_lock};
 
@@ -32,53 +34,79 @@ pub struct SkillChange {
     pub before: Option<SkillFiles>,
     /// Its files as they will be; none if it is removed.
     pub after: Option<SkillFiles>,
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    pub others: Vec<String>,
     /// Its entry in the lock as it is.
     pub locked_before: Option<LockedSkill>,
     /// Its entry in the lock as it will be.
     pub locked: Option<LockedSkill>,
 }
 
-/// Carries out `change`, all of it or nothing. Returns notes for the user.
+/// A change that was carried out. Until this value is dropped nobody else changes the installation, and after a crash [`recover`]
+/// returns the change as completed, so that what goes with it, such as links, can be completed too.
+///
+/// [`recover`]: crate::recover
+#[derive(Debug)]
+#[must_use]
+pub struct AppliedChange {
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    installation: Installation,
+    store: BundleStore,
+    _lock: WriterLock,
+}
+
+impl Drop for AppliedChange {
+    fn drop(&mut self) {
+        discard_removed(&self.installation);
+        // A journal that stays is that of a completed change, which the next command finds to be so.
+        let _ = Journal::remove(&self.installation);
+        self.store.collect_garbage(&named_bundles(&self.installation.state));
+    }
+}
+
+/// Carries out `change`, all of it or nothing.
 ///
 /// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
 pub fn apply(
     installation: &Installation,
     store: &BundleStore,
     change: &Change,
-) -> Result<Vec<String>, Error> {
-    let _lock = WriterLock::acquire(installation)?;
+) -> Result<AppliedChange, Error> {
+    let lock = WriterLock::acquire(installation)?;
     recover_locked(installation, store)?;
     let mut notes = Vec::new();
     let (files, note) = lock_files(installation, change)?;
     notes.extend(note);
-    let mut journal = Journal { skills: Vec::new(), files, links: change.links.clone() };
+    let link = |path: &PathBuf| Some(JournalLink { path: path.clone(), to: fs::read_link(path).ok()? });
+    let links = change.links.iter().filter_map(link).collect();
+    let mut journal = Journal { skills: Vec::new(), files, links, is_undo: false };
     for skill in &change.skills {
         let put = |files: &Option<SkillFiles>| files.as_ref().map(|files| store.put(files)).transpose();
         let (before, after) = (put(&skill.before)?, put(&skill.after)?);
-        journal.skills.push(JournalSkill { name: skill.name.clone(), before, after });
+        let (name, others) = (skill.name.clone(), skill.others.clone());
+        journal.skills.push(JournalSkill { name, before, after, others });
     }
     journal.write(installation)?;
-    let mut done = 0;
-    let outcome = change.skills.iter().try_for_each(|skill| {
-        set(&installation.directory(&skill.name), skill.before.as_ref(), skill.after.as_ref())?;
-        done += 1;
-        Ok(())
-    });
-    let outcome: Result<(), Error> = outcome.and_then(|()| {
-        remove_links(&journal.links);
-        write_locks(installation, &journal.files)
-    });
-    if let Err(error) = outcome {
-        for skill in change.skills[..done].iter().rev() {
-            set(&installation.directory(&skill.name), skill.after.as_ref(), skill.before.as_ref())?;
-        }
-        restore_locks(installation, &journal.files)?;
-        Journal::remove(installation)?;
-        return Err(error);
+    if let Err(error) = carry_out(installation, change, &journal) {
+        return Err(match undo(installation, store, &mut journal) {
+            Ok(_) => error,
+            Err(second) => error
+                .hint(format!("what was changed already could not be undone: {second}"))
+                .hint("the next command tries it again"),
+        });
     }
-    Journal::remove(installation)?;
-    store.collect_garbage();
-    Ok(notes)
+    Ok(AppliedChange { notes, installation: installation.clone(), store: store.clone(), _lock: lock })
+}
+
+fn carry_out(installation: &Installation, change: &Change, journal: &Journal) -> Result<(), Error> {
+    for skill in &change.skills {
+        let (files, others) = (skill.before.clone(), skill.others.clone());
+        let before = files.map(|files| InstalledSkill { files, others });
+        set(installation, &skill.name, before.as_ref(), skill.after.as_ref())?;
+    }
+    remove_links(&journal.links);
+    write_locks(installation, &journal.files)
 }
 
 /// Returns the lock files with their texts before and after `change`, and a note about one that is left alone.

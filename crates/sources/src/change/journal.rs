@@ -1,6 +1,8 @@
 //! The journal of a change, from which it is completed or undone after a crash.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
@@ -10,10 +12,13 @@ use crate::installation::Installation;
 use crate::{Error, atomic_file};
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The largest journal that is read, in bytes.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
+
+/// The ending of the names of journals.
+const ENDING: &str = "json";
 
 /// A change that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +28,9 @@ pub(super) struct Journal {
     /// The lock files.
     pub(super) files: Vec<JournalFile>,
     /// Links to removed skills.
-    pub(super) links: Vec<PathBuf>,
+    pub(super) links: Vec<JournalLink>,
+    /// `true` if the change could not be completed, and is being undone.
+    pub(super) is_undo: bool,
 }
 
 /// A skill that changes.
@@ -34,6 +41,16 @@ pub(super) struct JournalSkill {
     pub(super) before: Option<Digest>,
     /// None if it is removed.
     pub(super) after: Option<Digest>,
+    /// Everything else in its directory that is removed with it.
+    pub(super) others: Vec<String>,
+}
+
+/// A link that is removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct JournalLink {
+    pub(super) path: PathBuf,
+    /// The text of the link.
+    pub(super) to: PathBuf,
 }
 
 /// A lock file that changes.
@@ -69,7 +86,9 @@ struct JournalJson {
     version: u32,
     skills: Vec<SkillJson>,
     files: Vec<JournalFile>,
-    links: Vec<PathBuf>,
+    links: Vec<JournalLink>,
+    #[serde(default)]
+    is_undo: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,13 +96,32 @@ struct SkillJson {
     name: String,
     before: Option<String>,
     after: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<String>,
+}
+
+/// Returns `true` if `installation` has a journal.
+pub(super) fn has_journal(installation: &Installation) -> bool {
+    state_file(installation, ENDING).is_file()
+}
+
+/// Returns the digests of all bundles that the journals in the directory `state` name.
+pub(super) fn named_bundles(state: &Path) -> BTreeSet<Digest> {
+    let paths = fs::read_dir(state).into_iter().flatten().flatten().map(|child| child.path());
+    let journals = paths.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    let journals = journals.filter_map(|path| parse(&atomic_file::read(&path, MAX_BYTES).ok()??));
+    journals
+        .flat_map(|journal| journal.skills)
+        .flat_map(|skill| [skill.before, skill.after])
+        .flatten()
+        .collect()
 }
 
 impl Journal {
     /// Returns the journal of `installation`, if a change has begun and not ended. One that cannot be understood counts as none: it
     /// is never half written, so that a newer version has made it.
     pub(super) fn read(installation: &Installation) -> Result<Option<Self>, Error> {
-        let path = state_file(installation, "json");
+        let path = state_file(installation, ENDING);
         let Some(bytes) = atomic_file::read(&path, MAX_BYTES)? else { return Ok(None) };
         Ok(parse(&bytes))
     }
@@ -94,14 +132,16 @@ impl Journal {
             name: skill.name.to_string(),
             before: skill.before.map(|digest| digest.to_string()),
             after: skill.after.map(|digest| digest.to_string()),
+            others: skill.others.clone(),
         };
         let journal = JournalJson {
             version: VERSION,
             skills: self.skills.iter().map(skill).collect(),
             files: self.files.clone(),
             links: self.links.clone(),
+            is_undo: self.is_undo,
         };
-        let path = state_file(installation, "json");
+        let path = state_file(installation, ENDING);
         let bytes = serde_json::to_vec(&journal)
             .map_err(|error| Error::io("write", &path, std::io::Error::other(error)))?;
         atomic_file::write(&path, Some(&bytes))
@@ -109,7 +149,7 @@ impl Journal {
 
     /// Removes the journal of `installation`: the change has ended.
     pub(super) fn remove(installation: &Installation) -> Result<(), Error> {
-        atomic_file::write(&state_file(installation, "json"), None)
+        atomic_file::write(&state_file(installation, ENDING), None)
     }
 }
 
@@ -124,8 +164,10 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     };
     let skill = |skill: SkillJson| {
         let name = SkillName::new(&skill.name).filter(|name| SkillPath::new(name.as_str()).is_ok())?;
-        Some(JournalSkill { name, before: digest(skill.before)?, after: digest(skill.after)? })
+        let (before, after) = (digest(skill.before)?, digest(skill.after)?);
+        Some(JournalSkill { name, before, after, others: skill.others })
     };
     let skills: Option<Vec<JournalSkill>> = journal.skills.into_iter().map(skill).collect();
-    Some(Journal { skills: skills?, files: journal.files, links: journal.links })
+    let JournalJson { files, links, is_undo, .. } = journal;
+    Some(Journal { skills: skills?, files, links, is_undo })
 }

@@ -9,5 +9,5 @@ mod steps;
 mod recover;
 mod apply;
 
-pub use apply::{Change, SkillChange, apply};
+pub use apply::{AppliedChange, Change, SkillChange, apply};
 pub use recover::{Recovery, recover};

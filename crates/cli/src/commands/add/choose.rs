@@ -55,33 +55,34 @@ pub(super) fn choose<'f>(
         if answer.is_empty() {
             return Ok(None);
         }
-        match picked(&answer, found) {
-            Ok(chosen) => return Ok(Some(chosen)),
+        let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
+        match picked(&answer, &names) {
+            Ok(numbers) => return Ok(Some(numbers.into_iter().map(|number| &found[number]).collect())),
             Err(word) => ui.warn(&format!("`{word}` is no number or name of the list"))?,
         }
     }
 }
 
-/// Returns the skills that `answer` names, or the first word that names none.
-fn picked<'f>(answer: &str, found: &'f [FoundSkill]) -> Result<Vec<&'f FoundSkill>, String> {
+/// Returns the places in `names` that `answer` means, or its first word that means none.
+fn picked(answer: &str, names: &[&str]) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
     for word in answer.split([' ', ',']).filter(|word| !word.is_empty()) {
-        let number = |text: &str| text.parse::<usize>().ok().filter(|it| (1..=found.len()).contains(it));
+        let number = |text: &str| text.parse::<usize>().ok().filter(|it| (1..=names.len()).contains(it));
         if word == "all" {
-            numbers.extend(0..found.len());
-        } else if let Some(index) = found.iter().position(|skill| skill.name.as_str() == word) {
+            numbers.extend(0..names.len());
+        } else if let Some(index) = names.iter().position(|name| *name == word) {
             numbers.push(index);
         } else if let Some(number) = number(word) {
             numbers.push(number - 1);
         } else {
             let range = word.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
             let (first, last) = range.ok_or_else(|| word.to_owned())?;
-            numbers.extend(first - 1..last);
+            numbers.extend(first.min(last) - 1..first.max(last));
         }
     }
     numbers.sort_unstable();
     numbers.dedup();
-    Ok(numbers.into_iter().map(|index| &found[index]).collect())
+    Ok(numbers)
 }
 
 fn unknown(found: &[FoundSkill], name: &str) -> CliError {
@@ -91,4 +92,25 @@ fn unknown(found: &[FoundSkill], name: &str) -> CliError {
         return error.hint("`--list` shows its skills");
     }
     error.hint(format!("it has: {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_are_picked_by_numbers_ranges_and_names() {
+        let check = |answer: &str, expect: Result<&[usize], &str>| {
+            let expect = expect.map(<[usize]>::to_vec).map_err(str::to_owned);
+            assert_eq!(picked(answer, &["a", "b", "c", "d", "2"]), expect, "{answer}");
+        };
+        check("1 3-5", Ok(&[0, 2, 3, 4]));
+        check("5-3, 4", Ok(&[2, 3, 4]));
+        check("b b 2-2", Ok(&[1]));
+        check("2", Ok(&[4]));
+        check("all", Ok(&[0, 1, 2, 3, 4]));
+        check("1 0", Err("0"));
+        check("2-9", Err("2-9"));
+        check("x", Err("x"));
+    }
 }

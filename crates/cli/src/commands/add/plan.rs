@@ -42,6 +42,7 @@ impl Plan<'_> {
             name: planned.locked.name.clone(),
             before: planned.before.clone(),
             after: Some(planned.after.clone()),
+            others: Vec::new(),
             locked_before: planned.locked_before.clone(),
             locked: Some(planned.locked.clone()),
         };

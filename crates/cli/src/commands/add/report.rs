@@ -1,13 +1,13 @@
 //! Shows skills of a source, and what was added.
 
 use repertoire_model::{Severity, diagnostic};
-use repertoire_sources::{FetchedTree, FoundSkill, Installation};
+use repertoire_sources::{FetchedTree, FoundSkill, Installation, PluginElsewhere};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
-use crate::wire::Context;
+use crate::wire::{Context, shell_word};
 
 /// The most scripts and findings of a skill that are shown.
 const MAX_SHOWN: usize = 10;
@@ -31,12 +31,31 @@ pub(super) fn list(
             "ref": tree.source.reference(),
             "resolved": tree.resolved,
             "left_out": tree.left_out,
+            "plugins": plugins_json(tree),
             "skills": skills,
         });
         return Ok(ui.write_json(&document)?);
     }
     table(context, found, false).write(ui)?;
     faults(ui, found)
+}
+
+/// Writes which plugins of a marketplace lie in other repositories, and how their skills are added.
+pub(super) fn plugins(ui: &mut Ui, tree: &FetchedTree) -> Result<(), CliError> {
+    for PluginElsewhere { name, source } in &tree.plugins {
+        let message = format!("the plugin {name} of the marketplace lies in another repository");
+        ui.message(Style::Warning, "left out:", &message)?;
+        match source {
+            Some(source) => ui.hint(&format!("this adds its skills: rep add {}", shell_word(source)))?,
+            None => ui.hint("its skills cannot be added from there")?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the same, for programs.
+pub(super) fn plugins_json(tree: &FetchedTree) -> Value {
+    tree.plugins.iter().map(|plugin| json!({"name": plugin.name, "source": plugin.source})).collect()
 }
 
 /// Writes why skills cannot be added.

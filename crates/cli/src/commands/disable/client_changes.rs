@@ -15,7 +15,7 @@ use super::client_switch::{self, RecordedSwitch, has_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
 use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::commands::connect::{self, EditFault};
-use crate::commands::link::{RecordedLink, links_to_skill, paths, remove_links, restore_links};
+use crate::commands::link::{RecordedLink, RestoredLink, links_to_skill, paths, remove_links, restore_links};
 use crate::error::CliError;
 use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, escape};
@@ -56,9 +56,12 @@ pub(crate) struct ChangeLine {
 }
 
 impl ChangeLine {
-    /// Returns `true` if it is about a switch that could not be changed.
-    fn is_failed_switch(&self) -> bool {
-        self.kind == ChangeKind::Switch && self.state == ChangeState::Failed
+    /// Returns `true` if it says that `switch` could not be changed.
+    fn is_failure_of(&self, switch: &RecordedSwitch) -> bool {
+        self.kind == ChangeKind::Switch
+            && self.state == ChangeState::Failed
+            && self.skill == switch.skill
+            && self.clients.contains(&switch.client)
     }
 }
 
@@ -81,6 +84,8 @@ pub(crate) struct ClientChanges<'c> {
     record: DisabledRecord,
     pending: Vec<RecordedChange>,
     files: Vec<EditedFile>,
+    /// `true` if a change stays recorded, because it could not be undone.
+    is_unfinished: bool,
     pub(crate) lines: Vec<ChangeLine>,
 }
 
@@ -96,7 +101,8 @@ impl<'c> ClientChanges<'c> {
         let record = DisabledRecord::load(&places, owner, &base)?;
         let client = client.and_then(connect::client);
         let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Some(Self { context, places, owner, base, client, record, pending, files, lines }))
+        let is_unfinished = false;
+        Ok(Some(Self { context, places, owner, base, client, record, pending, files, is_unfinished, lines }))
     }
 
     /// Returns the patterns that are recorded.
@@ -277,14 +283,8 @@ impl<'c> ClientChanges<'c> {
         self.settle(ChangeKind::Link, None, failure.as_deref());
         self.write_files();
         // A switch that could not be turned off needs not be turned on.
-        let failed: Vec<&ChangeLine> = self.lines.iter().filter(|line| line.is_failed_switch()).collect();
-        if failed.is_empty() {
-            return Ok(());
-        }
         for change in &mut self.record.changes {
-            change.switches.retain(|switch| {
-                !failed.iter().any(|line| line.skill == switch.skill && line.clients.contains(&switch.client))
-            });
+            change.switches.retain(|switch| !self.lines.iter().any(|line| line.is_failure_of(switch)));
         }
         self.record.changes.retain(|change| !change.is_empty());
         self.record.save(&self.base)
@@ -301,7 +301,7 @@ impl<'c> ClientChanges<'c> {
         let (meant, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
         self.record.changes = others;
         let is_found = !meant.is_empty();
-        for mut change in meant {
+        for change in meant {
             for link in &change.links {
                 self.lines.push(ChangeLine {
                     kind: ChangeKind::Link,
@@ -312,16 +312,18 @@ impl<'c> ClientChanges<'c> {
                     reason: None,
                 });
             }
-            change.switches.retain(|switch| self.turn_on(switch));
+            for switch in &change.switches {
+                self.turn_on(switch);
+            }
             self.pending.push(change);
         }
         is_found
     }
 
-    /// Plans to turn `switch` on; returns `true` if its file cannot be changed, and it has to stay in the record.
-    fn turn_on(&mut self, switch: &RecordedSwitch) -> bool {
-        let Some(client) = connect::client(&switch.client) else { return false };
-        let Ok(path) = switch_file(&self.places, self.owner, client) else { return false };
+    /// Plans to turn `switch` on.
+    fn turn_on(&mut self, switch: &RecordedSwitch) {
+        let Some(client) = connect::client(&switch.client) else { return };
+        let Ok(path) = switch_file(&self.places, self.owner, client) else { return };
         let edited = self.file(client.id, &path).and_then(|file| {
             let text = client_switch::turn_on(&file.after, switch).map_err(|fault| in_words(&fault))?;
             Ok(text.map(|text| file.after = text))
@@ -352,7 +354,6 @@ impl<'c> ClientChanges<'c> {
         {
             file.after.clear();
         }
-        state == ChangeState::Failed
     }
 
     /// Makes the planned changes that enable skills.
@@ -362,16 +363,29 @@ impl<'c> ClientChanges<'c> {
         }
         let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
         let outcomes = restore_links(&self.places, self.owner, &self.base, &links)?;
+        let mut unmade = Vec::new();
         let lines = self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link);
-        for (line, outcome) in lines.zip(outcomes) {
-            line.state = if outcome.is_some() { ChangeState::Failed } else { ChangeState::Done };
-            line.reason = outcome;
+        for ((line, outcome), link) in lines.zip(outcomes).zip(links) {
+            line.state = if outcome == RestoredLink::Made { ChangeState::Done } else { ChangeState::Failed };
+            match outcome {
+                RestoredLink::Made => {}
+                RestoredLink::Obsolete(reason) => line.reason = Some(reason),
+                RestoredLink::Failed(reason) => {
+                    line.reason = Some(reason);
+                    unmade.push(link);
+                }
+            }
         }
         self.write_files();
-        // What could not be turned on can be tried again.
-        let failed = std::mem::take(&mut self.pending);
-        let failed = failed.into_iter().map(|change| RecordedChange { links: Vec::new(), ..change });
-        failed.filter(|change| !change.is_empty()).for_each(|change| self.record.add(change));
+        // The record of a change stays until the change is undone, so that it can be tried again.
+        for mut change in std::mem::take(&mut self.pending) {
+            change.links.retain(|link| unmade.contains(link));
+            change.switches.retain(|switch| self.lines.iter().any(|line| line.is_failure_of(switch)));
+            if !change.is_empty() {
+                self.is_unfinished = true;
+                self.record.add(change);
+            }
+        }
         self.record.save(&self.base)
     }
 
@@ -433,6 +447,9 @@ impl<'c> ClientChanges<'c> {
                 }
             }
         }
+        if self.is_unfinished {
+            ui.hint("what could not be changed stays recorded; run the command again when it can be")?;
+        }
         Ok(())
     }
 
@@ -477,16 +494,4 @@ fn in_words(fault: &EditFault) -> String {
         Some(line) => format!("line {line}: {}", fault.message),
         None => fault.message.clone(),
     }
-}
-
-/// Returns the clients that each pattern is disabled for, if not for all.
-pub(crate) fn disabled_for_clients(context: &Context) -> Vec<(Pattern, String)> {
-    let places = Places::new(&context.env);
-    let of_owner = |owner: Owner| {
-        let base = places.base(owner)?;
-        let record = DisabledRecord::load(&places, owner, &base).ok()?;
-        let changes = record.changes.into_iter();
-        Some(changes.filter_map(|it| Some((Pattern::new(&it.pattern).ok()?, it.client?))).collect::<Vec<_>>())
-    };
-    [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()
 }

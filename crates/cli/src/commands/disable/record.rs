@@ -11,12 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::client_switch::RecordedSwitch;
 use crate::clients::{Owner, Places};
-use crate::commands::link::RecordedLink;
 use crate::commands::link::record_file::{self, VERSION};
+use crate::commands::link::{DISABLED_FILE, RecordedLink};
 use crate::error::CliError;
-
-/// The path of the record.
-const FILE: &str = ".agents/.repertoire-disabled.json";
 
 /// The changes of a project or a home directory.
 #[derive(Debug, Default)]
@@ -63,7 +60,7 @@ impl RecordedChange {
 impl DisabledRecord {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
-        let path = base.join(FILE);
+        let path = base.join(DISABLED_FILE);
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error: anyhow::Error| {
             CliError::no(format!("{} is not a record of disabled skills", path.display()))
@@ -90,6 +87,6 @@ impl DisabledRecord {
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let record = RecordJson { version: VERSION, disabled: self.changes.clone() };
         let record = Some(&record).filter(|record| !record.disabled.is_empty());
-        record_file::write(&base.join(FILE), record, &mut self.text)
+        record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)
     }
 }

@@ -8,8 +8,9 @@ use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
+use crate::clients::Places;
 use crate::commands::catalog;
-use crate::commands::disable::disabled_for_clients;
+use crate::commands::link::{DisabledClient, disabled_for_clients};
 use crate::error::CliError;
 use crate::wire::{Context, Library, shell_word};
 
@@ -164,7 +165,7 @@ impl Decisions {
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
             }
         }
-        for (pattern, client) in disabled_for_clients(context) {
+        for DisabledClient { pattern, client } in disabled_for_clients(&Places::new(&context.env)) {
             if pattern.matches(&entry.source, entry.name().as_str()) {
                 let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
                 self.add("client", format!("disabled for {client} alone; {command} enables it"));

@@ -7,12 +7,15 @@ use repertoire::{Entry, State};
 use repertoire_model::SkillName;
 
 use super::args::LinkArgs;
-use super::plan::{Occupancy, plan};
+use super::plan::{Occupancy, Step, plan};
 use super::record::Record;
 use super::{apply, chosen, paths};
 use crate::clients::{CLIENTS, Owner, Places};
 use crate::commands::connect::{OwnEntries, connections};
+use crate::env::Env;
 use crate::error::CliError;
+use crate::globals::Globals;
+use crate::ui::Ui;
 use crate::wire::Context;
 
 /// Makes the links that the clients which are found need to read the skills in `directories`. Returns them as they are shown.
@@ -62,21 +65,33 @@ fn links(
     let is_added = |entry: &&Entry| entry.state != State::Disabled && real.contains(&paths::of(entry));
     let skills: Vec<&Entry> = library.snapshot.entries().iter().filter(is_added).collect();
     let mut plan = plan(&library, &places, &args, &base, &clients, &skills)?;
-    let mut missing = plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free)).peekable();
+    let missing = plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     if action == Action::List {
         return Ok(missing.map(|step| paths::shown(&base, &step.path)).collect());
     }
-    if missing.peek().is_none() {
-        return Ok(Vec::new());
+    let missing: Vec<&Step<'_>> = missing.collect();
+    let (made, failure) = apply::make_recorded(&library, &args, &base, &mut plan.record, &missing)?;
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(made.into_iter().map(|link| link.path).collect()),
     }
-    let mut made = Vec::new();
-    for step in missing {
-        let link = apply::make(&library, &args, &base, step)?;
-        made.push(link.path.clone());
-        plan.record.add(link);
-    }
-    plan.record.save(&base)?;
-    Ok(made)
+}
+
+/// Makes the links to the skills in `directories`, whose change was interrupted and is completed, and says so.
+pub(crate) fn link_completed(
+    ui: &mut Ui,
+    env: &Env,
+    globals: &Globals,
+    owner: Owner,
+    directories: &[PathBuf],
+) {
+    let linked = Context::load(ui, env.clone(), globals.clone())
+        .and_then(|context| link_added(&context, owner, directories));
+    let _ = match linked {
+        Ok(links) if links.is_empty() => Ok(()),
+        Ok(links) => ui.hint(&format!("linked for other clients: {}", links.join(", "))),
+        Err(error) => ui.warn(&format!("links to the skills could not be made: {}", error.message())),
+    };
 }
 
 /// Returns the links in directories of clients that lead to the skill `name` in `directory`, also if that was deleted.

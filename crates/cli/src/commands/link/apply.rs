@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::args::LinkArgs;
 use super::plan::{Occupancy, Plan, Step};
-use super::record::RecordedLink;
+use super::record::{Record, RecordedLink};
 use super::report::{self, LinkLine, LinkState, Notes, Warning};
 use super::{copy, paths};
 use crate::error::CliError;
@@ -44,29 +44,28 @@ pub(super) fn run(
         1 => ui.consent("make it?", args.yes)?,
         _ => ui.consent(&format!("make these {free}?"), args.yes)?,
     };
-    let (mut lines, mut failure) = (Vec::new(), None);
+    let steps: Vec<&Step<'_>> = match consent {
+        Consent::Given => plan.steps.iter().filter(is_free).collect(),
+        _ => Vec::new(),
+    };
+    // Links that others made are not recorded.
+    for step in plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Right)) {
+        if let Some(made) = plan.record.find(base, &step.path).cloned() {
+            plan.record.add(RecordedLink { clients: LinkLine::of(base, step).clients, ..made });
+        }
+    }
+    let (made, failure) = make_recorded(library, args, base, &mut plan.record, &steps)?;
+    let mut made = made.into_iter();
+    let mut lines = Vec::new();
     for step in &plan.steps {
         let mut line = LinkLine::of(base, step);
-        match &step.occupancy {
-            Occupancy::Right => {
-                // Links that others made are not recorded.
-                if let Some(made) = plan.record.find(base, &step.path).cloned() {
-                    plan.record.add(RecordedLink { clients: line.clients.clone(), ..made });
-                }
-            }
-            Occupancy::Taken(_) => {}
-            Occupancy::Free if consent != Consent::Given || failure.is_some() => {}
-            Occupancy::Free => match make(library, args, base, step) {
-                Ok(made) => {
-                    line.state = if made.to.is_some() { LinkState::Linked } else { LinkState::Copied };
-                    plan.record.add(made);
-                }
-                Err(error) => failure = Some(error),
-            },
+        if is_free(&step)
+            && let Some(made) = made.next()
+        {
+            line.state = if made.to.is_some() { LinkState::Linked } else { LinkState::Copied };
         }
         lines.push(line);
     }
-    // Links are recorded even after a failure, so that they can be undone.
     let is_silent = args.print || consent != Consent::Given;
     let saved = if is_silent { Ok(()) } else { plan.record.save(base) };
     report::write(ui, args, base, &lines, notes, plan.reached)?;
@@ -83,23 +82,52 @@ pub(super) fn run(
     Ok(if is_taken || is_refused { Exit::No } else { Exit::Success })
 }
 
-/// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-pub(super) fn make(
+/// Makes the links of `steps`. They are recorded first, so that neither a failure nor a crash leaves links that cannot be undone.
+/// Returns those that were made, in this order, and the error that ended it.
+pub(super) fn make_recorded(
     library: &Library,
     args: &LinkArgs,
     base: &Path,
-    step: &Step<'_>,
-) -> Result<RecordedLink, CliError> {
+    record: &mut Record,
+    steps: &[&Step<'_>],
+) -> Result<(Vec<RecordedLink>, Option<CliError>), CliError> {
+    let (mut made, mut failure) = (Vec::new(), None);
+    if steps.is_empty() {
+        return Ok((made, failure));
+    }
+    for step in steps.iter().filter(|_| !args.copy) {
+        record.add(recorded(base, step, Some(step.to.to_string_lossy().into_owned()), None));
+    }
+    record.save(base)?;
+    for step in steps {
+        if failure.is_none() {
+            match make(library, args, base, step) {
+                Ok(link) => {
+                    record.add(link.clone());
+                    made.push(link);
+                    continue;
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        record.forget(base, &step.path);
+    }
+    record.save(base)?;
+    Ok((made, failure))
+}
+
+fn recorded(base: &Path, step: &Step<'_>, to: Option<String>, digest: Option<String>) -> RecordedLink {
+    let clients = step.clients.iter().map(|client| (*client).to_owned()).collect();
+    RecordedLink { path: paths::shown(base, &step.path), to, digest, clients }
+}
+
+/// Makes the link of `step`, or a copy where that is wanted or no link can be made.
+fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<RecordedLink, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
     }
-    let made = |to: Option<String>, digest: Option<String>| RecordedLink {
-        path: paths::shown(base, path),
-        to,
-        digest,
-        clients: step.clients.iter().map(|client| (*client).to_owned()).collect(),
-    };
+    let made = |to: Option<String>, digest: Option<String>| recorded(base, step, to, digest);
     if !args.copy {
         match make_link(&step.to, path) {
             Ok(()) => return Ok(made(Some(step.to.to_string_lossy().into_owned()), None)),

@@ -8,6 +8,7 @@ use repertoire::Entry;
 use repertoire_model::SkillPath;
 
 use super::args::LinkArgs;
+use super::disabled_clients::disabled_for_clients;
 use super::paths;
 use super::record::Record;
 use crate::clients::{CANONICAL, Client, Owner, Places};
@@ -42,7 +43,7 @@ pub(super) enum Occupancy {
 pub(super) struct Plan<'l> {
     /// The links, those that others lead to first.
     pub(super) steps: Vec<Step<'l>>,
-    /// The clients that nothing can be linked for.
+    /// The clients that nothing can be linked for, or not every skill.
     pub(super) refused: Vec<SkippedClient>,
     /// How many skills need no link for any of the clients.
     pub(super) reached: usize,
@@ -104,6 +105,7 @@ pub(super) fn plan<'l>(
 ) -> Result<Plan<'l>, CliError> {
     let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
     let record = Record::load(places, args.owner(), base)?;
+    let disabled = disabled_for_clients(places);
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused, mut readers) = (0, Vec::new(), Vec::new());
     for client in clients {
@@ -122,6 +124,14 @@ pub(super) fn plan<'l>(
                 |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
             if reader.reads.iter().any(is_read) && !is_ours(&reader.target) {
                 reached += 1;
+                continue;
+            }
+            if disabled.iter().any(|disabled| disabled.is_about(entry, reader.client)) {
+                let (title, id) = (reader.client.title(), reader.client.id);
+                let reason = format!(
+                    "{name} is disabled for {title}; `rep enable --agent {id}` with its name enables it"
+                );
+                refused.push(SkippedClient { client: reader.client, reason, is_refusal: false });
                 continue;
             }
             if !leads(&canonical.real.join(name), &real) || is_ours(&canonical) {

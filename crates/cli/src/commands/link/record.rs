@@ -92,6 +92,12 @@ impl Record {
         self.made.sort_by(|a, b| a.path.cmp(&b.path));
     }
 
+    /// Removes what was made at `path` from the record.
+    pub(super) fn forget(&mut self, base: &Path, path: &Path) {
+        let shown = paths::shown(base, path);
+        self.made.retain(|made| made.path != shown);
+    }
+
     /// Writes the record, or removes it where nothing is left to undo.
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let record = RecordJson { version: VERSION, links: self.made.clone() };

@@ -61,7 +61,7 @@ pub(crate) fn links_to_skill(
     Ok(links)
 }
 
-/// Removes `links`, and takes them out of the record.
+/// Removes `links`, and takes those that are gone out of the record, also if one of them cannot be removed.
 pub(crate) fn remove_links(
     places: &Places,
     owner: Owner,
@@ -72,59 +72,77 @@ pub(crate) fn remove_links(
         return Ok(());
     }
     let mut record = Record::load(places, owner, base)?;
+    let mut failure = None;
     for link in links {
         let path = link.place(places, owner, base);
-        if let Some(path) = path.filter(|path| is_as_recorded(places, owner, path, link)) {
-            remove_link(&path).map_err(|error| CliError::io("remove", &path, error))?;
+        if let Some(path) = path.filter(|path| is_as_recorded(places, owner, path, link))
+            && let Err(error) = remove_link(&path)
+        {
+            failure = failure.or_else(|| Some(CliError::io("remove", &path, error)));
+            continue;
         }
         record.made.retain(|made| made.path != link.path);
     }
-    record.save(base)
+    record.save(base)?;
+    failure.map_or(Ok(()), Err)
 }
 
-/// Makes `links` again and records them. Returns the reason for each that could not be made.
+/// The outcome of making a link again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RestoredLink {
+    /// It is there.
+    Made,
+    /// It is not made, and never will be, for this reason.
+    Obsolete(String),
+    /// It could not be made, for this reason.
+    Failed(String),
+}
+
+/// Makes `links` again and records them. Returns the outcome for each.
 pub(crate) fn restore_links(
     places: &Places,
     owner: Owner,
     base: &Path,
     links: &[RecordedLink],
-) -> Result<Vec<Option<String>>, CliError> {
+) -> Result<Vec<RestoredLink>, CliError> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
     let mut record = Record::load(places, owner, base)?;
-    let mut outcomes = vec![None; links.len()];
+    let mut outcomes = vec![RestoredLink::Made; links.len()];
     // Those that others lead to come first.
     let mut order: Vec<usize> = (0..links.len()).collect();
     order.sort_by_key(|at| !links[*at].path.starts_with(CANONICAL));
     for at in order {
-        match restore(places, owner, base, &links[at]) {
-            Ok(()) => record.add(links[at].clone()),
-            Err(reason) => outcomes[at] = Some(reason),
+        outcomes[at] = restore(places, owner, base, &links[at]);
+        if outcomes[at] == RestoredLink::Made {
+            record.add(links[at].clone());
         }
     }
     record.save(base)?;
     Ok(outcomes)
 }
 
-fn restore(places: &Places, owner: Owner, base: &Path, link: &RecordedLink) -> Result<(), String> {
+fn restore(places: &Places, owner: Owner, base: &Path, link: &RecordedLink) -> RestoredLink {
+    let obsolete = |reason: &str| RestoredLink::Obsolete(reason.to_owned());
     let place = link.place(places, owner, base).zip(link.to.as_ref());
-    let Some((path, to)) = place else { return Err("it is not where links are made".to_owned()) };
+    let Some((path, to)) = place else { return obsolete("it is not where links are made") };
     let Some(parent) = path.parent().filter(|parent| !paths::leads_out(places, owner, parent)) else {
-        return Err("it leads out of the project".to_owned());
+        return obsolete("it leads out of the project");
     };
     if is_as_recorded(places, owner, &path, link) {
-        return Ok(());
+        return RestoredLink::Made;
     }
     if path.symlink_metadata().is_ok() {
-        return Err("something else is there by now".to_owned());
+        return obsolete("something else is there by now");
     }
     if !resolves(parent, to) {
-        return Err("its skill is gone".to_owned());
+        return obsolete("its skill is gone");
     }
-    fs::create_dir_all(parent)
-        .and_then(|()| make_link(Path::new(to), &path))
-        .map_err(|error| format!("it cannot be made: {error}"))
+    match fs::create_dir_all(parent).and_then(|()| make_link(Path::new(to), &path)) {
+        Ok(()) => RestoredLink::Made,
+        Err(error) => RestoredLink::Failed(format!("it cannot be made: {error}")),
+    }
 }
 
 /// Returns `true` if `to` leads somewhere from `parent`, which may not be there yet.

@@ -63,14 +63,19 @@ pub(super) fn is_open(installation: &Installation, name: &SkillName) -> bool {
     !copy.others.is_empty() || !digests(installation, name).is_some_and(is_as_written)
 }
 
-/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy.
+/// Writes the copy of the skill of `locked`, whose files are `before`, in place of an earlier copy. Returns `false` if somebody is
+/// editing that, so that it stays.
 pub(super) fn write(
     installation: &Installation,
     locked: &LockedSkill,
     before: &SkillFiles,
     copy: &SkillFiles,
-) -> Result<(), CliError> {
-    remove(installation, &locked.name)?;
+) -> Result<bool, CliError> {
+    let written = digests(installation, &locked.name);
+    let is_as_written = |files: &SkillFiles| written.as_ref().is_some_and(|it| it.copy == digest(files));
+    if !discard(installation, &locked.name, is_as_written)? {
+        return Ok(false);
+    }
     let root = directory(installation, &locked.name);
     for (path, file) in copy {
         let target = root.join(path.as_str());
@@ -102,22 +107,37 @@ pub(super) fn write(
     fs::write(&path, entry.to_text()?).map_err(|error| CliError::io("write", &path, error))?;
     let path = digests_file(installation, &locked.name);
     let text = serde_json::to_vec(&CopyDigests { copy: digest(copy), skill: digest(before) })?;
-    fs::write(&path, text).map_err(|error| CliError::io("write", &path, error))
+    fs::write(&path, text).map_err(|error| CliError::io("write", &path, error))?;
+    Ok(true)
 }
 
-/// Removes the copy of `name`, if there is one.
-pub(super) fn remove(installation: &Installation, name: &SkillName) -> Result<(), CliError> {
-    let files = [entry_file(installation, name), digests_file(installation, name)];
-    for path in [directory(installation, name)].into_iter().chain(files) {
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(CliError::io("remove", &path, error));
-            }
-            _ => {}
+/// Removes the copy of `name`, if there is one. Returns `false` if it does not have the files that `is_expected` expects, or others too:
+/// then it stays.
+pub(super) fn discard(
+    installation: &Installation,
+    name: &SkillName,
+    is_expected: impl Fn(&SkillFiles) -> bool,
+) -> Result<bool, CliError> {
+    let copy = directory(installation, name);
+    let aside = installation.conflicts.join(format!(".{name}.removed"));
+    let absent = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CliError::io("remove", &copy, error)),
+        _ => Ok(()),
+    };
+    if copy.symlink_metadata().is_ok() {
+        absent(fs::remove_dir_all(&aside))?;
+        // Moved aside first, so that nothing is written to it between the comparison and the removal.
+        fs::rename(&copy, &aside).map_err(|error| CliError::io("remove", &copy, error))?;
+        let found = read_installed(&aside);
+        if !matches!(found, Ok(Some(found)) if found.others.is_empty() && is_expected(&found.files)) {
+            fs::rename(&aside, &copy).map_err(|error| CliError::io("write", &copy, error))?;
+            return Ok(false);
         }
+        absent(fs::remove_dir_all(&aside))?;
     }
-    Ok(())
+    absent(fs::remove_file(entry_file(installation, name)))?;
+    absent(fs::remove_file(digests_file(installation, name)))?;
+    Ok(true)
 }
 
 /// Returns the change that puts the copy of `skill` in place.
@@ -161,6 +181,7 @@ pub(super) fn resolved(
         name: name.clone(),
         before,
         after: Some(copied),
+        others: Vec::new(),
         locked_before: Some(skill.clone()),
         locked: Some(locked),
     })

@@ -125,6 +125,7 @@ fn step(
                 name: check.locked.name.clone(),
                 before: Some(before.clone()),
                 after: Some(after.clone()),
+                others: Vec::new(),
                 locked_before: Some(check.locked.clone()),
                 locked: Some(newest.locked.clone()),
             })),

@@ -243,7 +243,7 @@ fn files(list: &FileList) -> Value {
     with_source(list_object, list.source.as_deref())
 }
 
-/// Returns `object` with the source of a skill that hides another, if there is one.
+/// Returns `object` with the source of a skill, if there is one.
 fn with_source(mut object: Value, source: Option<&str>) -> Value {
     if let Some(source) = source {
         object["source"] = sentence::line(source).into();

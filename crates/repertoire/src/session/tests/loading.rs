@@ -174,7 +174,9 @@ fn every_answer_names_the_source_of_the_skill() {
             assert_eq!(text.matches("project:.claude/skills").count(), 1, "{}: {text}", render.as_str());
         }
         let files = block_on(session.call("list_skill_files", &json!({"skill": "own"})));
-        assert!(!files.text().contains("user:"), "{}", files.text());
+        assert_eq!(files.text().matches("user:.claude/skills").count(), 1, "{}", files.text());
+        let all = block_on(session.call("list_skills", &json!({})));
+        assert_eq!(all.text().matches(":.claude/skills").count(), 2, "{}", all.text());
         let again = block_on(session.call("load_skill", &json!({"name": "git"})));
         assert_eq!(session.data(&again)["source"], "project:.claude/skills");
     }
