@@ -100,10 +100,8 @@ impl Product {
 
     /// Returns the ten best skills for `query`.
     pub fn hits(&self, query: &str) -> Vec<RankedSlot> {
-        let asked = match self.is_plain {
-            true => Query::new(query),
-            false => self.index.query(query, &self.seen, self.table),
-        };
+        let asked =
+            if self.is_plain { Query::new(query) } else { self.index.query(query, &self.seen, self.table) };
         let vector = self.table.and_then(|table| table.embed_query(&asked.embedded_text(query)));
         let asked = asked.with_vector(vector);
         self.index.search(&asked, &self.seen, WANTED)

@@ -121,9 +121,8 @@ fn report(ranker: &str, outcomes: &[Outcome]) -> Vec<String> {
         categories.dedup();
         for category in categories {
             let these: Vec<&&Outcome> = of.iter().filter(|outcome| outcome.category == category).collect();
-            let counts = |outcome: &&&&Outcome| match category.starts_with("none") {
-                true => outcome.is_silent,
-                false => outcome.is_right,
+            let counts = |outcome: &&&&Outcome| {
+                if category.starts_with("none") { outcome.is_silent } else { outcome.is_right }
             };
             parts.push(format!("{category} {:.2}", share(these.iter().filter(counts).count(), these.len())));
         }

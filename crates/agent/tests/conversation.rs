@@ -367,9 +367,12 @@ fn a_second_compaction_repeats_the_task_once() {
 
 #[test]
 fn a_model_that_repeats_its_call_has_to_answer() {
-    let (client, requests) = Script::new(|number, request| match request.without_calls {
-        true => says("Welcome!"),
-        false => calls(number, "load_skill", json!({"name": "greet"})),
+    let (client, requests) = Script::new(|number, request| {
+        if request.without_calls {
+            says("Welcome!")
+        } else {
+            calls(number, "load_skill", json!({"name": "greet"}))
+        }
     });
     let mut agent = Agent::new(client, session(), AgentOptions::new("m"));
     assert_eq!(run(&mut agent, "Hello!").unwrap().text, "Welcome!");

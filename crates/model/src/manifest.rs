@@ -220,9 +220,10 @@ impl Field<'_, '_, '_> {
                 let (key, text) = (shown(self.key), text::shorten(&scalar.text, SHOWN_KEY_CHARS));
                 let span = self.place.span(&scalar.range);
                 // Only `.inf` and `.nan` have letters and no digit; all others are too large.
-                let what = match scalar.text.contains(|c: char| c.is_ascii_digit()) {
-                    true => "is a number beyond those that clients hold exactly",
-                    false => "is a number that JSON does not have",
+                let what = if scalar.text.contains(|c: char| c.is_ascii_digit()) {
+                    "is a number beyond those that clients hold exactly"
+                } else {
+                    "is a number that JSON does not have"
                 };
                 self.reporter
                     .report(RuleId::FieldNumber, format!("`{text}` in `{key}` {what}"))

@@ -443,10 +443,8 @@ mod tests {
                     Step::Write { source, name, word, body, is_broken } => {
                         let skill = directory.path().join(source.to_string()).join(format!("skill-{name}"));
                         fs::create_dir_all(&skill).unwrap();
-                        let description = match is_broken {
-                            true => String::new(),
-                            false => format!("description: Does {}.\n", WORDS[word]),
-                        };
+                        let description = format!("description: Does {}.\n", WORDS[word]);
+                        let description = if is_broken { "" } else { &description };
                         let text = format!("---\nname: skill-{name}\n{description}---\n{}\n", WORDS[body]);
                         fs::write(skill.join("SKILL.md"), text).unwrap();
                     }

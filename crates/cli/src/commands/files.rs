@@ -90,11 +90,12 @@ fn below<'a>(
     let found: Vec<&FileEntry> =
         files.iter().filter(|file| file.path.as_str().starts_with(&prefix)).collect();
     if found.is_empty() {
-        return Err(match files.iter().any(|file| file.path == directory) {
-            true => CliError::no(format!("`{given}` is a file, not a directory"))
-                .hint(format!("run `rep show {name} --file {given}` to read it")),
-            false => CliError::no(format!("the skill has no directory `{given}`"))
-                .hint(format!("run `rep files {name}` to see its files")),
+        return Err(if files.iter().any(|file| file.path == directory) {
+            CliError::no(format!("`{given}` is a file, not a directory"))
+                .hint(format!("run `rep show {name} --file {given}` to read it"))
+        } else {
+            CliError::no(format!("the skill has no directory `{given}`"))
+                .hint(format!("run `rep files {name}` to see its files"))
         });
     }
     Ok(found)

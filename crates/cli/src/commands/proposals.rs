@@ -268,13 +268,11 @@ fn show(
         ui.write_planned(Style::of_diff_line(line), line)?;
     }
     writeln!(ui.out(), "\ninstructions: {was} tokens before, {is} after")?;
-    match content.check.is_empty() {
-        true => writeln!(ui.out(), "check: nothing to report")?,
-        false => {
-            for line in content.check.lines() {
-                writeln!(ui.out(), "check: {}", escape(line))?;
-            }
-        }
+    if content.check.is_empty() {
+        writeln!(ui.out(), "check: nothing to report")?;
+    }
+    for line in content.check.lines() {
+        writeln!(ui.out(), "check: {}", escape(line))?;
     }
     if let Some(effect) = triggers {
         effect.write(ui)?;

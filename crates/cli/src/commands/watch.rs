@@ -76,9 +76,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
             tokens = self::tokens(context, &change.after);
         }
         let account = Account::between(&change.before, &change.after);
-        match ui.is_json() {
-            true => write_json(ui, &json_of(&change, before, tokens, &account))?,
-            false => effects(ui, context, &change, (before, tokens), &account)?,
+        if ui.is_json() {
+            write_json(ui, &json_of(&change, before, tokens, &account))?;
+        } else {
+            effects(ui, context, &change, (before, tokens), &account)?;
         }
         ui.flush()?;
     }

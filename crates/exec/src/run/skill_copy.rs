@@ -195,15 +195,10 @@ fn prune(parent: &Path) {
     let is_stale = |used: &SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
     let is_temporary =
         |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    copies.retain(|(written, path)| match is_temporary(path) {
-        true => {
-            if is_stale(written) {
-                remove(path);
-            }
-            false
-        }
-        false => true,
-    });
+    for (_, path) in copies.iter().filter(|(written, path)| is_temporary(path) && is_stale(written)) {
+        remove(path);
+    }
+    copies.retain(|(_, path)| !is_temporary(path));
     copies.sort_unstable();
     let surplus = copies.len().saturating_sub(MAX_COPIES);
     copies.into_iter().take(surplus).filter(|(used, _)| is_stale(used)).for_each(|(_, path)| remove(&path));

@@ -6,9 +6,17 @@
 mod capture;
 mod recorder;
 #[cfg(feature = "fs")]
+mod skill_lock;
+#[cfg(feature = "fs")]
+mod staging;
+#[cfg(feature = "fs")]
 mod write_skill;
 
 pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
 pub use recorder::Recorder;
 #[cfg(feature = "fs")]
-pub use write_skill::{SkillLock, WrittenSkill, lock_skill, remove_unfinished_writes, write_skill};
+pub use skill_lock::{SkillLock, lock_skill};
+#[cfg(feature = "fs")]
+pub use staging::remove_unfinished_writes;
+#[cfg(feature = "fs")]
+pub use write_skill::{WrittenSkill, write_skill};

@@ -13,7 +13,7 @@ use repertoire_model::{Digest, RuleId};
 
 use super::capture::{capture, identity, record};
 #[cfg(feature = "fs")]
-use super::write_skill::try_lock_skill;
+use super::skill_lock::try_lock_skill;
 use crate::provider::store::LABEL;
 use crate::registry::{Entry, Registry, Snapshot, Subscription};
 use crate::store::{LazyStore, Origin, Store};

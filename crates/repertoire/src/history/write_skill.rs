@@ -5,39 +5,24 @@
 //! leaves behind is removed by the next write.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Digest, SkillPath};
 
 use super::capture::MAX_RECORDED_BYTES;
-use crate::provider::fs::STAGING;
+use super::staging::{exchange, remove_leftovers, rename_without_replacing, staging_path, sync};
 use crate::regular_file;
 use crate::{Error, ErrorKind};
-
-/// The longest wait for another process that writes a skill in the same directory.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The time between two attempts to lock a directory.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
-
-/// The age at which such a directory of another process is no longer in use.
-const STALE: Duration = Duration::from_secs(10 * 60);
 
 /// The most files and directories of a skill's directory, hidden ones included.
 const MAX_ENTRIES: usize = 50_000;
 
 /// The largest file that is compared with what is expected.
 const MAX_FILE_BYTES: u64 = MAX_RECORDED_BYTES;
-
-/// Distinguishes the directories that one process makes.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// A skill that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,61 +66,6 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let changed = paths.into_iter().filter(|path| before.get(path) != after.get(path)).cloned().collect();
     Ok(WrittenSkill { changed })
-}
-
-/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: nobody else writes there.
-pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
-    // Where directories cannot be locked, somebody may.
-    if lock.directory.is_some() {
-        remove_leftovers_older_than(skills, Duration::ZERO);
-    }
-}
-
-/// Returns a path in `parent` that no other write uses, for the directory called `name`.
-fn staging_path(parent: &Path, name: &OsStr) -> PathBuf {
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let name: String = name.to_string_lossy().chars().take(64).collect();
-    parent.join(format!("{STAGING}{}-{number}-{name}", std::process::id()))
-}
-
-/// A lock that keeps other processes from writing skills in a directory, until it is dropped or the process ends.
-///
-/// It holds nothing where directories cannot be locked; a write still replaces only what it expects.
-#[derive(Debug)]
-pub struct SkillLock {
-    directory: Option<File>,
-}
-
-/// Waits until no other process writes a skill beside `directory`, and keeps them waiting.
-///
-/// Fails if another process does not give up its lock within ten seconds.
-pub fn lock_skill(directory: &Path) -> Result<SkillLock, Error> {
-    lock_skill_within(directory, LOCK_TIMEOUT)
-}
-
-fn lock_skill_within(directory: &Path, timeout: Duration) -> Result<SkillLock, Error> {
-    let end = Instant::now() + timeout;
-    loop {
-        match try_lock_skill(directory) {
-            Some(lock) => return Ok(lock),
-            None if Instant::now() >= end => {
-                return Err(Error::new(ErrorKind::Io)
-                    .at(directory.parent().unwrap_or(directory))
-                    .because("another program keeps the directory locked; try again"));
-            }
-            None => thread::sleep(LOCK_PAUSE),
-        }
-    }
-}
-
-/// Returns the lock of [`lock_skill`], or `None` if another process has it.
-pub(super) fn try_lock_skill(directory: &Path) -> Option<SkillLock> {
-    let parent = directory.parent().and_then(|parent| File::open(parent).ok());
-    match parent.as_ref().map(File::try_lock) {
-        Some(Err(TryLockError::WouldBlock)) => None,
-        Some(Ok(())) => Some(SkillLock { directory: parent }),
-        Some(Err(TryLockError::Error(_))) | None => Some(SkillLock { directory: None }),
-    }
 }
 
 /// The reason that a skill was not written.
@@ -383,74 +313,11 @@ fn own(path: &Path, like: &Metadata) {
     let _ = (path, like);
 }
 
-/// Makes the entries of `directory` durable.
-fn sync(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
-}
-
-/// Exchanges two directories in one step.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(io::Error::from)
-}
-
-/// Exchanges two directories in three steps, where the system has no single one.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    let aside = one.with_extension("old");
-    fs::rename(other, &aside)?;
-    fs::rename(one, other)?;
-    fs::rename(aside, one)
-}
-
-/// Moves the directory `from` to `to`, where nothing may be.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from)
-}
-
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    if to.symlink_metadata().is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    fs::rename(from, to)
-}
-
-/// Removes directories that processes left behind which were interrupted.
-fn remove_leftovers(parent: &Path) {
-    remove_leftovers_older_than(parent, STALE);
-}
-
-fn remove_leftovers_older_than(parent: &Path, least: Duration) {
-    for child in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_staging = child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING));
-        let created = child.metadata().and_then(|metadata| metadata.modified());
-        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
-            let _ = fs::remove_dir_all(child.path());
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests read what was written")]
 mod tests {
+    use super::super::staging::STALE;
     use super::*;
-
-    #[test]
-    fn a_lock_that_another_process_keeps_is_an_error() {
-        let root = tempfile::tempdir().unwrap();
-        let skill = root.path().join("greet");
-        let lock = lock_skill(&skill).unwrap();
-        let error = lock_skill_within(&skill, Duration::ZERO).unwrap_err().chain();
-        assert!(error.contains("another program keeps the directory locked; try again"), "{error}");
-        drop(lock);
-        lock_skill_within(&skill, Duration::ZERO).unwrap();
-        // A directory that is not there yet has no lock, and a write to it fails for that reason.
-        lock_skill_within(&root.path().join("missing/greet"), Duration::ZERO).unwrap();
-    }
 
     fn files(list: &[(&str, &str, bool)]) -> SkillFiles {
         let file = |text: &str, executable| FileData { executable, bytes: text.as_bytes().to_vec() };

@@ -103,9 +103,12 @@ impl Provider for Staged {
     fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         Box::pin(async move {
-            poll_fn(|_| match call == 2 && !self.released.load(Ordering::Relaxed) {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
+            poll_fn(|_| {
+                if call == 2 && !self.released.load(Ordering::Relaxed) {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
             })
             .await;
             MemoryProvider::new("staged", vec![skill(&format!("skill-{call}"))]).list(policy).await

@@ -49,10 +49,11 @@ impl Session {
         let task = Task::new(text);
         // Without sinks there is no use for a prediction.
         let is_of_use = !task.is_blank() && !self.library().resources().sinks.is_empty();
-        let foreseen = match is_of_use {
+        let foreseen = if is_of_use {
             // Skills are loaded from the newest snapshot, whatever the catalog shows.
-            true => Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await)),
-            false => None,
+            Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await))
+        } else {
+            None
         };
         self.state().foreseen = foreseen;
     }

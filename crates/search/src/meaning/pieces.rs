@@ -72,9 +72,10 @@ impl<F: FnMut(u32) -> bool> PieceCutter<'_, '_, F> {
     fn scripts(&mut self, run: &str) -> bool {
         let mut rest = run;
         while let Some(first) = rest.chars().next() {
-            let end = match is_ideograph(first) {
-                true => first.len_utf8(),
-                false => rest.find(is_ideograph).unwrap_or(rest.len()),
+            let end = if is_ideograph(first) {
+                first.len_utf8()
+            } else {
+                rest.find(is_ideograph).unwrap_or(rest.len())
             };
             let (word, after) = rest.split_at(end);
             rest = after;

@@ -23,10 +23,12 @@ pub(crate) fn ln_1p(value: f32) -> f32 {
 
 /// Returns `value`, which must not be negative, to the power of `exponent`.
 pub(crate) fn pow(value: f32, exponent: f32) -> f32 {
-    match value > 0.0 {
-        true => exp_of(f64::from(exponent) * ln_of(f64::from(value))) as f32,
-        false if exponent == 0.0 => 1.0,
-        false => 0.0,
+    if value > 0.0 {
+        exp_of(f64::from(exponent) * ln_of(f64::from(value))) as f32
+    } else if exponent == 0.0 {
+        1.0
+    } else {
+        0.0
     }
 }
 

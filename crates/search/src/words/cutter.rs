@@ -41,9 +41,10 @@ impl WordCutter {
             let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
             self.plain.clear();
             for piece in by_ascii(text) {
-                match piece.is_ascii() {
-                    true => self.plain.push_str(piece),
-                    false => self.plain.extend(piece.nfkd().filter(|letter| !is_accent(letter)).nfc()),
+                if piece.is_ascii() {
+                    self.plain.push_str(piece);
+                } else {
+                    self.plain.extend(piece.nfkd().filter(|letter| !is_accent(letter)).nfc());
                 }
             }
             runs(&self.plain, &mut self.buffers, role, &mut take);
@@ -110,10 +111,7 @@ fn runs(text: &str, buffers: &mut Buffers, role: TextRole, take: &mut impl FnMut
         let end = rest.find(|letter| !is_of_word(letter) && letter != '_').unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
-        match run.is_ascii() {
-            true => ascii_word(run, after, buffers, take),
-            false => scripts(run, buffers, role, take),
-        }
+        if run.is_ascii() { ascii_word(run, after, buffers, take) } else { scripts(run, buffers, role, take) }
     }
 }
 
@@ -129,10 +127,7 @@ fn scripts(run: &str, buffers: &mut Buffers, role: TextRole, take: &mut impl FnM
         let end = rest.find(|letter| self::is_dense(letter) != is_dense).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         rest = after;
-        match is_dense {
-            true => pairs(piece, role, take),
-            false => word(piece, buffers, take),
-        }
+        if is_dense { pairs(piece, role, take) } else { word(piece, buffers, take) }
     }
 }
 

@@ -37,9 +37,10 @@ pub(super) fn choose<'f>(
             let fault = skill.fault.as_deref().unwrap_or_default();
             ui.warn(&format!("{} is not added: {fault}", skill.name))?;
         }
-        return match sound.is_empty() {
-            true => Err(CliError::no("none of the skills can be added")),
-            false => Ok(Some(sound)),
+        return if sound.is_empty() {
+            Err(CliError::no("none of the skills can be added"))
+        } else {
+            Ok(Some(sound))
         };
     }
     if !ui.is_interactive() || ui.is_json() {

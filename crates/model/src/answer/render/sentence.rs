@@ -245,9 +245,10 @@ pub(super) fn reach(file: &FileText, wording: &Wording) -> Option<String> {
         let cap = truncation.cap;
         return Some(match truncation.next_line {
             Some(next) => {
-                let shown = match first_line == &last {
-                    true => format!("line {last} of {total_lines} is"),
-                    false => format!("lines {first_line}-{last} of {total_lines} are"),
+                let shown = if first_line == &last {
+                    format!("line {last} of {total_lines} is")
+                } else {
+                    format!("lines {first_line}-{last} of {total_lines} are")
                 };
                 format!(
                     "Truncated at {cap} bytes: {shown} shown, of {size} bytes in all. Go on with {start}={next}."

@@ -45,10 +45,12 @@ impl<'s> Patterns<'s> {
             return Match::NotUnderstood;
         };
         self.matched = self.matched.saturating_add(text.len() + 1);
-        match self.matched <= MAX_MATCHED_BYTES {
-            true if regex.is_match(text) => Match::Yes,
-            true => Match::No,
-            false => Match::TooMuch,
+        if self.matched > MAX_MATCHED_BYTES {
+            Match::TooMuch
+        } else if regex.is_match(text) {
+            Match::Yes
+        } else {
+            Match::No
         }
     }
 }

@@ -30,9 +30,12 @@ fn provider(store: &Arc<MemoryStore>) -> StoreProvider {
 fn flaky(store: &Arc<MemoryStore>) -> (LazyStore, Arc<AtomicBool>) {
     let (store, is_away) = (Arc::clone(store), Arc::new(AtomicBool::new(false)));
     let switch = Arc::clone(&is_away);
-    let lazy = LazyStore::uncached(move || match switch.load(Ordering::SeqCst) {
-        true => Err(Error::new(ErrorKind::Store).because("it is away")),
-        false => Ok(Arc::clone(&store) as Arc<dyn Store>),
+    let lazy = LazyStore::uncached(move || {
+        if switch.load(Ordering::SeqCst) {
+            Err(Error::new(ErrorKind::Store).because("it is away"))
+        } else {
+            Ok(Arc::clone(&store) as Arc<dyn Store>)
+        }
     });
     (lazy, is_away)
 }
