@@ -127,7 +127,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
             put_skill_safely(&*store, &skill.files)?;
         }
     }
-    let outcome = Outcome { channel: &args.channel, changes: &changes, before: &released, release };
+    let outcome = ChannelChanges { channel: &args.channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
 }
@@ -205,7 +205,7 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
 }
 
 /// The changes of a channel, for people and programs.
-pub(super) struct Outcome<'a> {
+pub(super) struct ChannelChanges<'a> {
     /// The channel.
     pub(super) channel: &'a str,
     /// The changes of the release.
@@ -216,7 +216,7 @@ pub(super) struct Outcome<'a> {
     pub(super) release: Option<u64>,
 }
 
-impl Outcome<'_> {
+impl ChannelChanges<'_> {
     fn kind(&self, change: &ReleaseChange) -> (&'static str, char, Style) {
         match (self.before.contains_key(&change.name), change.digest) {
             (_, None) => ("removed", '-', Style::Error),
