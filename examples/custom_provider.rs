@@ -2,7 +2,7 @@
 //!
 //! A provider lists skills and reads their files. Validation, precedence, catalogs and sessions are the same for all of them.
 
-use repertoire::model::{Document, FileEntry, FileKind, LineRange, Policy, SkillPath, Source};
+use repertoire::model::{Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, SkillPath};
 use repertoire::provider::{FileContent, FileListing, ListedSkill, Listing, Locator, Provider, Skill};
 use repertoire::{BoxFuture, Error, ErrorKind, Library};
 use serde_json::json;
@@ -33,7 +33,7 @@ impl Notes {
 }
 
 fn parse(text: &str, policy: &Policy) -> Document {
-    Document::parse(Source { bytes: text.as_bytes(), directory: None, file_name: "SKILL.md" }, policy)
+    Document::parse(ManifestSource { bytes: text.as_bytes(), directory: None, file_name: "SKILL.md" }, policy)
 }
 
 impl Provider for Notes {

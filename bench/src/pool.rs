@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use repertoire_model::{Document, Policy, SkillName, Source};
+use repertoire_model::{Document, ManifestSource, Policy, SkillName};
 use serde::Deserialize;
 
 /// A `SKILL.md`.
@@ -152,7 +152,7 @@ pub fn skill(base: &Path, path: &Path) -> Result<Skill> {
         path.and_then(Path::file_name).and_then(|name| name.to_str()).map(str::to_owned)
     };
     let (directory, file) = (name(path.parent()), name(Some(path)).unwrap_or_default());
-    let source = Source { bytes: &bytes, directory: directory.as_deref(), file_name: &file };
+    let source = ManifestSource { bytes: &bytes, directory: directory.as_deref(), file_name: &file };
     let document = Document::parse(source, &Policy::default());
     let body = String::from_utf8_lossy(bytes.get(document.body.offset..).unwrap_or_default()).into_owned();
     let path = path.strip_prefix(base).unwrap_or(path).to_string_lossy().replace('\\', "/");
@@ -174,7 +174,8 @@ mod tests {
     use super::*;
 
     fn skill(path: &str) -> Skill {
-        let source = Source { bytes: b"---\nname: a\n---\nx", directory: Some("a"), file_name: "SKILL.md" };
+        let source =
+            ManifestSource { bytes: b"---\nname: a\n---\nx", directory: Some("a"), file_name: "SKILL.md" };
         Skill {
             path: path.to_owned(),
             document: Document::parse(source, &Policy::default()),

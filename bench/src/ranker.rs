@@ -218,13 +218,13 @@ pub fn ask(ranker: &mut dyn Ranker, queries: &[Labelled]) -> (Vec<Vec<usize>>, V
 
 #[cfg(test)]
 mod tests {
-    use repertoire_model::{Document, Policy, Source};
+    use repertoire_model::{Document, ManifestSource, Policy};
 
     use super::*;
 
     fn skill(name: &str, text: &str) -> Skill {
         let bytes = format!("---\nname: {name}\ndescription: {text}\n---\n");
-        let source = Source { bytes: bytes.as_bytes(), directory: Some(name), file_name: "SKILL.md" };
+        let source = ManifestSource { bytes: bytes.as_bytes(), directory: Some(name), file_name: "SKILL.md" };
         let document = Document::parse(source, &Policy::default());
         Skill { path: format!("skills/{name}/SKILL.md"), document, body: String::new() }
     }

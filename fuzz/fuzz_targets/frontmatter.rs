@@ -3,11 +3,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use repertoire_model::document::frontmatter_json;
-use repertoire_model::{Document, Policy, Profile, SkillName, Source, repair};
+use repertoire_model::{Document, ManifestSource, Policy, Profile, SkillName, repair};
 
 fuzz_target!(|bytes: &[u8]| {
     for profile in Profile::ALL {
-        let source = Source { bytes, directory: Some("some-skill"), file_name: "SKILL.md" };
+        let source = ManifestSource { bytes, directory: Some("some-skill"), file_name: "SKILL.md" };
         let document = Document::parse(source, &Policy::of(profile));
         assert_eq!(SkillName::new(document.name.as_str()).as_ref(), Some(&document.name));
         assert!(document.body.offset + document.body.length <= bytes.len());

@@ -14,7 +14,7 @@ use crate::error::AgentError;
 use crate::message::{Block, Message, Role};
 use crate::request::Request;
 use crate::transcript::{Header, Transcript, TranscriptError};
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 use crate::{subagent_tool, transcript};
 
 /// The start of the ids of calls that stand for a person who names a skill.
@@ -31,7 +31,7 @@ pub struct AgentOptions {
     /// The sampling temperature; `None` for the service's default.
     pub temperature: Option<f64>,
     /// The limits of one task.
-    pub limits: Limits,
+    pub limits: TurnLimits,
     /// The number of tokens in the context from which it is replaced by a summary.
     pub compact_at: u64,
     /// The most tokens of skills that are put back after that.
@@ -43,14 +43,14 @@ pub struct AgentOptions {
 /// The limits of one task.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct TurnLimits {
     /// The most requests.
     pub requests: u32,
     /// The most tokens, cached or not, in and out; `None` for any number.
     pub tokens: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for TurnLimits {
     fn default() -> Self {
         Self { requests: 50, tokens: None }
     }
@@ -63,7 +63,7 @@ impl AgentOptions {
             model: model.into(),
             max_output_tokens: None,
             temperature: None,
-            limits: Limits::default(),
+            limits: TurnLimits::default(),
             compact_at: 150_000,
             reattach_tokens: 20_000,
             subagents: false,
@@ -77,7 +77,7 @@ pub struct Agent {
     pub(crate) session: Session,
     pub(crate) options: AgentOptions,
     pub(crate) messages: Vec<Message>,
-    pub(crate) usage: Usage,
+    pub(crate) usage: TokenUsage,
     /// The tokens in the context after the last answer, as the service counted them.
     pub(crate) context_tokens: u64,
     pub(crate) cancellation: Cancellation,
@@ -99,7 +99,7 @@ impl Agent {
             session,
             options,
             messages: Vec::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             context_tokens: 0,
             cancellation: Cancellation::new(),
             transcript: None,
@@ -154,7 +154,7 @@ impl Agent {
     }
 
     /// Returns the tokens that the conversation has used so far, those of sub-agents included.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> TokenUsage {
         self.usage
     }
 
@@ -234,7 +234,7 @@ impl Agent {
     }
 
     /// Counts the tokens of a request.
-    pub(crate) fn count(&mut self, usage: Usage) -> Result<(), AgentError> {
+    pub(crate) fn count(&mut self, usage: TokenUsage) -> Result<(), AgentError> {
         self.usage += usage;
         if let Some(transcript) = &mut self.transcript {
             transcript.usage(usage)?;

@@ -6,12 +6,12 @@
 //!
 //! ```no_run
 //! use repertoire::Library;
-//! use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpOptions, Provider};
+//! use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi};
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let library = Library::builder().directory("skills").open().await?;
-//! let mut http = HttpOptions::default();
+//! let mut http = HttpClientOptions::default();
 //! http.base_url = Some("http://127.0.0.1:8080/v1".to_owned());
-//! let client = HttpClient::new(Provider::OpenAi, http);
+//! let client = HttpClient::new(ModelApi::OpenAi, http);
 //! let mut agent = Agent::new(client, library.session().await?, AgentOptions::new("qwen"));
 //! let outcome = agent.run("Which month sold most in data/sales.csv?", &|_| {}).await?;
 //! println!("{}", outcome.text);
@@ -36,10 +36,12 @@ mod subagent;
 mod turn;
 pub mod economics;
 
-pub use agent::{Agent, AgentOptions, Limits};
+pub use agent::{Agent, AgentOptions, TurnLimits};
 pub use cache::Breakpoints;
 pub use cancel::Cancellation;
-pub use client::{Client, ClientError, ClientErrorKind, HttpClient, HttpOptions, Provider, Response, Stop};
+pub use client::{
+    Client, ClientError, ClientErrorKind, HttpClient, HttpClientOptions, ModelApi, Response, StopReason,
+};
 pub use economics::Prices;
 pub use error::AgentError;
 pub use message::{Block, Call, Message, Role};
@@ -47,5 +49,5 @@ pub use progress::{Observer, Progress};
 pub use request::Request;
 pub use subagent_tool::NAME as SUBAGENT_TOOL;
 pub use transcript::{Header, Transcript, TranscriptError};
-pub use turn::{Ending, Outcome};
-pub use usage::Usage;
+pub use turn::{TurnEnding, TurnOutcome};
+pub use usage::TokenUsage;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::Provider;
+use crate::client::ModelApi;
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub enum Block {
     /// A part that only its vendor understands, such as encrypted reasoning. It is sent back as it came.
     Vendor {
         /// The service that it came from; others do not get it.
-        provider: Provider,
+        provider: ModelApi,
         /// The part as the service sent it.
         data: Value,
     },

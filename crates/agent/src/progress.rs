@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::ClientError;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// Something that happened in a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub enum Progress<'a> {
     /// The model's answer is complete.
     Answered {
         /// The tokens that the request used.
-        usage: &'a Usage,
+        usage: &'a TokenUsage,
     },
     /// A request failed and is sent again after a pause.
     Retry {

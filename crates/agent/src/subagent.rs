@@ -11,7 +11,7 @@ use crate::message::Block;
 use crate::progress::{Observer, Progress};
 use crate::subagent_tool::NAME;
 use crate::transcript::{Header, Transcript};
-use crate::turn::Ending;
+use crate::turn::TurnEnding;
 
 /// The most characters of a sub-agent's result.
 const MAX_RESULT_CHARACTERS: usize = 16_000;
@@ -58,7 +58,7 @@ impl Agent {
                 if text.trim().is_empty() {
                     text = "The sub-agent gave no answer.".to_owned();
                 }
-                if outcome.ending != Ending::Done {
+                if outcome.ending != TurnEnding::Done {
                     text.push_str("\n[the sub-agent did not finish: it reached a limit]");
                 }
                 Ok((text, false))

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::Provider;
+use crate::client::ModelApi;
 use crate::message::Message;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -29,7 +29,7 @@ pub struct Header {
     /// The id of the conversation.
     pub id: String,
     /// The API of the service.
-    pub provider: Provider,
+    pub provider: ModelApi,
     /// The name of the model.
     pub model: String,
     /// The agent that it was.
@@ -41,7 +41,7 @@ impl Header {
     /// Returns the header of a conversation.
     pub fn new(
         id: impl Into<String>,
-        provider: Provider,
+        provider: ModelApi,
         model: impl Into<String>,
         agent: Option<&str>,
     ) -> Self {
@@ -59,7 +59,7 @@ enum Line {
         message: Message,
     },
     Usage {
-        usage: Usage,
+        usage: TokenUsage,
     },
     /// All messages before it were replaced by these.
     Compaction {
@@ -80,7 +80,7 @@ pub struct Transcript {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SavedConversation {
     pub(crate) messages: Vec<Message>,
-    pub(crate) usage: Usage,
+    pub(crate) usage: TokenUsage,
 }
 
 /// The error of reading or writing a transcript.
@@ -161,7 +161,7 @@ impl Transcript {
         }
         lock(&file, path)?;
         let mut reader = BufReader::new(file.try_clone().map_err(failed)?.take(MAX_BYTES));
-        let mut saved = SavedConversation { messages: Vec::new(), usage: Usage::default() };
+        let mut saved = SavedConversation { messages: Vec::new(), usage: TokenUsage::default() };
         let (mut complete, mut number) = (0, 0);
         let mut text = Vec::new();
         loop {
@@ -199,7 +199,7 @@ impl Transcript {
         self.write(&Line::Message { message: message.clone() })
     }
 
-    pub(crate) fn usage(&mut self, usage: Usage) -> Result<(), TranscriptError> {
+    pub(crate) fn usage(&mut self, usage: TokenUsage) -> Result<(), TranscriptError> {
         self.write(&Line::Usage { usage })
     }
 
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        Header::new("1-2-3", Provider::OpenAi, "qwen", None)
+        Header::new("1-2-3", ModelApi::OpenAi, "qwen", None)
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
         let path = directory.path().join("a.jsonl");
         let mut transcript = Transcript::create(&path, &header()).unwrap();
         transcript.message(&Message::user("one")).unwrap();
-        transcript.usage(Usage { requests: 1, input: 5, ..Usage::default() }).unwrap();
+        transcript.usage(TokenUsage { requests: 1, input: 5, ..TokenUsage::default() }).unwrap();
         transcript.compaction(&[Message::user("summary")]).unwrap();
         drop(transcript);
         let (mut transcript, saved) = Transcript::resume(&path).unwrap();
@@ -266,7 +266,7 @@ mod tests {
         let in_use = Transcript::resume(&path).unwrap_err().to_string();
         assert!(in_use.ends_with("another program is using it"), "{in_use}");
         assert_eq!(Transcript::header(&path).unwrap(), header());
-        let other = Header::new("1-2-3", Provider::Anthropic, "claude", None);
+        let other = Header::new("1-2-3", ModelApi::Anthropic, "claude", None);
         transcript.replace_header(&other).unwrap();
         drop(transcript);
         assert_eq!(Transcript::resume(&path).unwrap().1.messages.len(), 2);

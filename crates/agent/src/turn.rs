@@ -7,30 +7,30 @@ use repertoire_model::text::nearest;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, INVOKED};
-use crate::client::Stop;
+use crate::client::StopReason;
 use crate::error::AgentError;
 use crate::invocation;
 use crate::message::{Block, Message, Role};
 use crate::progress::{Observer, Progress};
 use crate::subagent_tool;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The result of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct TurnOutcome {
     /// The last answer of the model.
     pub text: String,
     /// Why it ended.
-    pub ending: Ending,
+    pub ending: TurnEnding,
     /// The tokens that the task used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// Why a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum TurnEnding {
     /// The model was done.
     Done,
     /// The last answer was as long as it may be.
@@ -47,7 +47,7 @@ impl Agent {
     /// Gives the agent a task, and returns when the model has answered it.
     ///
     /// `/name` at the start and `$name` anywhere load the skill of this name first.
-    pub async fn run(&mut self, task: &str, observer: Observer<'_>) -> Result<Outcome, AgentError> {
+    pub async fn run(&mut self, task: &str, observer: Observer<'_>) -> Result<TurnOutcome, AgentError> {
         self.begin(vec![Block::text(task)], observer).await?;
         self.load_invoked(task, observer).await?;
         self.go_on(observer).await
@@ -58,20 +58,20 @@ impl Agent {
         &mut self,
         content: Vec<Block>,
         observer: Observer<'_>,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<TurnOutcome, AgentError> {
         self.begin(content, observer).await?;
         self.go_on(observer).await
     }
 
     /// Goes on with the conversation as it is, as after an error or a resumed transcript.
-    pub async fn go_on(&mut self, observer: Observer<'_>) -> Result<Outcome, AgentError> {
+    pub async fn go_on(&mut self, observer: Observer<'_>) -> Result<TurnOutcome, AgentError> {
         self.answer_lost_calls()?;
         let before = self.usage;
         let mut text = String::new();
-        let mut ending = Ending::RequestLimit;
+        let mut ending = TurnEnding::RequestLimit;
         for _ in 0..self.options.limits.requests {
             if self.options.limits.tokens.is_some_and(|most| self.usage.total() - before.total() >= most) {
-                ending = Ending::TokenLimit;
+                ending = TurnEnding::TokenLimit;
                 break;
             }
             self.compact_if_full(observer).await?;
@@ -82,21 +82,21 @@ impl Agent {
             }
             if !self.answer_calls(observer).await? {
                 ending = match stop {
-                    Stop::Done => Ending::Done,
-                    Stop::Length => Ending::Length,
-                    Stop::Refusal => Ending::Refusal,
+                    StopReason::Done => TurnEnding::Done,
+                    StopReason::Length => TurnEnding::Length,
+                    StopReason::Refusal => TurnEnding::Refusal,
                 };
                 break;
             }
         }
-        let usage = Usage {
+        let usage = TokenUsage {
             requests: self.usage.requests - before.requests,
             input: self.usage.input - before.input,
             cache_read: self.usage.cache_read - before.cache_read,
             cache_write: self.usage.cache_write - before.cache_write,
             output: self.usage.output - before.output,
         };
-        Ok(Outcome { text, ending, usage })
+        Ok(TurnOutcome { text, ending, usage })
     }
 
     /// Adds the task to the conversation, behind what changed in the library since the last one.
@@ -144,7 +144,7 @@ impl Agent {
     }
 
     /// Asks the model and adds its answer to the conversation.
-    async fn ask(&mut self, observer: Observer<'_>) -> Result<Stop, AgentError> {
+    async fn ask(&mut self, observer: Observer<'_>) -> Result<StopReason, AgentError> {
         let (tools, system) = (self.tools(), self.session.prompt().await?);
         let request = self.request(&tools, &system);
         let response = self.client.send(&request, observer, &self.cancellation).await?;

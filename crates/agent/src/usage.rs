@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The tokens that one or more requests used, as the service counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Usage {
+pub struct TokenUsage {
     /// The number of requests.
     pub requests: u64,
     /// Tokens of the input that were neither read from the service's cache nor written to it.
@@ -20,7 +20,7 @@ pub struct Usage {
     pub output: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Returns the tokens of the input, cached or not.
     pub fn whole_input(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
@@ -32,7 +32,7 @@ impl Usage {
     }
 }
 
-impl AddAssign for Usage {
+impl AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
         self.input += other.input;

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use repertoire::{BoxFuture, Inherit, Library, Tool, ToolCall, ToolReply};
 use repertoire_agent::{
-    Agent, AgentError, AgentOptions, Block, Cancellation, Ending, Header, Message, Progress, Provider, Role,
+    Agent, AgentError, AgentOptions, Block, Cancellation, Header, Message, ModelApi, Progress, Role,
+    TurnEnding,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ fn names(agent: &Agent) -> Vec<String> {
     agent.session().loaded().iter().map(ToString::to_string).collect()
 }
 
-fn run(agent: &mut Agent, task: &str) -> Result<repertoire_agent::Outcome, AgentError> {
+fn run(agent: &mut Agent, task: &str) -> Result<repertoire_agent::TurnOutcome, AgentError> {
     pollster::block_on(agent.run(task, &|_| {}))
 }
 
@@ -38,11 +39,11 @@ fn a_task_ends_at_the_limit_of_requests_and_of_tokens() {
     options.limits.requests = 3;
     let mut agent = Agent::new(endless(), session(), options.clone());
     let outcome = run(&mut agent, "Go on.").unwrap();
-    assert_eq!((outcome.ending, outcome.usage.requests), (Ending::RequestLimit, 3));
+    assert_eq!((outcome.ending, outcome.usage.requests), (TurnEnding::RequestLimit, 3));
     options.limits.tokens = Some(1);
     let mut agent = Agent::new(endless(), session(), options);
     let outcome = run(&mut agent, "Go on.").unwrap();
-    assert_eq!((outcome.ending, outcome.usage.requests), (Ending::TokenLimit, 1));
+    assert_eq!((outcome.ending, outcome.usage.requests), (TurnEnding::TokenLimit, 1));
     // The conversation can go on.
     assert_eq!(agent.messages().len(), 3);
 }
@@ -120,7 +121,7 @@ fn a_transcript_is_resumed_with_its_loaded_skills() {
         _ => says("Welcome!"),
     });
     let mut agent = Agent::new(client, open(), AgentOptions::new("m"));
-    agent.save(&path, &Header::new("a", Provider::Anthropic, "m", None)).unwrap();
+    agent.save(&path, &Header::new("a", ModelApi::Anthropic, "m", None)).unwrap();
     run(&mut agent, "Hello!").unwrap();
     let usage = agent.usage();
     drop(agent);
@@ -143,7 +144,7 @@ fn calls_that_a_crash_left_unanswered_are_answered_with_an_error() {
     let path = directory.path().join("a.jsonl");
     let (client, _) = Script::new(|_, _| says(""));
     let mut agent = Agent::new(client, session(), AgentOptions::new("m"));
-    agent.save(&path, &Header::new("a", Provider::Anthropic, "m", None)).unwrap();
+    agent.save(&path, &Header::new("a", ModelApi::Anthropic, "m", None)).unwrap();
     drop(agent);
     let lines = [Message::user("Hello!"), calls(1, "load_skill", json!({"name": "greet"}))];
     let lines: String =
@@ -171,7 +172,7 @@ fn a_subagent_has_a_session_of_its_own_and_returns_its_result() {
     let mut options = AgentOptions::new("m");
     options.subagents = true;
     let mut agent = Agent::new(client, session(), options);
-    agent.save(&path, &Header::new("a", Provider::Anthropic, "m", None)).unwrap();
+    agent.save(&path, &Header::new("a", ModelApi::Anthropic, "m", None)).unwrap();
     let outcome = run(&mut agent, "How many guests are there?").unwrap();
     assert_eq!((outcome.text.as_str(), outcome.usage.requests), ("Seven.", 3));
     let requests = requests.lock().unwrap();
@@ -324,7 +325,7 @@ fn a_resumed_conversation_starts_more_subagents_and_knows_what_a_person_invoked(
             assert!(agent.session().is_invoked(&greet));
             assert!(agent.resume(&path).unwrap_err().to_string().ends_with("another program is using it"));
         } else {
-            agent.save(&path, &Header::new("a", Provider::Anthropic, "m", None)).unwrap();
+            agent.save(&path, &Header::new("a", ModelApi::Anthropic, "m", None)).unwrap();
         }
         run(&mut agent, "/greet Go.").unwrap();
     }

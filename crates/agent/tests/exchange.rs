@@ -2,21 +2,21 @@
 
 use std::sync::Mutex;
 
-use repertoire_agent::{Agent, AgentOptions, Ending, HttpClient, HttpOptions, Progress, Provider};
+use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi, Progress, TurnEnding};
 use serde_json::json;
 
 use crate::support::{Answer, Server, anthropic, chat, responses, session};
 
-fn agent(provider: Provider, server: &Server) -> Agent {
-    let mut http = HttpOptions::default();
-    let version = if provider == Provider::Anthropic { "" } else { "/v1" };
+fn agent(provider: ModelApi, server: &Server) -> Agent {
+    let mut http = HttpClientOptions::default();
+    let version = if provider == ModelApi::Anthropic { "" } else { "/v1" };
     http.base_url = Some(format!("{}{version}", server.url));
     http.key = Some("secret".to_owned());
     Agent::new(HttpClient::new(provider, http), session(), AgentOptions::new("model-1"))
 }
 
 /// Runs a task in which the model loads a skill and then answers, and returns the requests as they were sent.
-fn converse(provider: Provider, answers: Vec<Answer>) -> (Agent, String) {
+fn converse(provider: ModelApi, answers: Vec<Answer>) -> (Agent, String) {
     let server = Server::start(answers);
     let mut agent = agent(provider, &server);
     let seen = Mutex::new(String::new());
@@ -26,7 +26,7 @@ fn converse(provider: Provider, answers: Vec<Answer>) -> (Agent, String) {
         _ => {}
     }))
     .unwrap();
-    assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "Welcome!"));
+    assert_eq!((outcome.ending, outcome.text.as_str()), (TurnEnding::Done, "Welcome!"));
     assert_eq!(*seen.lock().unwrap(), "One moment.[load_skill {\"name\":\"greet\"}]Welcome!");
     assert_eq!(agent.session().loaded().iter().map(ToString::to_string).collect::<Vec<_>>(), ["greet"]);
     let requests = server.received();
@@ -52,7 +52,7 @@ fn converse(provider: Provider, answers: Vec<Answer>) -> (Agent, String) {
 fn anthropic_messages() {
     let load = ("toolu_1", "load_skill", json!({"name": "greet"}));
     let (agent, requests) = converse(
-        Provider::Anthropic,
+        ModelApi::Anthropic,
         vec![
             anthropic("One moment.", &[load], json!({"input_tokens": 3, "cache_creation_input_tokens": 900})),
             anthropic(
@@ -74,7 +74,7 @@ fn anthropic_messages() {
 fn openai_chat_completions() {
     let load = ("call_1", "load_skill", json!({"name": "greet"}));
     let (agent, requests) =
-        converse(Provider::OpenAi, vec![chat("One moment.", &[load]), chat("Welcome!", &[])]);
+        converse(ModelApi::OpenAi, vec![chat("One moment.", &[load]), chat("Welcome!", &[])]);
     insta::assert_snapshot!(requests);
     let usage = agent.usage();
     assert_eq!(
@@ -87,7 +87,7 @@ fn openai_chat_completions() {
 fn openai_responses() {
     let load = ("call_1", "load_skill", json!({"name": "greet"}));
     let (_, requests) = converse(
-        Provider::OpenAiResponses,
+        ModelApi::OpenAiResponses,
         vec![responses("One moment.", &[load]), responses("Welcome!", &[])],
     );
     insta::assert_snapshot!(requests);
@@ -96,9 +96,9 @@ fn openai_responses() {
 #[test]
 fn an_answer_is_complete_although_the_service_keeps_the_stream_open() {
     let answers = [
-        (Provider::Anthropic, anthropic("Welcome!", &[], json!({}))),
-        (Provider::OpenAi, chat("Welcome!", &[])),
-        (Provider::OpenAiResponses, responses("Welcome!", &[])),
+        (ModelApi::Anthropic, anthropic("Welcome!", &[], json!({}))),
+        (ModelApi::OpenAi, chat("Welcome!", &[])),
+        (ModelApi::OpenAiResponses, responses("Welcome!", &[])),
     ];
     for (provider, answer) in answers {
         let Answer::Events(events) = answer else { panic!("{answer:?}") };

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use repertoire::tool::OfferedTools;
 use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
-use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpOptions, Progress, Provider};
+use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi, Progress};
 
 fn library() -> Library {
     let skills = [
@@ -47,8 +47,8 @@ fn a_real_model_picks_a_skill_and_loads_it_and_the_cache_is_read() {
         return;
     };
     let model = std::env::var("REPERTOIRE_E2E_MODEL_NAME").unwrap_or_else(|_| "qwen".to_owned());
-    for (provider, path) in [(Provider::OpenAi, "/v1"), (Provider::Anthropic, "")] {
-        let mut http = HttpOptions::default();
+    for (provider, path) in [(ModelApi::OpenAi, "/v1"), (ModelApi::Anthropic, "")] {
+        let mut http = HttpClientOptions::default();
         http.base_url = Some(format!("{}{path}", url.trim_end_matches('/')));
         http.timeout = std::time::Duration::from_secs(3600);
         let mut options = AgentOptions::new(&model);

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use repertoire::config::{ConfigError, ConfigInput, ConfigOverride, KEYS, Kind, OverrideValue, Settings};
+use repertoire::config::{
+    ConfigError, ConfigInput, ConfigOverride, KEYS, OverrideValue, Settings, ValueKind,
+};
 use repertoire_model::Severity;
 use repertoire_model::text::nearest;
 
@@ -49,7 +51,7 @@ pub(crate) fn input(env: &Env, globals: &Globals) -> ConfigInput {
     for key in KEYS {
         let origin = env::variable_of(key.name);
         let Some(value) = env.get(&origin) else { continue };
-        let value = if matches!(key.kind, Kind::Paths) {
+        let value = if matches!(key.kind, ValueKind::Paths) {
             OverrideValue::Paths(env.paths(&origin))
         } else {
             OverrideValue::Word(value.to_string_lossy().into_owned())

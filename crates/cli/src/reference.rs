@@ -12,7 +12,7 @@ use repertoire_model::Profile;
 
 use crate::cli::{ROOT, command};
 use crate::{env, exit};
-use repertoire::config::{AGENT_KEYS, KEYS, Kind, Settings};
+use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
 
 /// The variable that makes these tests write the pages instead of comparing them.
 const UPDATE: &str = "UPDATE_DOCS";
@@ -100,7 +100,7 @@ fn configuration() {
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
         let mut default = match (key.kind, standard.as_str()) {
-            (Kind::Agent | Kind::Kit, _) => "none".to_owned(),
+            (ValueKind::Agent | ValueKind::Kit, _) => "none".to_owned(),
             (_, "") => "by rule".to_owned(),
             _ => format!("`{standard}`"),
         };
@@ -111,7 +111,11 @@ fn configuration() {
             }
         }
         let variable = match key.kind {
-            Kind::Words | Kind::Patterns | Kind::Severity | Kind::Agent | Kind::Kit => "-".to_owned(),
+            ValueKind::Words
+            | ValueKind::Patterns
+            | ValueKind::Severity
+            | ValueKind::Agent
+            | ValueKind::Kit => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

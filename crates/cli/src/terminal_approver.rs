@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use repertoire::BoxFuture;
-use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
+use repertoire_exec::approval::{ApprovalRequest, ApprovalVerdict, Approver};
 
 use crate::ui::{confirm, escape};
 
@@ -36,10 +36,10 @@ impl TerminalApprover {
 }
 
 impl Approver for TerminalApprover {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
         Box::pin(async move {
             if request.call.is_none() && !self.of_skills {
-                return Verdict::Unasked;
+                return ApprovalVerdict::Unasked;
             }
             IS_ASKING.store(true, Ordering::Relaxed);
             let verdict = match &request.call {
@@ -47,12 +47,15 @@ impl Approver for TerminalApprover {
                 None => asked_about_skill(request),
             };
             IS_ASKING.store(false, Ordering::Relaxed);
-            verdict.unwrap_or(Verdict::Unasked)
+            verdict.unwrap_or(ApprovalVerdict::Unasked)
         })
     }
 }
 
-fn asked_about_call(request: &ApprovalRequest, (tool, given): &(String, String)) -> io::Result<Verdict> {
+fn asked_about_call(
+    request: &ApprovalRequest,
+    (tool, given): &(String, String),
+) -> io::Result<ApprovalVerdict> {
     let (tool, given) = (escape(tool), escape(given));
     let skill = escape(&request.approval.name);
     let question = if request.is_on_host {
@@ -62,10 +65,10 @@ fn asked_about_call(request: &ApprovalRequest, (tool, given): &(String, String))
     } else {
         format!("{tool} of {skill} asks before every call. Run it with {given}?")
     };
-    Ok(if confirm(io::stderr(), &question)? { Verdict::Once } else { Verdict::Refused })
+    Ok(if confirm(io::stderr(), &question)? { ApprovalVerdict::Once } else { ApprovalVerdict::Refused })
 }
 
-fn asked_about_skill(request: &ApprovalRequest) -> io::Result<Verdict> {
+fn asked_about_skill(request: &ApprovalRequest) -> io::Result<ApprovalVerdict> {
     let approval = &request.approval;
     let mut terminal = io::stderr().lock();
     let (name, directory) = (escape(&approval.name), escape(&approval.directory));
@@ -89,5 +92,5 @@ fn asked_about_skill(request: &ApprovalRequest) -> io::Result<Verdict> {
             writeln!(terminal, "  {word} file: {}", escape(file))?;
         }
     }
-    Ok(if confirm(terminal, "Approve it?")? { Verdict::Always } else { Verdict::Refused })
+    Ok(if confirm(terminal, "Approve it?")? { ApprovalVerdict::Always } else { ApprovalVerdict::Refused })
 }

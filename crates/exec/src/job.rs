@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use repertoire_model::toolbox::RepositoryUse;
 
-use crate::Limits;
+use crate::JobLimits;
 
 /// One command of a skill.
 ///
@@ -36,7 +36,7 @@ pub struct Job {
     /// The grants beyond the policy.
     pub grants: Grants,
     /// The resource limits.
-    pub limits: Limits,
+    pub limits: JobLimits,
     /// Further paths that no grant makes writable, beside the [protected names](crate::protect::names), absolute: the host's
     /// settings and state, and the directories of its skills.
     pub protected: Vec<PathBuf>,
@@ -63,7 +63,7 @@ impl Job {
             input: None,
             environment: Vec::new(),
             grants: Grants::default(),
-            limits: Limits::default(),
+            limits: JobLimits::default(),
             protected: Vec::new(),
             git: GitUser::default(),
             workplaces: Vec::new(),

@@ -49,7 +49,7 @@ pub struct InterruptedRuns {
 ///
 /// A thread renews the time of its last change, which tells when the program was killed.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct JobJournal {
     path: PathBuf,
     _lock: File,
     /// The thread, which ends when its channel is closed.
@@ -62,7 +62,7 @@ const RENEWAL: Duration = Duration::from_secs(1);
 const MAX_OUTLIVED: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct JobRecord {
     /// The tag of all its processes.
     tag: u64,
     /// The time at which the command has ended at the latest.
@@ -82,7 +82,7 @@ struct GrantRecord {
     obeyed: Vec<OsString>,
 }
 
-impl Journal {
+impl JobJournal {
     /// Writes the record of a job with `tag` that takes at most `time`, in the directory of records.
     pub(crate) fn write(
         directory: &Path,
@@ -98,7 +98,7 @@ impl Journal {
             protected: grant.protected.values().cloned().collect(),
             obeyed: grant.obeyed.iter().map(|path| path.clone().into_os_string()).collect(),
         };
-        let record = Record {
+        let record = JobRecord {
             tag,
             ended: SystemTime::now() + time,
             scratch: scratch.to_owned(),
@@ -128,7 +128,7 @@ impl Journal {
     }
 }
 
-impl Drop for Journal {
+impl Drop for JobJournal {
     fn drop(&mut self) {
         if let Some((channel, thread)) = self.renewal.take() {
             drop(channel);
@@ -160,7 +160,7 @@ pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
         }
         let record = regular_file::read(&path, MAX_RECORD).ok();
         let renewed = file.metadata().and_then(|metadata| metadata.modified());
-        match record.and_then(|text| serde_json::from_slice::<Record>(&text).ok()) {
+        match record.and_then(|text| serde_json::from_slice::<JobRecord>(&text).ok()) {
             Some(mut record) => {
                 if let Ok(renewed) = renewed {
                     record.ended = record.ended.min(renewed + MAX_OUTLIVED);
@@ -174,7 +174,7 @@ pub fn finish_interrupted_runs(state: &Path) -> InterruptedRuns {
     found
 }
 
-impl Record {
+impl JobRecord {
     fn finish(self, found: &mut InterruptedRuns) {
         run_tag::kill_tagged(self.tag);
         let grant = |grant: GrantRecord| {
@@ -218,7 +218,7 @@ mod tests {
         fs::create_dir_all(scratch.join("work")).unwrap();
         let write = || {
             let time = Duration::from_secs(60);
-            Journal::write(
+            JobJournal::write(
                 &directory(state.path()),
                 run_tag::fresh(),
                 time,

@@ -78,8 +78,8 @@ pub use host_process::HostProcess;
 pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
 pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
-pub use limits::Limits;
-pub use outcome::{Aftermath, Ending, Exceeded, Outcome, Output};
+pub use limits::JobLimits;
+pub use outcome::{Aftermath, Exceeded, Output, RunEnding, RunOutcome};
 pub use run::{Executor, ExecutorOptions, PythonTools, ScriptGrants};
 #[cfg(unix)]
 pub use sandbox::Unconfined;

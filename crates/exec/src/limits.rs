@@ -24,7 +24,7 @@ pub const OUTPUT: usize = 1 << 20;
 /// Resource limits of a job. The default has the constants of this module.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct JobLimits {
     /// The wall-clock time after which all processes of the job are killed.
     pub timeout: Duration,
     /// Bytes of memory, of each process and of all processes together.
@@ -43,7 +43,7 @@ pub struct Limits {
     pub output: usize,
 }
 
-impl Default for Limits {
+impl Default for JobLimits {
     fn default() -> Self {
         Self {
             timeout: TIMEOUT,

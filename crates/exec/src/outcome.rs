@@ -8,9 +8,9 @@ use repertoire::tool::quoted;
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The end of the command.
-    pub ending: Ending,
+    pub ending: RunEnding,
     /// Its standard output.
     pub stdout: Output,
     /// Its standard error.
@@ -106,7 +106,7 @@ impl std::fmt::Display for Aftermath {
 
 /// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Ending {
+pub enum RunEnding {
     /// It exited with this status.
     Exited(i32),
     /// It was killed by this signal.
@@ -121,7 +121,7 @@ pub enum Ending {
     ProtectedName,
 }
 
-impl Ending {
+impl RunEnding {
     /// Returns whether the command exited with status 0.
     pub fn is_success(self) -> bool {
         self == Self::Exited(0)
@@ -143,7 +143,7 @@ pub enum Exceeded {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// The beginning, up to [`Limits::output`](crate::Limits::output) bytes.
+    /// The beginning, up to [`JobLimits::output`](crate::JobLimits::output) bytes.
     pub bytes: Vec<u8>,
     /// The number of further bytes, which were dropped.
     pub dropped: u64,

@@ -72,7 +72,7 @@ pub struct Document {
 
 /// A `SKILL.md` as it comes from a provider.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct ManifestSource<'a> {
     /// The bytes of the file.
     pub bytes: &'a [u8],
     /// The name of its directory; `None` for skills that have no directory.
@@ -91,14 +91,14 @@ impl Document {
     /// Parses a `SKILL.md` and applies the rules that need nothing but the file.
     ///
     /// ```
-    /// use repertoire_model::{Document, Policy, Source};
+    /// use repertoire_model::{Document, ManifestSource, Policy};
     /// let bytes = b"---\nname: pdf-forms\ndescription: Fills PDF forms. Use when a form must be filled.\n---\n# PDF\n";
-    /// let source = Source { bytes, directory: Some("pdf-forms"), file_name: "SKILL.md" };
+    /// let source = ManifestSource { bytes, directory: Some("pdf-forms"), file_name: "SKILL.md" };
     /// let document = Document::parse(source, &Policy::default());
     /// assert_eq!(document.name.as_str(), "pdf-forms");
     /// assert!(document.diagnostics.is_empty());
     /// ```
-    pub fn parse(source: Source<'_>, policy: &Policy) -> Self {
+    pub fn parse(source: ManifestSource<'_>, policy: &Policy) -> Self {
         Self::parse_with(source, Depth::Whole, policy)
     }
 
@@ -106,14 +106,14 @@ impl Document {
     ///
     /// That takes longer than everything else together, and a listing shows nothing of it. So `body-tokens`, `body-oversize` and
     /// invisible characters in the body are missing from its diagnostics, unless the policy quarantines skills because of them.
-    pub fn parse_for_listing(source: Source<'_>, policy: &Policy) -> Self {
+    pub fn parse_for_listing(source: ManifestSource<'_>, policy: &Policy) -> Self {
         let is_error = |rule| policy.severity(rule) == Some(Severity::Error);
         let body_decides = policy.quarantine_errors && body::TEXT_RULES.into_iter().any(is_error);
         let depth = if body_decides { Depth::Whole } else { Depth::Listing };
         Self::parse_with(source, depth, policy)
     }
 
-    fn parse_with(source: Source<'_>, depth: Depth, policy: &Policy) -> Self {
+    fn parse_with(source: ManifestSource<'_>, depth: Depth, policy: &Policy) -> Self {
         let mut reporter = Reporter::new(policy);
         if source.file_name != MANIFEST_FILE {
             reporter
@@ -165,7 +165,7 @@ impl Document {
         help: &str,
         policy: &Policy,
     ) -> Self {
-        let nothing = Source { bytes: &[], directory, file_name: MANIFEST_FILE };
+        let nothing = ManifestSource { bytes: &[], directory, file_name: MANIFEST_FILE };
         let mut document = Self::set_aside(nothing, Reporter::new(policy));
         // The severity is fixed here, because the whole skill is unusable.
         let severity = Severity::Error;
@@ -175,9 +175,9 @@ impl Document {
     }
 
     /// Returns the document of a skill of which nothing but its directory is known.
-    fn set_aside(source: Source<'_>, mut reporter: Reporter<'_>) -> Self {
+    fn set_aside(source: ManifestSource<'_>, mut reporter: Reporter<'_>) -> Self {
         let standing = Standing::invalid(reporter.policy());
-        let Source { bytes, directory, .. } = source;
+        let ManifestSource { bytes, directory, .. } = source;
         let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
             name: name::choose_name(facts, &mut reporter).name,
@@ -224,7 +224,7 @@ fn html_entity(text: &str, offset: usize) -> Option<Range> {
 struct Parser<'a, 'p> {
     file: &'a str,
     place: Place<'a>,
-    source: Source<'a>,
+    source: ManifestSource<'a>,
     depth: Depth,
     reporter: Reporter<'p>,
 }
@@ -548,7 +548,8 @@ mod tests {
     fn standing(name: &str, directory: &str, policy: &Policy) -> (Standing, Vec<RuleId>) {
         let text =
             format!("---\nname: {name}\ndescription: Does a thing. Use when it must be done.\n---\nbody\n");
-        let source = Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
         let document = Document::parse(source, policy);
         (document.standing, document.diagnostics.into_iter().map(|diagnostic| diagnostic.rule).collect())
     }
@@ -556,7 +557,8 @@ mod tests {
     #[test]
     fn a_pasted_html_entity_is_named_as_such() {
         let text = "---\nname: pantun\nmetadata:\n&nbsp; language: id\n---\nText.\n";
-        let source = Source { bytes: text.as_bytes(), directory: Some("pantun"), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: text.as_bytes(), directory: Some("pantun"), file_name: MANIFEST_FILE };
         let found = Document::parse(source, &Policy::default()).diagnostics;
         assert_eq!(found[0].message, "`&nbsp;` is an HTML entity, which YAML takes for an anchor");
         let span = found[0].span.unwrap();
@@ -568,7 +570,8 @@ mod tests {
     #[test]
     fn p7_missing_sections_are_reported_on_request() {
         let text = "---\nname: a\n---\n# A\n\n## When to use\n\n## Instructions\n\n## Examples\n\n## Notes\n";
-        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
         let mut policy = Policy::default();
         let found = |policy: &Policy| {
             let found = Document::parse(source, policy).diagnostics;
@@ -585,7 +588,8 @@ mod tests {
     #[test]
     fn no_edit_leaves_a_document_the_same() {
         let parse = |text: &str| {
-            let source = Source { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
+            let source =
+                ManifestSource { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
             Document::parse(source, &Policy::default())
         };
         let text = "---\nname: one\ndescription: Does a thing. Use when asked.\nx: 1\n---\nbody\n";
@@ -605,7 +609,8 @@ mod tests {
             "---\nname: a\ndescription: Does a thing. Use when asked.\n---\n{}\u{200b}",
             "| 1 ".repeat(9_000)
         );
-        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
         let rules =
             |document: &Document| document.diagnostics.iter().map(|found| found.rule).collect::<Vec<_>>();
         let mut policy = Policy::default();
@@ -625,8 +630,11 @@ mod tests {
     fn h21_the_harness_describes_a_skill_by_its_first_heading() {
         let check = |text: &str, harness: &str, standard: &str| {
             for (profile, expect) in [(Profile::Harness, harness), (Profile::Standard, standard)] {
-                let source =
-                    Source { bytes: text.as_bytes(), directory: Some("git"), file_name: MANIFEST_FILE };
+                let source = ManifestSource {
+                    bytes: text.as_bytes(),
+                    directory: Some("git"),
+                    file_name: MANIFEST_FILE,
+                };
                 let document = Document::parse(source, &Policy::of(profile));
                 assert_eq!(&*document.description, expect, "{profile:?}: {text}");
             }
@@ -651,7 +659,8 @@ mod tests {
             assert_eq!(standing("one", "two", &policy).0, expect, "{}", profile.as_str());
         }
         let text = "---\nname: one\ndescription: Does a thing. Use when asked.\nverson: 1\n---\nbody\n";
-        let source = Source { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
         let strict = Policy::of(Profile::Strict);
         assert_eq!(Document::parse_for_listing(source, &strict).standing, Standing::Abort);
     }
@@ -670,12 +679,16 @@ mod tests {
             ("name: b\ndescription: Does a thing.", "a", Standing::Quarantined),
         ] {
             let text = format!("---\n{fields}\n---\nbody\n");
-            let source =
-                Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
+            let source = ManifestSource {
+                bytes: text.as_bytes(),
+                directory: Some(directory),
+                file_name: MANIFEST_FILE,
+            };
             let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
             assert_eq!(document.standing, expect, "{fields}");
         }
-        let source = Source { bytes: b"# Title\n\nText.\n", directory: Some("a"), file_name: MANIFEST_FILE };
+        let source =
+            ManifestSource { bytes: b"# Title\n\nText.\n", directory: Some("a"), file_name: MANIFEST_FILE };
         let document = Document::parse_for_listing(source, &Policy::of(Profile::Helix));
         assert_eq!(document.standing, Standing::Quarantined);
     }

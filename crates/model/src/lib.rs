@@ -45,7 +45,7 @@ pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
 pub use checksum::checksum;
 pub use diagnostic::{Diagnostic, Span};
-pub use document::{Document, Source, Standing};
+pub use document::{Document, ManifestSource, Standing};
 pub use lines::{Excerpt, LineRange};
 pub use manifest::Manifest;
 pub use name::SkillName;

@@ -50,7 +50,7 @@ impl RepairKind {
 /// Entries recovered from a frontmatter, and the repairs it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Recovery {
+pub struct RecoveredEntries {
     /// The entries, in order, with offsets into the frontmatter.
     pub entries: Vec<MappingEntry>,
     /// The repairs, in order.
@@ -68,12 +68,12 @@ const TAB: &str = "  ";
 
 /// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
 /// over the budget of a frontmatter.
-pub fn recover(yaml: &str) -> Option<Recovery> {
+pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
     if yaml.len() > frontmatter::MAX_BYTES {
         return None;
     }
     let mut nodes = yaml::MAX_NODES;
-    let mut recovery = Recovery { entries: Vec::new(), repairs: Vec::new() };
+    let mut recovery = RecoveredEntries { entries: Vec::new(), repairs: Vec::new() };
     for chunk in chunks(yaml)? {
         let source = &yaml[chunk.clone()];
         match parse_entries(source, &mut nodes) {

@@ -7,7 +7,7 @@ use crate::{Diagnostic, SkillName};
 
 /// A skill that wants its name, as resolution sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct NameCandidate<'a> {
     /// The name it wants.
     pub name: &'a SkillName,
     /// The source it comes from.
@@ -83,7 +83,7 @@ pub struct Resolution {
 /// It sorts instead of using hash tables: candidates of one source come sorted and mostly under the names of
 /// their directories, so that sorting them again takes one comparison each, and no choice of names makes it
 /// slow.
-pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
+pub fn resolve(candidates: &[NameCandidate<'_>], policy: &Policy) -> Resolution {
     let set_aside = Verdict::Distinct { state: State::Quarantined, diagnostic: None };
     let mut verdicts = vec![set_aside; candidates.len()];
     let mut refusals = Vec::new();
@@ -133,7 +133,7 @@ pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
 }
 
 /// Returns the candidates that an earlier one leads to as well, each with the first that does.
-fn reached_twice(candidates: &[Candidate<'_>]) -> Vec<(usize, usize)> {
+fn reached_twice(candidates: &[NameCandidate<'_>]) -> Vec<(usize, usize)> {
     let mut identities: Vec<(&str, usize)> = candidates
         .iter()
         .enumerate()
@@ -157,7 +157,11 @@ fn champion(indices: impl Iterator<Item = usize>, policy: &Policy) -> Option<usi
     }
 }
 
-fn duplicate(loser: &Candidate<'_>, winner: &Candidate<'_>, policy: &Policy) -> Option<Box<Diagnostic>> {
+fn duplicate(
+    loser: &NameCandidate<'_>,
+    winner: &NameCandidate<'_>,
+    policy: &Policy,
+) -> Option<Box<Diagnostic>> {
     let severity = policy.severity(RuleId::DuplicateName)?;
     let (name, source) = (loser.name, loser.source);
     let help = if winner.source == source {
@@ -200,9 +204,9 @@ mod tests {
     }
 
     fn run(cases: &[Case], duplicates: Duplicates) -> (Vec<&'static str>, Vec<usize>) {
-        let candidates: Vec<Candidate<'_>> = cases
+        let candidates: Vec<NameCandidate<'_>> = cases
             .iter()
-            .map(|c| Candidate {
+            .map(|c| NameCandidate {
                 name: &c.name,
                 source: c.source,
                 path: c.path,
@@ -228,7 +232,7 @@ mod tests {
         let mut policy = Policy::of(Profile::Strict);
         let refused = |policy: &Policy| {
             let cases = ["project:a", "user:b", "config:c"].map(|source| case("a", source, source));
-            let candidates = cases.each_ref().map(|c| Candidate {
+            let candidates = cases.each_ref().map(|c| NameCandidate {
                 name: &c.name,
                 source: c.source,
                 path: c.path,
@@ -292,7 +296,7 @@ mod tests {
         let mut cases = [case("a", "project", "/p/a"), case("a", "user", "/u/a"), case("b", "user", "/u/b")];
         cases[2].standing = Standing::Abort;
         let resolved = |policy: &Policy| {
-            let candidates = cases.each_ref().map(|c| Candidate {
+            let candidates = cases.each_ref().map(|c| NameCandidate {
                 name: &c.name,
                 source: c.source,
                 path: c.path,
@@ -317,8 +321,13 @@ mod tests {
     #[test]
     fn the_diagnostic_names_both_origins() {
         let (name, policy) = (SkillName::new("a").unwrap(), Policy::default());
-        let candidate =
-            |source, path| Candidate { name: &name, source, path, identity: None, standing: Standing::Sound };
+        let candidate = |source, path| NameCandidate {
+            name: &name,
+            source,
+            path,
+            identity: None,
+            standing: Standing::Sound,
+        };
         let resolution = resolve(&[candidate("project", "/p/a"), candidate("user", "/u/a")], &policy);
         let Verdict::Distinct { diagnostic: Some(diagnostic), .. } = &resolution.verdicts[1] else {
             panic!()

@@ -13,9 +13,9 @@ use repertoire_model::answer::{
     Wording, recognise,
 };
 use repertoire_model::essence::essence;
-use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
-use repertoire_model::reattach::{Candidate, Level, plan};
-use repertoire_model::transcript::{ToolNames, TranscriptSkills, loaded};
+use repertoire_model::ledger::{Ledger, LoadDecision, Presence, Reload};
+use repertoire_model::reattach::{Level, ReattachCandidate, plan};
+use repertoire_model::transcript::{LoadToolNames, TranscriptSkills, loaded};
 use repertoire_model::{Digest, SkillName};
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ impl Host {
     }
 
     fn derived(&self) -> TranscriptSkills {
-        loaded(&self.messages(), &ToolNames::default())
+        loaded(&self.messages(), &LoadToolNames::default())
     }
 
     /// Returns the digest of the newest instructions of `name` in the context.
@@ -237,10 +237,10 @@ impl Host {
     fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
         let decision = self.ledger.decide(name, &self.on_disk(name), force, self.reload);
         let answer = match decision {
-            Decision::Acknowledge { turn, .. } => {
+            LoadDecision::Acknowledge { turn, .. } => {
                 Answer::Acknowledged(Acknowledgement::new(name.clone(), turn))
             }
-            Decision::Give(_) => Answer::Loaded(Box::new(LoadAnswer {
+            LoadDecision::Give(_) => Answer::Loaded(Box::new(LoadAnswer {
                 first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
                 skill: loaded_skill(name, &self.disk[name]),
                 occasion: Occasion::First,
@@ -321,10 +321,10 @@ impl Host {
         let names: Vec<SkillName> =
             self.ledger.lost_by_recency().into_iter().map(|(name, _)| name.clone()).collect();
         let essences: Vec<String> = names.iter().map(|name| essence(&self.disk[name])).collect();
-        let candidates: Vec<Candidate<'_>> = names
+        let candidates: Vec<ReattachCandidate<'_>> = names
             .iter()
             .zip(&essences)
-            .map(|(name, essence)| Candidate {
+            .map(|(name, essence)| ReattachCandidate {
                 name,
                 body: &self.disk[name],
                 digest: self.on_disk(name),
@@ -446,7 +446,7 @@ impl Host {
         for name in (0..SKILLS.len()).map(name) {
             let on_disk = self.on_disk(&name);
             for ledger in [&self.ledger, &anew] {
-                if let Decision::Acknowledge { turn, is_bound } =
+                if let LoadDecision::Acknowledge { turn, is_bound } =
                     ledger.decide(&name, &on_disk, false, Reload::Auto)
                 {
                     assert_eq!(
@@ -462,7 +462,8 @@ impl Host {
                     assert!(!is_bound || turn == 0);
                     assert!(turn <= ledger.turn());
                 }
-                if let Decision::Acknowledge { .. } = ledger.decide(&name, &on_disk, false, Reload::ShortAck)
+                if let LoadDecision::Acknowledge { .. } =
+                    ledger.decide(&name, &on_disk, false, Reload::ShortAck)
                 {
                     let newest = self.newest(&name).expect("some version of it is there");
                     let body = every_body().into_iter().find(|body| digest(body) == newest).unwrap();
@@ -470,7 +471,7 @@ impl Host {
                     assert!(is_there, "{name} is not there whole: {text}");
                 }
                 let forced = ledger.decide(&name, &on_disk, true, Reload::ShortAck);
-                assert!(matches!(forced, Decision::Give(_)));
+                assert!(matches!(forced, LoadDecision::Give(_)));
             }
             // Records that survived everything claim no more than the messages alone show.
             if let Some(record) = self.ledger.record(&name).filter(|record| record.presence != Presence::Lost)

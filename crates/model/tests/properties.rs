@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::{
-    Document, Fragment, LineRange, Pattern, Policy, Profile, SkillName, SkillPath, Source, prompt, repair,
-    text, yaml,
+    Document, Fragment, LineRange, ManifestSource, Pattern, Policy, Profile, SkillName, SkillPath, prompt,
+    repair, text, yaml,
 };
 
 /// Texts made of the pieces that frontmatter is made of, so that most of them come near to being one.
@@ -46,7 +46,8 @@ fn skill_like() -> impl Strategy<Value = String> {
 }
 
 fn parse(text: &str, profile: Profile) -> Document {
-    let source = Source { bytes: text.as_bytes(), directory: Some("some-skill"), file_name: "SKILL.md" };
+    let source =
+        ManifestSource { bytes: text.as_bytes(), directory: Some("some-skill"), file_name: "SKILL.md" };
     Document::parse(source, &Policy::of(profile))
 }
 

@@ -5,5 +5,6 @@ pub use repertoire_model::prompt::Fragment;
 pub use repertoire_model::scope::{Pattern, Scope};
 pub use repertoire_model::{
     Bundle, Catalog, CatalogError, CatalogOptions, Diagnostic, Digest, Document, FileEntry, FileKind,
-    LineRange, Manifest, Policy, Profile, RuleId, Severity, SkillName, SkillPath, Source, Standing, State,
+    LineRange, Manifest, ManifestSource, Policy, Profile, RuleId, Severity, SkillName, SkillPath, Standing,
+    State,
 };

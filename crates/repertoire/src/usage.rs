@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::event::{EventKind, Outcome};
-use crate::store::{DailyLoads, Usage};
+use crate::store::{DailyLoads, UsageCount};
 
 /// The share of loads, in percent, that [`Concentration`] is about.
 pub const CONCENTRATION_PERCENT: u64 = 80;
@@ -31,9 +31,9 @@ pub struct UsageData<'a> {
     /// The skills of the library.
     pub library: &'a [LibrarySkill],
     /// The presence of other skills, by name: those that are disabled, and those that only other libraries have.
-    pub others: &'a BTreeMap<String, Presence>,
+    pub others: &'a BTreeMap<String, LibraryPresence>,
     /// The usage in the time that the report is about, and without calls what was used before.
-    pub usage: &'a [Usage],
+    pub usage: &'a [UsageCount],
     /// The number of sessions in that time, each of which had a catalog.
     pub sessions: u64,
     /// The current time.
@@ -58,7 +58,7 @@ pub struct UsageReport {
 
 /// The relation of a name in the journal to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum LibraryPresence {
     /// The library has the skill.
     Present,
     /// The library has the skill, and it is disabled.
@@ -71,7 +71,7 @@ pub enum Presence {
     Unknown,
 }
 
-impl Presence {
+impl LibraryPresence {
     /// Returns the word used on every surface.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub struct SkillUsage {
     /// The name.
     pub name: String,
     /// The presence of the skill in the library.
-    pub presence: Presence,
+    pub presence: LibraryPresence,
     /// The number of times that its instructions were given.
     pub loads: u64,
     /// The number of times that its files were given.
@@ -166,7 +166,7 @@ struct Counts<'a> {
 }
 
 impl<'a> Counts<'a> {
-    fn add(&mut self, usage: &'a Usage) {
+    fn add(&mut self, usage: &'a UsageCount) {
         if usage.outcome != Outcome::Ok {
             self.failures += usage.calls;
             return;
@@ -185,7 +185,7 @@ impl<'a> Counts<'a> {
 }
 
 /// Returns whether the calls are uses of a skill: something of it was given, or run.
-fn is_use(usage: &Usage) -> bool {
+fn is_use(usage: &UsageCount) -> bool {
     use EventKind::{FileRead, ScriptRun, SkillLoaded, SkillToolCalled};
     usage.outcome == Outcome::Ok && matches!(usage.kind, SkillLoaded | FileRead | SkillToolCalled | ScriptRun)
 }
@@ -215,7 +215,7 @@ pub fn report(data: UsageData<'_>) -> UsageReport {
     let mut files: BTreeMap<&str, BTreeMap<&str, Counts<'_>>> = BTreeMap::new();
     let mut agents = BTreeSet::new();
     for usage in data.usage.iter().filter(|usage| usage.calls > 0) {
-        if data.others.get(&usage.skill) != Some(&Presence::Elsewhere) {
+        if data.others.get(&usage.skill) != Some(&LibraryPresence::Elsewhere) {
             agents.extend(usage.agent.as_deref());
         }
         skills.entry(&usage.skill).or_default().add(usage);
@@ -254,11 +254,11 @@ fn skill_usage(
         references.filter(|path| counts.loads > 0 && !is_read(path)).cloned().collect();
     unread.sort_unstable();
     let presence = match (skill, data.others.get(name), last_use) {
-        (Some(_), _, _) => Presence::Present,
-        (None, Some(Presence::Disabled), _) => Presence::Disabled,
-        (None, _, None) => Presence::Unknown,
+        (Some(_), _, _) => LibraryPresence::Present,
+        (None, Some(LibraryPresence::Disabled), _) => LibraryPresence::Disabled,
+        (None, _, None) => LibraryPresence::Unknown,
         (None, Some(other), Some(_)) => *other,
-        (None, None, Some(_)) => Presence::Gone,
+        (None, None, Some(_)) => LibraryPresence::Gone,
     };
     SkillUsage {
         name: name.to_owned(),
@@ -312,7 +312,7 @@ fn dead(
 
 /// Returns the concentration of `skills`, the most loaded of which comes first.
 fn concentration(skills: &[SkillUsage]) -> Concentration {
-    let of_library = || skills.iter().filter(|skill| skill.presence != Presence::Elsewhere);
+    let of_library = || skills.iter().filter(|skill| skill.presence != LibraryPresence::Elsewhere);
     let loads: u64 = of_library().map(|skill| skill.loads).sum();
     let mut left = (loads * CONCENTRATION_PERCENT).div_ceil(100);
     let mut found = Concentration { loads, ..Concentration::default() };
@@ -325,7 +325,7 @@ fn concentration(skills: &[SkillUsage]) -> Concentration {
 }
 
 /// Returns the names of the skills that were loaded, the most loaded first, then by name.
-pub fn most_loaded_first(usage: &[Usage]) -> Vec<String> {
+pub fn most_loaded_first(usage: &[UsageCount]) -> Vec<String> {
     let (now, dead_after, others) = (UNIX_EPOCH, Duration::ZERO, BTreeMap::new());
     let data = UsageData { library: &[], others: &others, usage, sessions: 0, now, dead_after };
     report(data).skills.into_iter().filter(|skill| skill.loads > 0).map(|skill| skill.name).collect()
@@ -354,8 +354,8 @@ mod tests {
         UNIX_EPOCH + Duration::from_secs(NOW - days_ago * DAY)
     }
 
-    fn usage(kind: EventKind, outcome: Outcome, skill: &str, file: Option<&str>, calls: u64) -> Usage {
-        Usage {
+    fn usage(kind: EventKind, outcome: Outcome, skill: &str, file: Option<&str>, calls: u64) -> UsageCount {
+        UsageCount {
             kind,
             outcome,
             skill: skill.to_owned(),
@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    fn loaded(skill: &str, calls: u64) -> Usage {
+    fn loaded(skill: &str, calls: u64) -> UsageCount {
         usage(EventKind::SkillLoaded, Outcome::Ok, skill, None, calls)
     }
 
@@ -381,26 +381,30 @@ mod tests {
         names.iter().map(skill).collect()
     }
 
-    fn reported(library: &[LibrarySkill], usage: &[Usage]) -> UsageReport {
+    fn reported(library: &[LibrarySkill], usage: &[UsageCount]) -> UsageReport {
         let dead_after = Duration::from_secs(30 * DAY);
-        let others = BTreeMap::from([("off".to_owned(), Presence::Disabled)]);
+        let others = BTreeMap::from([("off".to_owned(), LibraryPresence::Disabled)]);
         report(UsageData { library, others: &others, usage, sessions: 3, now: at(0), dead_after })
     }
 
     #[test]
     fn a_disabled_skill_is_not_gone() {
         let report = reported(&library(&["on"]), &[loaded("off", 2), loaded("removed", 1)]);
-        let found: Vec<(&str, Presence)> =
+        let found: Vec<(&str, LibraryPresence)> =
             report.skills.iter().map(|skill| (skill.name.as_str(), skill.presence)).collect();
         assert_eq!(
             found,
-            [("off", Presence::Disabled), ("removed", Presence::Gone), ("on", Presence::Present)]
+            [
+                ("off", LibraryPresence::Disabled),
+                ("removed", LibraryPresence::Gone),
+                ("on", LibraryPresence::Present)
+            ]
         );
     }
 
     #[test]
     fn o5_skills_are_dead_after_30_days_without_use_or_if_they_were_never_used() {
-        let used = |skill: &str, days| Usage { last: at(days), ..loaded(skill, 1) };
+        let used = |skill: &str, days| UsageCount { last: at(days), ..loaded(skill, 1) };
         let mut failed = loaded("failed", 1);
         failed.outcome = Outcome::Error;
         let all = [used("d29", 29), used("d30", 30), used("d31", 31), failed, used("gone", 99)];
@@ -458,7 +462,7 @@ mod tests {
 
     #[test]
     fn agents_are_counted_once() {
-        let by = |agent: &str, skill: &str| Usage { agent: Some(agent.to_owned()), ..loaded(skill, 1) };
+        let by = |agent: &str, skill: &str| UsageCount { agent: Some(agent.to_owned()), ..loaded(skill, 1) };
         let report = reported(&[], &[by("x", "a"), by("x", "a"), by("y", "a"), by("x", "b"), loaded("b", 1)]);
         assert_eq!(report.agents, 2);
         assert_eq!(report.skills.iter().map(|skill| skill.agents).collect::<Vec<_>>(), [2, 1]);
@@ -467,7 +471,7 @@ mod tests {
     #[test]
     fn the_core_is_the_fewest_skills_with_80_percent_of_the_loads() {
         let check = |loads: &[u64], core: usize| {
-            let usage: Vec<Usage> = loads
+            let usage: Vec<UsageCount> = loads
                 .iter()
                 .enumerate()
                 .map(|(number, calls)| loaded(&format!("s{number}"), *calls))

@@ -14,8 +14,8 @@ use repertoire::{Entry, Registry};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::toolbox::Capabilities;
 use repertoire_model::{
-    Diagnostic, Digest, Document, FileKind, Policy, RuleId, Severity, SkillName, SkillPath, Source, Standing,
-    patch,
+    Diagnostic, Digest, Document, FileKind, ManifestSource, Policy, RuleId, Severity, SkillName, SkillPath,
+    Standing, patch,
 };
 
 use crate::fetch::FetchedTree;
@@ -150,7 +150,8 @@ fn without_root(tree: &FetchedTree, message: &str) -> String {
 pub fn manifest_fault(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Option<String> {
     let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
     let Some((path, file)) = manifest else { return Some("it has no SKILL.md".to_owned()) };
-    let source = Source { bytes: &file.bytes, directory: Some(name.as_str()), file_name: path.as_str() };
+    let source =
+        ManifestSource { bytes: &file.bytes, directory: Some(name.as_str()), file_name: path.as_str() };
     let document = Document::parse(source, policy);
     if document.standing != Standing::Sound {
         let error = document.diagnostics.iter().find(|found| found.severity == Severity::Error);

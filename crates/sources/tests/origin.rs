@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use repertoire_model::{Document, Manifest, Policy, Source};
+use repertoire_model::{Document, Manifest, ManifestSource, Policy};
 use repertoire_sources::origin::{
     Comparison, Installer, Origin, OriginBase, Origins, SkillFiles, folder_hash,
 };
@@ -57,7 +57,7 @@ impl Project {
 
 fn manifest(path: &Path) -> Manifest {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let source = Source { bytes: text.as_bytes(), directory: None, file_name: "SKILL.md" };
+    let source = ManifestSource { bytes: text.as_bytes(), directory: None, file_name: "SKILL.md" };
     Document::parse(source, &Policy::default()).manifest
 }
 

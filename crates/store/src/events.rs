@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use repertoire::event::jsonl::{self, MAX_NAME_BYTES};
 use repertoire::event::{Event, EventKind, Outcome};
-use repertoire::store::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+use repertoire::store::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 use repertoire::{Error, ErrorKind};
 
 use crate::SqlStore;
-use crate::database::{Database, Durability, Lock, insert};
+use crate::database::{Database, Durability, WriterLock, insert};
 use crate::usage::{self, UsageBatch, bounded, day};
 use crate::value::SqlValue;
 
@@ -31,7 +31,7 @@ impl<D: Database> Journal for SqlStore<D> {
             usage.add(event);
         }
         self.database.write(Durability::Relaxed, |connection| {
-            connection.lock(Lock::Events)?;
+            connection.lock(WriterLock::Events)?;
             insert(connection, "INSERT INTO events (time_ms, skill, agent, json)", &rows, "")?;
             usage.write(connection)
         })
@@ -73,7 +73,7 @@ impl<D: Database> Journal for SqlStore<D> {
         Ok(lines)
     }
 
-    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error> {
         let first = since.map_or(0, day);
         // Two scans that are joined here are faster than a join by SQLite. Keys are read last, so that none is missing.
         // The last call is on the last day, which one lookup for each key finds faster than a maximum over all days.

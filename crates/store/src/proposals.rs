@@ -2,12 +2,12 @@
 
 use repertoire::Error;
 use repertoire::store::{
-    AGENT_PREFIX, Decision, FREE_RULE, NewProposal, Proposal, ProposalKind, ProposalLimits, ProposalState,
-    Proposals, Submission,
+    AGENT_PREFIX, FREE_RULE, NewProposal, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
+    ProposalState, Proposals, Submission,
 };
 
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, Lock, parameters};
+use crate::database::{Connection, Database, Durability, WriterLock, parameters};
 use crate::value::{Row, SqlValue, time};
 
 /// The columns that a new proposal fills.
@@ -17,7 +17,7 @@ const CONTENT: &str = "id, kind, skill, name, base, result, diff, justification,
 impl<D: Database> Proposals for SqlStore<D> {
     fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error> {
         self.database.write(Durability::Full, |connection| {
-            connection.lock(Lock::Proposals)?;
+            connection.lock(WriterLock::Proposals)?;
             if let Some(refusal) = refusal(connection, proposal, limits)? {
                 return Ok(refusal);
             }
@@ -68,12 +68,12 @@ impl<D: Database> Proposals for SqlStore<D> {
         id: u64,
         from: ProposalState,
         to: ProposalState,
-        decision: Option<&Decision>,
+        decision: Option<&ProposalDecision>,
     ) -> Result<bool, Error> {
         let mut values = vec![to.as_str().into(), id.into(), from.as_str().into()];
         let sql = match decision {
             None => "UPDATE proposals SET state = $1 WHERE id = $2 AND state = $3",
-            Some(Decision { reviewer, reason, time }) => {
+            Some(ProposalDecision { reviewer, reason, time }) => {
                 values.splice(1..1, [reviewer.into(), reason.as_ref().into(), (*time).into()]);
                 "UPDATE proposals SET state = $1, reviewer = $2, reason = $3, decided_ms = $4 WHERE id = $5 AND state = $6"
             }
@@ -183,7 +183,7 @@ fn read(mut row: Row) -> Result<Proposal, Error> {
     let state = row.word(ProposalState::parse)?;
     let (reviewer, reason) = (row.optional_text()?, row.optional_text()?);
     let decision = match (reviewer, row.optional_int()?) {
-        (Some(reviewer), Some(decided)) => Some(Decision { reviewer, reason, time: time(decided) }),
+        (Some(reviewer), Some(decided)) => Some(ProposalDecision { reviewer, reason, time: time(decided) }),
         _ => None,
     };
     Ok(Proposal { id, content, state, decision })

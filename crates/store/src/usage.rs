@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use repertoire::Error;
 use repertoire::event::jsonl::{MAX_NAME_BYTES, MAX_PATH_BYTES};
 use repertoire::event::{Event, EventKind, Outcome};
-use repertoire::store::Usage;
+use repertoire::store::UsageCount;
 use repertoire_model::bundle::Digest;
 
-use crate::database::{Connection, Lock, insert};
+use crate::database::{Connection, WriterLock, insert};
 use crate::value::{Row, SqlValue, milliseconds, time};
 
 /// The most tokens that one event counts, so that sums fit into a column.
@@ -95,7 +95,7 @@ impl UsageBatch {
 /// Removes the calls before the day of `oldest` that found nothing: agents may ask for any number of names.
 pub(crate) fn forget_unknown(connection: &mut dyn Connection, oldest: SystemTime) -> Result<(), Error> {
     // No key may go that an event which is being written counts by.
-    connection.lock(Lock::Events)?;
+    connection.lock(WriterLock::Events)?;
     let outcome = SqlValue::from(Outcome::NotFound.as_str());
     connection.execute(
         "DELETE FROM usage WHERE day < $1 AND key IN (SELECT key FROM usage_keys WHERE outcome = $2)",
@@ -122,7 +122,7 @@ fn key(columns: &Columns) -> [u8; KEY_BYTES] {
 
 /// Returns the usage in the columns `key` and their `sum`, or `None` if there are no calls any more, or if a newer version
 /// counted a kind or outcome that this one does not know.
-pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<Usage>, Error> {
+pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<UsageCount>, Error> {
     let (kind, outcome) = (EventKind::parse(&key.text()?), Outcome::parse(&key.text()?));
     let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };
     let (skill, source) = (key.text()?, key.optional_text()?);
@@ -132,5 +132,5 @@ pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<Usage>, Erro
         Some(mut sum) => (sum.number()?, sum.number()?),
         None => (0, 0),
     };
-    Ok(Some(Usage { kind, outcome, skill, source, file, agent, calls, tokens, last }))
+    Ok(Some(UsageCount { kind, outcome, skill, source, file, agent, calls, tokens, last }))
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use repertoire::store::{
-    Decision, MemoryStore, NewProposal, NewVersion, Origin, ProposalKind, ProposalLimits, ProposalState,
-    ReleaseChange, Store,
+    MemoryStore, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
+    ProposalState, ReleaseChange, Store,
 };
 use repertoire_model::bundle::Digest;
 use repertoire_store::SqliteStore;
@@ -62,7 +62,7 @@ fn apply(store: &dyn Store, operation: &Operation) -> String {
             format!("{:?}", store.submit(&proposal, LIMITS).unwrap())
         }
         Operation::Decide { id, from, to, reviewer } => {
-            let decision = reviewer.map(|reason| Decision {
+            let decision = reviewer.map(|reason| ProposalDecision {
                 reviewer: "ann".to_owned(),
                 reason: reason.map(|reason| reason.replace('\0', "")),
                 time,

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::{Event, EventKind};
 use repertoire::store::{
-    Decision, EventQuery, NewProposal, NewVersion, Origin, ProposalKind, ProposalLimits, ProposalState,
-    ReleaseChange, Store, put_skill, skill_files,
+    EventQuery, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
+    ProposalState, ReleaseChange, Store, put_skill, skill_files,
 };
 use repertoire_model::SkillPath;
 use repertoire_model::patch::{FileData, SkillFiles};
@@ -43,7 +43,7 @@ fn fill(store: &dyn Store) {
         replaces: None,
     };
     store.submit(&proposal, ProposalLimits { per_skill: 1, per_session: 1, total: 1 }).unwrap();
-    let decision = Decision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: TIME };
+    let decision = ProposalDecision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: TIME };
     assert!(store.decide(1, ProposalState::Pending, ProposalState::Rejected, Some(&decision)).unwrap());
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(digest) };
     store.release("stable", &[change], Some("ann"), TIME).unwrap();

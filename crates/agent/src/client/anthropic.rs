@@ -4,10 +4,10 @@ use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
 use super::decoder::{Decoder, arguments, count, parsed};
-use super::{ClientError, Provider, Response, Stop};
+use super::{ClientError, ModelApi, Response, StopReason};
 use crate::message::{Block, Message, Role};
 use crate::request::Request;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The version of the API.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -83,7 +83,7 @@ fn block(block: &Block) -> Option<Value> {
             }
             Some(result)
         }
-        Block::Vendor { provider: Provider::Anthropic, data } => Some(data.clone()),
+        Block::Vendor { provider: ModelApi::Anthropic, data } => Some(data.clone()),
         Block::Vendor { .. } => None,
     }
 }
@@ -94,8 +94,8 @@ pub(super) struct AnthropicDecoder {
     content: Vec<Value>,
     /// The arguments of calls, by block, as far as they have come.
     inputs: Vec<String>,
-    usage: Usage,
-    stop: Option<Stop>,
+    usage: TokenUsage,
+    stop: Option<StopReason>,
     is_complete: bool,
 }
 
@@ -153,9 +153,9 @@ impl Decoder for AnthropicDecoder {
                 self.count(&event["usage"]);
                 self.stop = match event["delta"]["stop_reason"].as_str() {
                     None => self.stop,
-                    Some("max_tokens" | "model_context_window_exceeded") => Some(Stop::Length),
-                    Some("refusal") => Some(Stop::Refusal),
-                    Some(_) => Some(Stop::Done),
+                    Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
+                    Some("refusal") => Some(StopReason::Refusal),
+                    Some(_) => Some(StopReason::Done),
                 };
             }
             "message_stop" => self.is_complete = true,
@@ -181,12 +181,12 @@ impl Decoder for AnthropicDecoder {
                     arguments(&input)
                 },
             }),
-            _ => Some(Block::Vendor { provider: Provider::Anthropic, data: block }),
+            _ => Some(Block::Vendor { provider: ModelApi::Anthropic, data: block }),
         });
         Response {
             message: Message { role: Role::Assistant, content: content.collect() },
-            stop: self.stop.unwrap_or(Stop::Done),
-            usage: Usage { requests: 1, ..self.usage },
+            stop: self.stop.unwrap_or(StopReason::Done),
+            usage: TokenUsage { requests: 1, ..self.usage },
         }
     }
 }

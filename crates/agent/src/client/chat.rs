@@ -4,10 +4,10 @@ use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
 use super::decoder::{Decoder, argument_text, arguments, count, parsed, push_text};
-use super::{ClientError, Response, Stop};
+use super::{ClientError, Response, StopReason};
 use crate::message::{Block, Message, Role};
 use crate::request::Request;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The most calls in one answer.
 const MAX_CALLS: usize = 128;
@@ -98,8 +98,8 @@ pub(super) struct ChatDecoder {
     text: String,
     refusal: bool,
     calls: Vec<PartialCall>,
-    usage: Usage,
-    stop: Option<Stop>,
+    usage: TokenUsage,
+    stop: Option<StopReason>,
     is_complete: bool,
 }
 
@@ -172,9 +172,9 @@ impl Decoder for ChatDecoder {
         }
         match choice["finish_reason"].as_str() {
             None => {}
-            Some("length") => self.stop = Some(Stop::Length),
-            Some("content_filter") => self.stop = Some(Stop::Refusal),
-            Some(_) => self.stop = Some(Stop::Done),
+            Some("length") => self.stop = Some(StopReason::Length),
+            Some("content_filter") => self.stop = Some(StopReason::Refusal),
+            Some(_) => self.stop = Some(StopReason::Done),
         }
         let text = ["content", "refusal"].iter().find_map(|key| delta[*key].as_str());
         let text = text.filter(|text| !text.is_empty());
@@ -201,8 +201,8 @@ impl Decoder for ChatDecoder {
             name: call.name,
             input: arguments(&call.arguments),
         }));
-        let stop = if self.refusal { Stop::Refusal } else { self.stop.unwrap_or(Stop::Done) };
-        let usage = Usage { requests: 1, ..self.usage };
+        let stop = if self.refusal { StopReason::Refusal } else { self.stop.unwrap_or(StopReason::Done) };
+        let usage = TokenUsage { requests: 1, ..self.usage };
         Response { message: Message { role: Role::Assistant, content }, stop, usage }
     }
 }

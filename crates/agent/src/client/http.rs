@@ -12,7 +12,7 @@ use serde_json::Value;
 use ureq::http::HeaderMap;
 
 use super::sse::Events;
-use super::{Client, ClientError, ClientErrorKind, Provider, Response, wire};
+use super::{Client, ClientError, ClientErrorKind, ModelApi, Response, wire};
 use crate::cancel::Cancellation;
 use crate::progress::{Observer, Progress};
 use crate::request::Request;
@@ -35,7 +35,7 @@ const MAX_PIECES: usize = 256;
 /// The options of an [`HttpClient`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct HttpOptions {
+pub struct HttpClientOptions {
     /// The address of the service; `None` for that of the provider itself.
     pub base_url: Option<String>,
     /// The key; local servers need none.
@@ -48,7 +48,7 @@ pub struct HttpOptions {
     pub first_pause: Duration,
 }
 
-impl Default for HttpOptions {
+impl Default for HttpClientOptions {
     fn default() -> Self {
         Self {
             base_url: None,
@@ -63,17 +63,17 @@ impl Default for HttpOptions {
 /// A client of a service over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    provider: Provider,
+    provider: ModelApi,
     url: String,
     /// The address as people are shown it.
     shown: String,
-    options: HttpOptions,
+    options: HttpClientOptions,
     agent: ureq::Agent,
 }
 
 impl HttpClient {
     /// Returns a client of `provider`, or of a server that speaks the same API.
-    pub fn new(provider: Provider, options: HttpOptions) -> Self {
+    pub fn new(provider: ModelApi, options: HttpClientOptions) -> Self {
         let url = wire::url(provider, options.base_url.as_deref().unwrap_or(provider.base_url()));
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)

@@ -12,9 +12,9 @@ mod wire;
 mod http;
 
 pub use error::{ClientError, ClientErrorKind};
-pub use http::{HttpClient, HttpOptions};
-pub use provider::Provider;
-pub use response::{Response, Stop};
+pub use http::{HttpClient, HttpClientOptions};
+pub use provider::ModelApi;
+pub use response::{Response, StopReason};
 
 use repertoire::BoxFuture;
 

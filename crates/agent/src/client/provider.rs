@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Provider {
+pub enum ModelApi {
     /// Anthropic's Messages API.
     Anthropic,
     /// OpenAI's Chat Completions API, which most local servers speak.
@@ -17,7 +17,7 @@ pub enum Provider {
     OpenAiResponses,
 }
 
-impl Provider {
+impl ModelApi {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::OpenAiResponses];
 
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn names_are_read_back_and_are_those_of_the_transcript() {
-        for provider in Provider::ALL {
-            assert_eq!(Provider::parse(provider.as_str()), Some(provider));
+        for provider in ModelApi::ALL {
+            assert_eq!(ModelApi::parse(provider.as_str()), Some(provider));
             assert_eq!(serde_json::to_value(provider).unwrap(), provider.as_str());
         }
     }

@@ -1,7 +1,7 @@
 //! The answer of a model.
 
 use crate::message::Message;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,14 +10,14 @@ pub struct Response {
     /// The message.
     pub message: Message,
     /// Why the model stopped.
-    pub stop: Stop,
+    pub stop: StopReason,
     /// The tokens that the request used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 impl Response {
     /// Returns the answer `message`.
-    pub fn new(message: Message, stop: Stop, usage: Usage) -> Self {
+    pub fn new(message: Message, stop: StopReason, usage: TokenUsage) -> Self {
         Self { message, stop, usage }
     }
 }
@@ -25,7 +25,7 @@ impl Response {
 /// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stop {
+pub enum StopReason {
     /// It was done, or waits for the answers to its calls.
     Done,
     /// It wrote as many tokens as it may.

@@ -4,10 +4,10 @@ use repertoire_model::toolbox::nearest_tool_name;
 use serde_json::{Value, json};
 
 use super::decoder::{Decoder, argument_text, arguments, count, parsed, push_text, reported};
-use super::{ClientError, Provider, Response, Stop};
+use super::{ClientError, ModelApi, Response, StopReason};
 use crate::message::{Block, Message, Role};
 use crate::request::Request;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// Returns the body of a request. The service keeps nothing, and finds the prefix to cache by itself.
 pub(super) fn body(request: &Request<'_>) -> Value {
@@ -66,7 +66,7 @@ fn item(role: Role, block: &Block) -> Option<Value> {
         Block::ToolResult { tool_use_id, content, .. } => {
             Some(json!({"type": "function_call_output", "call_id": tool_use_id, "output": content}))
         }
-        Block::Vendor { provider: Provider::OpenAiResponses, data } => Some(data.clone()),
+        Block::Vendor { provider: ModelApi::OpenAiResponses, data } => Some(data.clone()),
         Block::Vendor { .. } => None,
     }
 }
@@ -79,8 +79,8 @@ pub(super) struct ResponsesDecoder {
     streamed: String,
     /// `true` if an item came in an event of its own.
     has_items: bool,
-    usage: Usage,
-    stop: Option<Stop>,
+    usage: TokenUsage,
+    stop: Option<StopReason>,
     is_complete: bool,
 }
 
@@ -95,7 +95,7 @@ impl ResponsesDecoder {
                     let said = part["text"].as_str().or_else(|| part["refusal"].as_str());
                     whole.push_str(said.unwrap_or_default());
                     if part["type"] == "refusal" {
-                        self.stop = Some(Stop::Refusal);
+                        self.stop = Some(StopReason::Refusal);
                     }
                 }
                 push_text(&mut self.content, &whole);
@@ -107,13 +107,13 @@ impl ResponsesDecoder {
                 let (id, name) = (id.to_owned(), text("name").to_owned());
                 self.content.push(Block::ToolUse { id, name, input: arguments(text("arguments")) });
             }
-            _ => self.content.push(Block::Vendor { provider: Provider::OpenAiResponses, data: item.clone() }),
+            _ => self.content.push(Block::Vendor { provider: ModelApi::OpenAiResponses, data: item.clone() }),
         }
         None
     }
 
     /// Ends the answer. Returns the text of `response` if nothing of it came before.
-    fn end(&mut self, response: &Value, stop: Stop) -> Option<String> {
+    fn end(&mut self, response: &Value, stop: StopReason) -> Option<String> {
         let mut text = String::new();
         if !self.has_items {
             for item in response["output"].as_array().into_iter().flatten() {
@@ -148,10 +148,11 @@ impl Decoder for ResponsesDecoder {
                 self.has_items = true;
                 return Ok(self.add(&event["item"]));
             }
-            "response.completed" => return Ok(self.end(&event["response"], Stop::Done)),
+            "response.completed" => return Ok(self.end(&event["response"], StopReason::Done)),
             "response.incomplete" => {
                 let reason = event.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
-                let stop = if reason == Some("content_filter") { Stop::Refusal } else { Stop::Length };
+                let stop =
+                    if reason == Some("content_filter") { StopReason::Refusal } else { StopReason::Length };
                 return Ok(self.end(&event["response"], stop));
             }
             "response.failed" => return Err(reported(&event["response"]["error"])),
@@ -168,8 +169,8 @@ impl Decoder for ResponsesDecoder {
     fn response(self: Box<Self>) -> Response {
         Response {
             message: Message { role: Role::Assistant, content: self.content },
-            stop: self.stop.unwrap_or(Stop::Done),
-            usage: Usage { requests: 1, ..self.usage },
+            stop: self.stop.unwrap_or(StopReason::Done),
+            usage: TokenUsage { requests: 1, ..self.usage },
         }
     }
 }

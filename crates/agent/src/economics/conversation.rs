@@ -13,19 +13,19 @@ use super::script::{Action, ActionKind, Script};
 use super::segments::{Segments, block_text};
 use crate::agent::{Agent, AgentOptions};
 use crate::cancel::Cancellation;
-use crate::client::{Client, ClientError, Response, Stop};
+use crate::client::{Client, ClientError, Response, StopReason};
 use crate::error::AgentError;
 use crate::message::{Block, Message, Role};
 use crate::progress::{Observer, Progress};
 use crate::request::Request;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 
 /// The measured tokens of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measurement {
     /// The tokens of all requests and answers.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The tokens of tools and system prompt in the first request.
     pub prefix_tokens: u64,
     /// The number of requests whose tools or system prompt differ from those of the request before.
@@ -193,7 +193,7 @@ impl ServiceState {
         let mut usage = self.cache.send(&segments);
         let written = message.content.iter().map(|block| self.segments.segment(&block_text(block)).tokens());
         usage.output = written.sum();
-        Response { message, stop: Stop::Done, usage }
+        Response { message, stop: StopReason::Done, usage }
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::input_error::InputError;
-use crate::client::Provider;
-use crate::usage::Usage;
+use crate::client::ModelApi;
+use crate::usage::TokenUsage;
 
 const BUILT_IN: &str = include_str!("../../data/prices.json");
 
@@ -14,7 +14,7 @@ const BUILT_IN: &str = include_str!("../../data/prices.json");
 #[non_exhaustive]
 pub struct Prices {
     /// The service, whose rules of caching apply.
-    pub provider: Provider,
+    pub provider: ModelApi,
     /// The name of the model, without the date of a version.
     pub model: String,
     /// Input that is neither read from the cache nor written to it.
@@ -50,7 +50,7 @@ impl Prices {
     }
 
     /// Returns the price of some tokens, in US dollars.
-    pub fn cost(&self, usage: Usage) -> f64 {
+    pub fn cost(&self, usage: TokenUsage) -> f64 {
         let parts = [
             (usage.input, self.input),
             (usage.cache_write, self.cache_write),
@@ -150,7 +150,7 @@ mod tests {
     fn each_kind_of_token_has_its_price() {
         let prices = Prices::of("claude-sonnet-4-5").unwrap();
         let million = 1_000_000;
-        let usage = |input, cache_write, cache_read, output| Usage {
+        let usage = |input, cache_write, cache_read, output| TokenUsage {
             requests: 1,
             input,
             cache_read,
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(prices.cost(usage(0, million, 0, 0)), 3.75);
         assert_eq!(prices.cost(usage(0, 0, million, 0)), 0.3);
         assert_eq!(prices.cost(usage(0, 0, 0, million)), 15.0);
-        assert_eq!(prices.cost(Usage::default()), 0.0);
+        assert_eq!(prices.cost(TokenUsage::default()), 0.0);
     }
 
     #[test]

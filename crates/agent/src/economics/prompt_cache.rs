@@ -8,8 +8,8 @@ use std::sync::Arc;
 use repertoire_model::tokens::Tokenizer;
 
 use super::prices::Prices;
-use crate::client::Provider;
-use crate::usage::Usage;
+use crate::client::ModelApi;
+use crate::usage::TokenUsage;
 
 /// The most breakpoints of a request; of more, the last ones count.
 pub const MAX_BREAKPOINTS: usize = 4;
@@ -81,8 +81,8 @@ impl CacheRules {
     pub fn of(prices: &Prices) -> Self {
         let minimum = prices.cache_minimum;
         match prices.provider {
-            Provider::Anthropic => Self::Breakpoints { minimum },
-            Provider::OpenAi | Provider::OpenAiResponses => Self::Automatic { minimum },
+            ModelApi::Anthropic => Self::Breakpoints { minimum },
+            ModelApi::OpenAi | ModelApi::OpenAiResponses => Self::Automatic { minimum },
         }
     }
 }
@@ -105,13 +105,13 @@ impl PromptCache {
     }
 
     /// Takes a request, and returns which of its tokens were read from the cache, written to it, and neither.
-    pub fn send(&mut self, request: &[Segment]) -> Usage {
+    pub fn send(&mut self, request: &[Segment]) -> TokenUsage {
         let whole = request.iter().map(Segment::tokens).sum();
         let (read, cacheable) = match self.rules {
             CacheRules::Breakpoints { minimum } => self.send_with_breakpoints(request, minimum),
             CacheRules::Automatic { minimum } => self.send_plain(request, minimum, whole),
         };
-        Usage {
+        TokenUsage {
             requests: 1,
             input: whole - cacheable,
             cache_read: read,

@@ -8,8 +8,8 @@ use std::thread;
 
 use repertoire::{BoxFuture, Library, MemoryProvider, Session, SkillDefinition};
 use repertoire_agent::{
-    Block, Cancellation, Client, ClientError, HttpClient, HttpOptions, Message, Observer, Progress, Provider,
-    Request, Response, Role, Stop, Usage,
+    Block, Cancellation, Client, ClientError, HttpClient, HttpClientOptions, Message, ModelApi, Observer,
+    Progress, Request, Response, Role, StopReason, TokenUsage,
 };
 use serde_json::{Value, json};
 
@@ -235,7 +235,7 @@ impl Script {
         answer: impl FnMut(usize, &Request<'_>) -> Message + Send + 'static,
     ) -> (Self, Arc<Mutex<Vec<Value>>>) {
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let writer = HttpClient::new(Provider::Anthropic, HttpOptions::default());
+        let writer = HttpClient::new(ModelApi::Anthropic, HttpClientOptions::default());
         (Self { answers: Mutex::new(Box::new(answer)), writer, requests: Arc::clone(&requests) }, requests)
     }
 }
@@ -256,9 +256,9 @@ impl Client for Script {
             };
             let message = (self.answers.lock().unwrap())(number, request);
             observer(Progress::Text(&message.text()));
-            let mut usage = Usage::default();
+            let mut usage = TokenUsage::default();
             (usage.requests, usage.input, usage.output) = (1, body.len() as u64 / 4, 10);
-            Ok(Response::new(message, Stop::Done, usage))
+            Ok(Response::new(message, StopReason::Done, usage))
         })
     }
 }

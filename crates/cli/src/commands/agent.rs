@@ -13,8 +13,8 @@ use repertoire::event::Surface;
 use repertoire::tool::reserved_names;
 use repertoire::{Inherit, LibraryBuilder, Runner};
 use repertoire_agent::{
-    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, Ending, Header, Outcome, Prices,
-    SUBAGENT_TOOL, Transcript,
+    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, Header, Prices, SUBAGENT_TOOL,
+    Transcript, TurnEnding, TurnOutcome,
 };
 use repertoire_exec::Executor;
 use repertoire_exec::approval::Approver;
@@ -369,7 +369,7 @@ impl Conversation {
     }
 
     /// Tells how a task ended and what it cost.
-    fn tell(&mut self, ui: &mut Ui, outcome: &Outcome, id: &str) -> Result<Exit, CliError> {
+    fn tell(&mut self, ui: &mut Ui, outcome: &TurnOutcome, id: &str) -> Result<Exit, CliError> {
         let usage = outcome.usage;
         let loaded: Vec<String> = self.agent.session().loaded().iter().map(ToString::to_string).collect();
         let cost = Prices::of(&self.service.model).map(|prices| prices.cost(usage));
@@ -389,13 +389,13 @@ impl Conversation {
             self.screen.usage(&usage, cost, id);
         }
         let limit = match outcome.ending {
-            Ending::Done => return Ok(Exit::Success),
-            Ending::Length => {
+            TurnEnding::Done => return Ok(Exit::Success),
+            TurnEnding::Length => {
                 "the last answer was cut at the most tokens that one may have (--max-output-tokens)"
             }
-            Ending::Refusal => "the model refused to go on",
-            Ending::RequestLimit => "the task took as many requests as it may (--max-turns)",
-            Ending::TokenLimit => "the task took as many tokens as it may (--max-tokens)",
+            TurnEnding::Refusal => "the model refused to go on",
+            TurnEnding::RequestLimit => "the task took as many requests as it may (--max-turns)",
+            TurnEnding::TokenLimit => "the task took as many tokens as it may (--max-tokens)",
             _ => "the task did not end",
         };
         Err(CliError::no(limit).hint(format!("go on with `rep agent --resume {id}`")))
@@ -403,13 +403,13 @@ impl Conversation {
 }
 
 /// Returns the word for the end of a task.
-fn ending(ending: Ending) -> &'static str {
+fn ending(ending: TurnEnding) -> &'static str {
     match ending {
-        Ending::Done => "done",
-        Ending::Length => "length",
-        Ending::Refusal => "refusal",
-        Ending::RequestLimit => "max_turns",
-        Ending::TokenLimit => "max_tokens",
+        TurnEnding::Done => "done",
+        TurnEnding::Length => "length",
+        TurnEnding::Refusal => "refusal",
+        TurnEnding::RequestLimit => "max_turns",
+        TurnEnding::TokenLimit => "max_tokens",
         _ => "other",
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, Visibility};
 use repertoire_model::catalog::{
-    Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
+    Catalog, CatalogError, CatalogOptions, CatalogReport, Format, Reason, SkillTier, Tier,
 };
 use repertoire_model::delta::for_files;
 use repertoire_model::scope::Scope;
@@ -214,7 +214,7 @@ fn rank(context: &Context, searchable: &SearchableLibrary, seen: SeenSkills<'_>,
     ranking
 }
 
-fn tiers_json<'a>(report: &'a Report, needed: Option<&'a TaskRanking>) -> Vec<TierJson<'a>> {
+fn tiers_json<'a>(report: &'a CatalogReport, needed: Option<&'a TaskRanking>) -> Vec<TierJson<'a>> {
     let mut needs: HashMap<&str, NeedJson<'a>> = ranked(needed)
         .map(|(rank, skill)| {
             (skill.name.as_str(), NeedJson { rank, score: skill.score, words: &skill.words })
@@ -324,7 +324,7 @@ fn report(
     options: &CatalogOptions,
     needed: Option<&TaskRanking>,
 ) -> Result<(), CliError> {
-    let Report { tiers, over_budget, clipped, .. } = &catalog.report;
+    let CatalogReport { tiers, over_budget, clipped, .. } = &catalog.report;
     let tokens = exact_tokens(context, catalog, options);
     let of = options.budget_tokens.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let skills = tiers.len();
@@ -350,7 +350,7 @@ fn report(
 }
 
 /// Reports the skills that are shown because of the task and by turns.
-fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Result<(), CliError> {
+fn report_task(ui: &mut Ui, report: &CatalogReport, needed: Option<&TaskRanking>) -> Result<(), CliError> {
     let Some(ranking) = needed else { return Ok(()) };
     let shown: HashMap<&str, &SkillTier> =
         report.tiers.iter().map(|skill| (skill.name.as_str(), skill)).collect();

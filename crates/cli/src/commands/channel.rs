@@ -8,7 +8,7 @@ use repertoire::store::{ReleaseChange, Store};
 use repertoire_model::Digest;
 use serde_json::{Value, json};
 
-use super::publish::Outcome;
+use super::publish::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::served::{STABLE, channel_name};
@@ -174,7 +174,7 @@ fn release(
     } else {
         store.release(channel, &changes, Some(&context.person()), SystemTime::now())?
     };
-    Outcome { channel, changes: &changes, before: &before, release }.write(ui, store, false)
+    ChannelChanges { channel, changes: &changes, before: &before, release }.write(ui, store, false)
 }
 
 fn list(ui: &mut Ui, store: &dyn Store) -> Result<(), CliError> {

@@ -165,7 +165,7 @@ mod tests {
 
     use repertoire::Error;
     use repertoire::event::Event;
-    use repertoire::store::{DailyLoads, Retention, Usage};
+    use repertoire::store::{DailyLoads, Retention, UsageCount};
 
     use super::*;
 
@@ -181,7 +181,7 @@ mod tests {
             assert!(ids.iter().all(|id| Some(*id) > query.after));
             Ok(ids.into_iter().map(|id| JournalLine { id, json: "{}".to_owned() }).collect())
         }
-        fn usage(&self, _: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+        fn usage(&self, _: Option<SystemTime>) -> Result<Vec<UsageCount>, Error> {
             Ok(Vec::new())
         }
         fn daily_loads(&self, _: SystemTime) -> Result<Vec<DailyLoads>, Error> {

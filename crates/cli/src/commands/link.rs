@@ -21,7 +21,7 @@ pub(crate) use added::{forget_links, link_added, link_completed, links_to, missi
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients};
-use plan::{Occupancy, SkippedClient, Step};
+use plan::{LinkStep, Occupancy, SkippedClient};
 pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};
 use report::{Notes, Warning};
@@ -153,7 +153,7 @@ fn warnings(
     places: &Places,
     connections: &[Connection],
     linked: &[&'static Client],
-    steps: &[Step<'_>],
+    steps: &[LinkStep<'_>],
 ) -> Vec<Warning> {
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();

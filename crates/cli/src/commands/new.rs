@@ -178,7 +178,7 @@ fn reference(name: &SkillName) -> String {
 
 #[cfg(test)]
 mod tests {
-    use repertoire_model::{Document, Policy, Profile, RuleId, Severity, Source};
+    use repertoire_model::{Document, ManifestSource, Policy, Profile, RuleId, Severity};
 
     use super::*;
 
@@ -187,8 +187,11 @@ mod tests {
         let name = SkillName::new("release-notes").unwrap();
         for template in [Template::Short, Template::Sections] {
             let text = manifest(&name, template);
-            let source =
-                Source { bytes: text.as_bytes(), directory: Some("release-notes"), file_name: "SKILL.md" };
+            let source = ManifestSource {
+                bytes: text.as_bytes(),
+                directory: Some("release-notes"),
+                file_name: "SKILL.md",
+            };
             let strict = Policy::of(Profile::Strict);
             assert_eq!(Document::parse(source, &strict).diagnostics, []);
             assert_eq!(Document::parse(source, &strict.for_publishing()).diagnostics, []);
@@ -198,8 +201,11 @@ mod tests {
     #[test]
     fn p7_the_template_has_every_section_that_the_rule_wants() {
         let text = manifest(&SkillName::new("release-notes").unwrap(), Template::Sections);
-        let source =
-            Source { bytes: text.as_bytes(), directory: Some("release-notes"), file_name: "SKILL.md" };
+        let source = ManifestSource {
+            bytes: text.as_bytes(),
+            directory: Some("release-notes"),
+            file_name: "SKILL.md",
+        };
         let mut policy = Policy::default();
         policy.rule_severities.insert(RuleId::BodySections, Some(Severity::Error));
         assert_eq!(Document::parse(source, &policy).diagnostics, []);

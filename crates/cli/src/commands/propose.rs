@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use pollster::block_on;
-use repertoire::proposal::{MAX_DIFF_BYTES, ProposalText, Refusal};
+use repertoire::proposal::{MAX_DIFF_BYTES, ProposalRefusal, ProposalText};
 use repertoire_model::SkillName;
 use repertoire_model::patch::{FileData, SkillFiles};
 
@@ -89,15 +89,15 @@ fn read_diff(source: impl io::Read) -> io::Result<String> {
     Ok(diff)
 }
 
-fn refusal_error(refusal: Refusal) -> CliError {
+fn refusal_error(refusal: ProposalRefusal) -> CliError {
     let hint = match &refusal {
-        Refusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
-        Refusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
-        Refusal::TooMany(_) => Some("`rep proposals --all` lists those that wait for a decision"),
+        ProposalRefusal::Off => Some("`proposals.mode` of your user configuration turns them on"),
+        ProposalRefusal::Locked(_) => Some("`proposals.locked` of your user configuration names it"),
+        ProposalRefusal::TooMany(_) => Some("`rep proposals --all` lists those that wait for a decision"),
         _ => None,
     };
     let error = match refusal {
-        Refusal::Failed(error) => error.into(),
+        ProposalRefusal::Failed(error) => error.into(),
         refusal => CliError::no(refusal.to_string()),
     };
     hint.into_iter().fold(error, CliError::hint)

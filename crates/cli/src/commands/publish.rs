@@ -106,7 +106,7 @@ fn release(
             put_skill_safely(&*store, &skill.files)?;
         }
     }
-    let outcome = Outcome { channel, changes: &changes, before: &released, release };
+    let outcome = ChannelChanges { channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
 }
@@ -178,7 +178,7 @@ fn open(context: &Context, given: &Path) -> Result<Library, CliError> {
 }
 
 /// The changes of a channel, for people and programs.
-pub(super) struct Outcome<'a> {
+pub(super) struct ChannelChanges<'a> {
     /// The channel.
     pub(super) channel: &'a str,
     /// The changes of the release.
@@ -189,7 +189,7 @@ pub(super) struct Outcome<'a> {
     pub(super) release: Option<u64>,
 }
 
-impl Outcome<'_> {
+impl ChannelChanges<'_> {
     fn kind(&self, change: &ReleaseChange) -> (&'static str, char, Style) {
         match (self.before.contains_key(&change.name), change.digest) {
             (_, None) => ("removed", '-', Style::Error),

@@ -13,10 +13,10 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::store::{EventQuery, MemoryStore, Store, Usage};
+use repertoire::store::{EventQuery, MemoryStore, Store, UsageCount};
 use repertoire::usage::{
-    CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibrarySkill, Presence, SkillUsage, UsageData, UsageReport,
-    loads_per_day, report,
+    CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibraryPresence, LibrarySkill, SkillUsage, UsageData,
+    UsageReport, loads_per_day, report,
 };
 use repertoire::{Entry, EventKind, Outcome, State};
 use repertoire_model::{Digest, FileKind};
@@ -140,7 +140,7 @@ fn stats(
 }
 
 /// Returns the time of the oldest call that is known, in RFC 3339. Usage stays when events are removed, so that it may know an older one.
-fn began(store: &dyn Store, usage: &[Usage]) -> Result<Option<String>, CliError> {
+fn began(store: &dyn Store, usage: &[UsageCount]) -> Result<Option<String>, CliError> {
     let mut query = EventQuery::default();
     (query.after, query.limit) = (Some(0), 1);
     let first = store.events(&query)?;
@@ -150,9 +150,9 @@ fn began(store: &dyn Store, usage: &[Usage]) -> Result<Option<String>, CliError>
 }
 
 /// Returns the skills of the library, with the references of those that were loaded.
-fn library_skills(context: &Context, library: &Library, usage: &[Usage]) -> Vec<LibrarySkill> {
+fn library_skills(context: &Context, library: &Library, usage: &[UsageCount]) -> Vec<LibrarySkill> {
     let counter = Counter::new(context, library);
-    let is_load = |usage: &&Usage| {
+    let is_load = |usage: &&UsageCount| {
         usage.calls > 0 && usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok
     };
     let loaded: BTreeSet<&str> = usage.iter().filter(is_load).map(|usage| usage.skill.as_str()).collect();
@@ -247,10 +247,10 @@ fn disabled(library: &Library) -> impl Iterator<Item = &Entry> {
 fn others(
     library: &Library,
     store: &dyn Store,
-    usage: &[Usage],
-) -> Result<BTreeMap<String, Presence>, CliError> {
-    let mut others: BTreeMap<String, Presence> =
-        disabled(library).map(|entry| (entry.name().to_string(), Presence::Disabled)).collect();
+    usage: &[UsageCount],
+) -> Result<BTreeMap<String, LibraryPresence>, CliError> {
+    let mut others: BTreeMap<String, LibraryPresence> =
+        disabled(library).map(|entry| (entry.name().to_string(), LibraryPresence::Disabled)).collect();
     let own: BTreeSet<&str> = library.snapshot.entries().iter().map(|entry| entry.name().as_str()).collect();
     let mut is_from_here: BTreeMap<&str, bool> = BTreeMap::new();
     for usage in usage.iter().filter(|usage| !own.contains(usage.skill.as_str())) {
@@ -274,7 +274,7 @@ fn others(
     }
     let is_elsewhere = |(name, by_source): &(&str, bool)| !recorded.get(*name).unwrap_or(by_source);
     let elsewhere = is_from_here.into_iter().filter(is_elsewhere);
-    others.extend(elsewhere.map(|(name, _)| (name.to_owned(), Presence::Elsewhere)));
+    others.extend(elsewhere.map(|(name, _)| (name.to_owned(), LibraryPresence::Elsewhere)));
     Ok(others)
 }
 
@@ -323,7 +323,7 @@ impl Stats {
 
     /// Returns the skills without those of other libraries.
     fn of_library(&self) -> impl Iterator<Item = &SkillUsage> {
-        self.report.skills.iter().filter(|skill| skill.presence != Presence::Elsewhere)
+        self.report.skills.iter().filter(|skill| skill.presence != LibraryPresence::Elsewhere)
     }
 
     fn total(&self, of: impl Fn(&SkillUsage) -> u64) -> u64 {

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use repertoire_exec::{Ending, Exceeded, Job, Limits, Outcome};
+use repertoire_exec::{Exceeded, Job, JobLimits, RunEnding, RunOutcome};
 
 use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};
@@ -13,7 +13,7 @@ use crate::world::{World, is_empty, sandboxes, stderr, stdout};
 /// Shows that a program in Python comes through without limits and does not within them. It holds for `HOLD` seconds what it took: in a
 /// sandbox longer than it takes to notice on the busiest machine.
 #[track_caller]
-fn check(program: &str, limit: impl Fn(&mut Limits), is_right: impl Fn(&Outcome) -> bool) {
+fn check(program: &str, limit: impl Fn(&mut JobLimits), is_right: impl Fn(&RunOutcome) -> bool) {
     let program = |hold: u32| {
         let imports = "import os, sys, time, threading, mmap, resource";
         format!("{imports}\nHOLD = {hold}\n{program}\nprint('ESCAPED', flush=True)")
@@ -34,8 +34,8 @@ fn check(program: &str, limit: impl Fn(&mut Limits), is_right: impl Fn(&Outcome)
     }
 }
 
-fn exceeded(what: Exceeded) -> impl Fn(&Outcome) -> bool {
-    move |outcome| outcome.ending == Ending::Exceeded(what)
+fn exceeded(what: Exceeded) -> impl Fn(&RunOutcome) -> bool {
+    move |outcome| outcome.ending == RunEnding::Exceeded(what)
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_memory_bomb_is_refused() {
         program,
         |limits| limits.memory = 128 << 20,
         |outcome| {
-            outcome.ending == Ending::Exceeded(Exceeded::Memory) || stderr(outcome).contains("MemoryError")
+            outcome.ending == RunEnding::Exceeded(Exceeded::Memory) || stderr(outcome).contains("MemoryError")
         },
     );
 }
@@ -110,7 +110,7 @@ fn a_large_file_is_cut() {
     check(
         program,
         |limits| limits.file_size = 5 << 20,
-        |outcome| stderr(outcome).contains("File too large") || outcome.ending == Ending::Signalled(25),
+        |outcome| stderr(outcome).contains("File too large") || outcome.ending == RunEnding::Signalled(25),
     );
 }
 
@@ -127,7 +127,7 @@ fn many_open_files_are_refused() {
 #[test]
 fn a_limit_is_not_lifted() {
     let program = "_, most = resource.getrlimit(resource.RLIMIT_FSIZE)\nresource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))";
-    check(program, |_| {}, |outcome| outcome.ending == Ending::Exited(1));
+    check(program, |_| {}, |outcome| outcome.ending == RunEnding::Exited(1));
 }
 
 #[cfg(target_os = "linux")]
@@ -135,7 +135,7 @@ fn a_limit_is_not_lifted() {
 fn no_core_dump_is_passed_to_the_program_that_core_pattern_names() {
     // The kernel passes one on with any limit but 1, even with 0.
     let program = "assert resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)";
-    check(program, |_| {}, |outcome| outcome.ending == Ending::Exited(1));
+    check(program, |_| {}, |outcome| outcome.ending == RunEnding::Exited(1));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_busy_loop_is_ended() {
     check(
         program,
         |limits| limits.cpu = Duration::from_secs(1),
-        |outcome| matches!(outcome.ending, Ending::Signalled(9 | 24)),
+        |outcome| matches!(outcome.ending, RunEnding::Signalled(9 | 24)),
     );
 }
 
@@ -155,7 +155,7 @@ fn an_output_flood_takes_neither_memory_nor_time() {
         let mut job = world.sh("yes | head -c 300000000; yes | head -c 300000000 >&2");
         job.limits.timeout = Duration::from_secs(60);
         let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(outcome.ending, Ending::Exited(0));
+        assert_eq!(outcome.ending, RunEnding::Exited(0));
         for output in [outcome.stdout, outcome.stderr] {
             assert_eq!(
                 (output.bytes.len() as u64 + output.dropped, output.bytes.len()),
@@ -164,7 +164,7 @@ fn an_output_flood_takes_neither_memory_nor_time() {
         }
         let mut job = world.sh("yes");
         job.limits.timeout = Duration::from_millis(500);
-        assert_eq!(sandbox.run(&job).unwrap().ending, Ending::TimedOut);
+        assert_eq!(sandbox.run(&job).unwrap().ending, RunEnding::TimedOut);
     }
 }
 
@@ -208,7 +208,7 @@ fn a_command_cannot_end_its_launcher() {
             .unwrap();
         assert_eq!(
             (stdout(&outcome).as_str(), outcome.ending),
-            ("still here\n", Ending::Exited(0)),
+            ("still here\n", RunEnding::Exited(0)),
             "{}",
             sandbox.name()
         );
@@ -289,7 +289,7 @@ fn a_bomb_that_resists_is_ended() {
         let start = Instant::now();
         let outcome = sandbox.run(&job).unwrap();
         assert!(start.elapsed() < Duration::from_secs(20), "{} {:?}", sandbox.name(), outcome.ending);
-        assert_eq!(outcome.ending, Ending::Exceeded(Exceeded::Processes), "{}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::Exceeded(Exceeded::Processes), "{}", sandbox.name());
         assert!(is_empty(&world.scratches()), "{}", sandbox.name());
     }
 }

@@ -4,12 +4,14 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use repertoire_exec::{Cancel, Ending, Exceeded, ExecErrorKind, Job, Launcher, Outcome, Sandbox, Unconfined};
+use repertoire_exec::{
+    Cancel, Exceeded, ExecErrorKind, Job, Launcher, RunEnding, RunOutcome, Sandbox, Unconfined,
+};
 
 use crate::world::{World, everyone, is_empty, sandboxes, stderr, stdout};
 
 #[track_caller]
-fn run(sandbox: &Arc<dyn Sandbox>, job: &Job) -> Outcome {
+fn run(sandbox: &Arc<dyn Sandbox>, job: &Job) -> RunOutcome {
     sandbox
         .run(job)
         .unwrap_or_else(|error| panic!("{}: {error} {:?}", sandbox.name(), std::error::Error::source(&error)))
@@ -92,20 +94,20 @@ fn input_is_read_and_is_nothing_unless_given() {
 fn exit_statuses_and_signals_are_reported() {
     let world = World::new();
     for sandbox in everyone() {
-        assert_eq!(run(&sandbox, &world.sh("exit 3")).ending, Ending::Exited(3), "{}", sandbox.name());
+        assert_eq!(run(&sandbox, &world.sh("exit 3")).ending, RunEnding::Exited(3), "{}", sandbox.name());
         assert_eq!(
             run(&sandbox, &world.sh("kill -SEGV $$")).ending,
-            Ending::Signalled(11),
+            RunEnding::Signalled(11),
             "{}",
             sandbox.name()
         );
         // Neither is the other: shells report signals by such a status.
         for status in [128, 129, 137, 192, 255] {
             let ending = run(&sandbox, &world.sh(&format!("exit {status}"))).ending;
-            assert_eq!(ending, Ending::Exited(status), "{}", sandbox.name());
+            assert_eq!(ending, RunEnding::Exited(status), "{}", sandbox.name());
         }
         let outcome = run(&sandbox, &world.sh("trap 'exit 143' TERM; kill 0"));
-        assert_eq!(outcome.ending, Ending::Exited(143), "{}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::Exited(143), "{}", sandbox.name());
         world.script("broken", "\u{7f}ELF is not what this is");
         let error = sandbox.run(&world.job(["./broken"])).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::CommandFailed, "{} {error}", sandbox.name());
@@ -168,7 +170,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
         job.limits.timeout = Duration::from_millis(300);
         let start = Instant::now();
         let outcome = run(&sandbox, &job);
-        assert_eq!(outcome.ending, Ending::TimedOut, "{}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::TimedOut, "{}", sandbox.name());
         assert_eq!(stdout(&outcome), "before\n");
         assert!(start.elapsed() < Duration::from_secs(8), "{} {:?}", sandbox.name(), start.elapsed());
     }
@@ -186,7 +188,7 @@ fn another_thread_ends_it() {
             cancel.cancel();
         });
         let start = Instant::now();
-        assert_eq!(run(&sandbox, &job).ending, Ending::Cancelled, "{}", sandbox.name());
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Cancelled, "{}", sandbox.name());
         assert!(start.elapsed() < Duration::from_secs(8));
         thread.join().unwrap();
     }
@@ -281,17 +283,17 @@ fn commands_over_a_limit_are_ended() {
         let name = sandbox.name();
         let mut job = world.python("import os, time\nfor i in range(40):\n    if os.fork() == 0:\n        time.sleep(20)\n        os._exit(0)\ntime.sleep(20)");
         job.limits.processes = 20;
-        assert_eq!(run(&sandbox, &job).ending, Ending::Exceeded(Exceeded::Processes), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Processes), "{name}");
         let mut job = world.python("import os, time\nfor i in range(4):\n    if os.fork() == 0:\n        b = b'x' * (60 << 20)\n        time.sleep(20)\n        os._exit(0)\ntime.sleep(20)");
         job.limits.memory = 128 << 20;
-        assert_eq!(run(&sandbox, &job).ending, Ending::Exceeded(Exceeded::Memory), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Memory), "{name}");
         let mut job = world.python("try:\n    b = bytearray(1 << 30)\n    print('got it')\nexcept MemoryError:\n    print('refused')");
         job.limits.memory = 256 << 20;
         assert_eq!(stdout(&run(&sandbox, &job)), "refused\n", "{name}");
         let mut job = world
             .sh("i=0; while [ $i -lt 100 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); done; sleep 20");
         job.limits.disk = 10 << 20;
-        assert_eq!(run(&sandbox, &job).ending, Ending::Exceeded(Exceeded::Disk), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Disk), "{name}");
         let mut job = world.sh("head -c 3000000 /dev/zero > f; wc -c < f");
         job.limits.file_size = 1 << 20;
         assert_eq!(stdout(&run(&sandbox, &job)), "1048576\n", "{name}");
@@ -302,7 +304,7 @@ fn commands_over_a_limit_are_ended() {
         job.limits.cpu = Duration::from_secs(1);
         job.limits.timeout = Duration::from_secs(20);
         let ending = run(&sandbox, &job).ending;
-        assert!(matches!(ending, Ending::Signalled(9 | 24)), "{name} {ending:?}");
+        assert!(matches!(ending, RunEnding::Signalled(9 | 24)), "{name} {ending:?}");
     }
 }
 

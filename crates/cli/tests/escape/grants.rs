@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire_exec::{Aftermath, Ending, ExecErrorKind, GitUser, Job, RepositoryGrant};
+use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant, RunEnding};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;
@@ -57,7 +57,7 @@ fn new_files_with_protected_names_are_renamed() {
         for path in ["project/src/CLAUDE.md", "project/src/.claude", "project/src/s/SKILL.md"] {
             let inner = path.strip_prefix("project/").unwrap();
             let outcome = sandbox.run(&granted(&world, &text(inner), &["project/src"])).unwrap();
-            assert_eq!(outcome.ending, Ending::ProtectedName, "{} {path}", sandbox.name());
+            assert_eq!(outcome.ending, RunEnding::ProtectedName, "{} {path}", sandbox.name());
             assert!(fs::symlink_metadata(world.path(path)).is_err(), "{} {path}", sandbox.name());
             let name = world.path(&format!("{path}.refused"));
             assert!(
@@ -235,7 +235,7 @@ fn pipes_that_block_git_are_removed() {
         let (world, name) = (World::new(), sandbox.name());
         let text = "mkfifo src/.gitignore src/.gitattributes; sleep 600";
         let outcome = sandbox.run(&granted(&world, text, &["project/src"])).unwrap();
-        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {}", stderr(&outcome));
+        assert_eq!(outcome.ending, RunEnding::ProtectedName, "{name} {}", stderr(&outcome));
         for path in ["project/src/.gitignore", "project/src/.gitattributes"] {
             assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
         }
@@ -491,7 +491,7 @@ fn git_settings_and_links_are_not_left_in_a_repository() {
         let job = repository_job(&world, world.sh(&text));
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
-        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {outcome:?}");
+        assert_eq!(outcome.ending, RunEnding::ProtectedName, "{name} {outcome:?}");
         for path in ["project/.git/logs/HEAD", "project/.git/refs/tags/o", "project/.git/packed-refs"] {
             assert!(fs::read_link(world.path(path)).is_err(), "{name} {path}");
         }

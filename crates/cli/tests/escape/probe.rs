@@ -191,7 +191,7 @@ fn make_one(probe: &Probe, tally: &Mutex<Tally>) {
             Ok(outcome) => {
                 let said = stdout(outcome);
                 // A filter may kill the whole process.
-                let is_killed = outcome.ending == repertoire_exec::Ending::Signalled(31);
+                let is_killed = outcome.ending == repertoire_exec::RunEnding::Signalled(31);
                 if said.contains("ESCAPED") || !(said.contains("DENIED") || is_killed) {
                     fault(format!("{:?} {said} {}", outcome.ending, stderr(outcome)));
                 }

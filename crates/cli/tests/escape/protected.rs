@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use repertoire_exec::{Aftermath, Ending, Job};
+use repertoire_exec::{Aftermath, Job, RunEnding};
 
 use crate::world::{World, sandboxes, stderr, stdout};
 
@@ -42,7 +42,7 @@ fn a_new_protected_name_ends_the_command() {
             let text = format!("{text}; sleep 600; echo survived");
             let outcome = sandbox.run(&job(&world, &text, "project/out")).unwrap();
             let shown = format!("{} {text} {outcome:?}", sandbox.name());
-            assert_eq!(outcome.ending, Ending::ProtectedName, "{shown}");
+            assert_eq!(outcome.ending, RunEnding::ProtectedName, "{shown}");
             assert!(outcome.refused.contains(&world.path("project").join(refused)), "{shown}");
             assert!(outcome.aftermath.is_empty(), "{shown}");
         }
@@ -58,7 +58,7 @@ fn a_command_among_many_files_is_ended_too() {
         job.grants.directory = Some(world.path("project"));
         job.grants.write = vec![world.path("project/out")];
         let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(outcome.ending, Ending::ProtectedName, "{} {outcome:?}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::ProtectedName, "{} {outcome:?}", sandbox.name());
         assert!(world.path("project/out/CLAUDE.md.refused").is_file(), "{}", sandbox.name());
     }
 }
@@ -73,7 +73,7 @@ fn a_directory_around_a_protected_file_cannot_be_renamed() {
         let mut job = job(&world, "", "project");
         job.command = world.python(text).command;
         let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(outcome.ending, Ending::Exited(0), "{} {outcome:?}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::Exited(0), "{} {outcome:?}", sandbox.name());
         assert!(outcome.refused.is_empty(), "{} {outcome:?}", sandbox.name());
         assert_eq!(world.read("project/sub/deep/AGENTS.md"), "rules", "{}", sandbox.name());
         assert_eq!(world.read("project/sub/deep/.claude/settings.json"), "{}", "{}", sandbox.name());
@@ -106,7 +106,7 @@ fn a_protected_file_that_the_user_replaces_stays() {
         assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
         if name == "bubblewrap" {
             // The new file is not mounted read-only, so the command is ended.
-            assert_eq!(outcome.ending, Ending::ProtectedName, "{outcome:?}");
+            assert_eq!(outcome.ending, RunEnding::ProtectedName, "{outcome:?}");
             let replaced = Aftermath::ProtectedFileReplaced(world.path("project/AGENTS.md"));
             assert!(outcome.aftermath.contains(&replaced), "{outcome:?}");
         } else {
@@ -147,7 +147,7 @@ fn files_that_the_user_checks_out_meanwhile_are_left_alone() {
             git(&checkout, &["checkout", "-q", "rules"]);
             run.join().unwrap().unwrap()
         });
-        assert_eq!(outcome.ending, Ending::ProtectedName, "{name} {outcome:?}");
+        assert_eq!(outcome.ending, RunEnding::ProtectedName, "{name} {outcome:?}");
         assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
         assert_eq!(world.read("checkout/AGENTS.md"), "rules", "{name}");
         assert!(outcome.aftermath.iter().all(|one| matches!(one, Aftermath::CheckedOut(_))), "{name}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use repertoire_exec::{Job, Launcher, Outcome, Probe, Sandbox, Unconfined, probe};
+use repertoire_exec::{Job, Launcher, Probe, RunOutcome, Sandbox, Unconfined, probe};
 use tempfile::TempDir;
 
 /// The launcher is the program itself.
@@ -123,11 +123,11 @@ impl World {
     }
 }
 
-pub(crate) fn stdout(outcome: &Outcome) -> String {
+pub(crate) fn stdout(outcome: &RunOutcome) -> String {
     String::from_utf8_lossy(&outcome.stdout.bytes).into_owned()
 }
 
-pub(crate) fn stderr(outcome: &Outcome) -> String {
+pub(crate) fn stderr(outcome: &RunOutcome) -> String {
     String::from_utf8_lossy(&outcome.stderr.bytes).into_owned()
 }
 

@@ -6,29 +6,29 @@ use repertoire::BoxFuture;
 /// Asks a person for approval, for hosts with their own prompt.
 ///
 /// ```
-/// use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
+/// use repertoire_exec::approval::{ApprovalRequest, ApprovalVerdict, Approver};
 /// use repertoire::BoxFuture;
 ///
 /// #[derive(Debug)]
 /// struct OnlyReaders;
 ///
 /// impl Approver for OnlyReaders {
-///     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+///     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
 ///         let writes = request.approval.capabilities.tools().any(|(_, needs)| !needs.write.is_empty());
-///         Box::pin(async move { if writes { Verdict::Refused } else { Verdict::Once } })
+///         Box::pin(async move { if writes { ApprovalVerdict::Refused } else { ApprovalVerdict::Once } })
 ///     }
 /// }
 /// ```
 pub trait Approver: Send + Sync + std::fmt::Debug {
     /// Returns the person's answer to `request`.
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict>;
 }
 
 /// A request for an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The approval that is stored if the answer is [`Verdict::Always`].
+    /// The approval that is stored if the answer is [`ApprovalVerdict::Always`].
     pub approval: Approval,
     /// The difference to the previous approval, if there was one.
     pub difference: Option<Difference>,
@@ -40,10 +40,10 @@ pub struct ApprovalRequest {
 
 /// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ApprovalVerdict {
     /// Approved for this call only.
     Once,
-    /// Approved until the skill changes. For a call outside of the sandbox it counts as [`Verdict::Once`].
+    /// Approved until the skill changes. For a call outside of the sandbox it counts as [`ApprovalVerdict::Once`].
     Always,
     /// Refused.
     Refused,

@@ -4,7 +4,7 @@ use repertoire_model::answer::RunRefusal;
 use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
 
-use super::{Approval, ApprovalRequest, Approvals, Approver, Verdict};
+use super::{Approval, ApprovalRequest, ApprovalVerdict, Approvals, Approver};
 use repertoire::Error;
 use repertoire::Trust;
 use repertoire::registry::Entry;
@@ -65,8 +65,8 @@ impl ApprovalRules<'_> {
         wanted: &RunRequest<'_>,
         known: Option<&Approval>,
         call: Option<(String, String)>,
-    ) -> Result<Verdict, Error> {
-        let Some(approver) = self.approver else { return Ok(Verdict::Unasked) };
+    ) -> Result<ApprovalVerdict, Error> {
+        let Some(approver) = self.approver else { return Ok(ApprovalVerdict::Unasked) };
         let mut tools = known.map(|known| known.tools.clone()).unwrap_or_default();
         tools.retain(|name| wanted.capabilities.tools().any(|(tool, _)| tool == name));
         // Tools that were approved by name were approved for the old files.
@@ -84,17 +84,17 @@ impl ApprovalRules<'_> {
         let is_on_host = call.is_some() && wanted.tool.is_some_and(|(tool, _)| tool.needs.host.is_some());
         let request = ApprovalRequest { approval, difference, call, is_on_host };
         let verdict = approver.ask(&request).await;
-        if verdict == Verdict::Always && !is_on_host {
+        if verdict == ApprovalVerdict::Always && !is_on_host {
             self.approvals.keep(request.approval)?;
         }
         Ok(verdict)
     }
 }
 
-fn objection(verdict: Verdict, why: RunRefusal) -> Option<RunRefusal> {
+fn objection(verdict: ApprovalVerdict, why: RunRefusal) -> Option<RunRefusal> {
     match verdict {
-        Verdict::Once | Verdict::Always => None,
-        Verdict::Refused => Some(RunRefusal::Refused),
-        Verdict::Unasked => Some(why),
+        ApprovalVerdict::Once | ApprovalVerdict::Always => None,
+        ApprovalVerdict::Refused => Some(RunRefusal::Refused),
+        ApprovalVerdict::Unasked => Some(why),
     }
 }

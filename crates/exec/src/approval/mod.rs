@@ -10,7 +10,7 @@ mod texts;
 mod approver;
 pub(crate) mod decide;
 
-pub use approver::{ApprovalRequest, Approver, Verdict};
+pub use approver::{ApprovalRequest, ApprovalVerdict, Approver};
 pub use record::{Approval, Difference};
 pub use store::{APPROVALS_FILE, Approvals};
 pub use texts::MAX_KEPT_BYTES;

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
-use crate::launcher::plan::{Confinement, Plan, Report};
+use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage};
 use crate::scratch;
 use crate::verified_path::VerifiedPath;
-use crate::{Ending, Exceeded, ExecErrorKind};
+use crate::{Exceeded, ExecErrorKind, RunEnding};
 
 /// The reason why a command was not started.
 pub(super) type StartError = (ExecErrorKind, String);
@@ -65,14 +65,14 @@ impl StartedCommand {
     }
 
     /// Returns the last report of the init process, once all processes are gone.
-    pub(super) fn final_report(&self) -> Option<Report> {
+    pub(super) fn final_report(&self) -> Option<LauncherMessage> {
         while self.read_reports() {}
         let reports = self.init_pipe.as_ref()?.reports.borrow();
         let line = reports.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
-        match Report::of_line(line)? {
+        match LauncherMessage::of_line(line)? {
             // An init process may send no other reports.
-            report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
-            | Report::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
+            report @ (LauncherMessage::Ended(RunEnding::Exited(_) | RunEnding::Signalled(_))
+            | LauncherMessage::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
             _ => None,
         }
     }
@@ -84,7 +84,7 @@ impl StartedCommand {
 }
 
 /// Starts the command of a plan in its confinement; returns it with the pipe to its standard input.
-pub(super) fn start(plan: &Plan) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
+pub(super) fn start(plan: &LaunchPlan) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     match &plan.confinement {
         Confinement::None => {
             limit(plan)?;
@@ -98,7 +98,7 @@ pub(super) fn start(plan: &Plan) -> Result<(StartedCommand, Option<OwnedFd>), St
 }
 
 fn finish(
-    plan: &Plan,
+    plan: &LaunchPlan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
     init_pipe: Option<InitPipe>,
@@ -120,7 +120,7 @@ fn handle(_process: Pid) -> Option<OwnedFd> {
 }
 
 /// Returns the command of a plan, prefixed with `before`.
-fn command(plan: &Plan, before: &[std::ffi::OsString]) -> Command {
+fn command(plan: &LaunchPlan, before: &[std::ffi::OsString]) -> Command {
     let mut words = before.iter().chain(&plan.command);
     let program = words.next().cloned().unwrap_or_default();
     #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
@@ -147,7 +147,7 @@ fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), StartError> {
 /// Limits that the launcher itself could hit get a higher hard limit. Once the command runs, [`limit_started`] raises the
 /// soft limits of the launcher again and lowers the hard limits of the command. Until then the timeout and the
 /// [`Meter`] bound the command.
-fn limit(plan: &Plan) -> Result<(), StartError> {
+fn limit(plan: &LaunchPlan) -> Result<(), StartError> {
     crate::launcher::run_tag::tag_this_process(plan.tag);
     let limits = &plan.limits;
     let both = |resource, value| (resource, value, value);
@@ -178,7 +178,7 @@ fn limit(plan: &Plan) -> Result<(), StartError> {
 
 /// Returns the limits that the launcher itself could hit: the soft limit that the command starts with, and the launcher's
 /// hard limit.
-fn start_limits(plan: &Plan) -> [(Resource, u64, u64); 3] {
+fn start_limits(plan: &LaunchPlan) -> [(Resource, u64, u64); 3] {
     let limits = &plan.limits;
     let cpu = limits.cpu.as_secs().max(1);
     // The most that all threads of the launcher can use until the timeout.
@@ -197,7 +197,7 @@ fn start_limits(plan: &Plan) -> [(Resource, u64, u64); 3] {
 }
 
 /// Raises the launcher's soft limits again, and sets the hard limits of the command that was started.
-fn limit_started(process: Pid, plan: &Plan) {
+fn limit_started(process: Pid, plan: &LaunchPlan) {
     for (resource, _, _) in start_limits(plan) {
         let maximum = rustix::process::getrlimit(resource).maximum;
         let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
@@ -231,7 +231,7 @@ fn launcher_memory() -> u64 {
 
 /// Returns whether the sandbox has an init process.
 #[cfg(target_os = "linux")]
-fn has_init(plan: &Plan) -> bool {
+fn has_init(plan: &LaunchPlan) -> bool {
     matches!(plan.confinement, Confinement::Wrapper { takes_filter: true, .. })
 }
 
@@ -247,7 +247,7 @@ const START_MARGIN: u64 = 16 << 20;
 /// Sets the hard limits of a process of the command. Reserved address space, of which some interpreters take gigabytes,
 /// does not count as memory.
 #[cfg(target_os = "linux")]
-fn limit_command(process: Pid, plan: &Plan) {
+fn limit_command(process: Pid, plan: &LaunchPlan) {
     let limits = &plan.limits;
     let mut all = vec![(Resource::Data, limits.memory), (Resource::Cpu, limits.cpu.as_secs().max(1))];
     // A wrapper needs the descriptors it inherited until the command starts.
@@ -262,12 +262,12 @@ fn limit_command(process: Pid, plan: &Plan) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit_command(_process: Pid, _plan: &Plan) {}
+fn limit_command(_process: Pid, _plan: &LaunchPlan) {}
 
 #[cfg(not(target_os = "linux"))]
 fn start_landlocked(
-    _plan: &Plan,
-    _rules: &[crate::launcher::plan::Rule],
+    _plan: &LaunchPlan,
+    _rules: &[crate::launcher::plan::AccessRule],
 ) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     Err((ExecErrorKind::Unavailable, "Landlock needs Linux".to_owned()))
 }
@@ -276,8 +276,8 @@ fn start_landlocked(
 /// stays unconfined.
 #[cfg(target_os = "linux")]
 fn start_landlocked(
-    plan: &Plan,
-    rules: &[crate::launcher::plan::Rule],
+    plan: &LaunchPlan,
+    rules: &[crate::launcher::plan::AccessRule],
 ) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     limit(plan)?;
     let started = std::thread::scope(|scope| {
@@ -295,7 +295,7 @@ fn start_landlocked(
 
 #[cfg(not(target_os = "linux"))]
 fn start_wrapped(
-    plan: &Plan,
+    plan: &LaunchPlan,
     arguments: &[std::ffi::OsString],
     _pinned: &[(usize, VerifiedPath)],
     _takes_filter: bool,
@@ -308,7 +308,7 @@ fn start_wrapped(
 /// inherits it as a file descriptor.
 #[cfg(target_os = "linux")]
 fn start_wrapped(
-    plan: &Plan,
+    plan: &LaunchPlan,
     arguments: &[std::ffi::OsString],
     pinned: &[(usize, VerifiedPath)],
     takes_filter: bool,
@@ -380,7 +380,7 @@ fn free(path: &std::path::Path) -> (u64, u64) {
 
 /// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
-    plan: &'a Plan,
+    plan: &'a LaunchPlan,
     next: Instant,
     next_disk: Instant,
     device: u64,
@@ -419,7 +419,7 @@ const DISK_INTERVAL: Duration = Duration::from_millis(50);
 const PAUSE_FACTOR: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a Plan, started: &StartedCommand) -> Self {
+    pub(super) fn new(plan: &'a LaunchPlan, started: &StartedCommand) -> Self {
         #[cfg(not(target_os = "linux"))]
         let _ = started;
         let now = Instant::now();

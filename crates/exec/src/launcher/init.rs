@@ -13,9 +13,9 @@ use std::process::{Command, ExitCode};
 
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait};
 
-use crate::launcher::plan::Report;
+use crate::launcher::plan::LauncherMessage;
 use crate::launcher::supervise::ending_of;
-use crate::{Ending, ExecErrorKind};
+use crate::{ExecErrorKind, RunEnding};
 
 /// The most that is read of `/proc/self/status`, in bytes.
 const MAX_STATUS: u64 = 64 << 10;
@@ -36,27 +36,29 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let report = match command.args(arguments).process_group(0).spawn() {
         Ok(child) => {
             // From now on the launcher can set hard limits.
-            let started = Report::Started { process: 0, detail: String::new() };
+            let started = LauncherMessage::Started { process: 0, detail: String::new() };
             let _ = pipe.write_all(started.to_line().as_bytes());
-            Report::Ended(ending(child.id()))
+            LauncherMessage::Ended(ending(child.id()))
         }
-        Err(error) => Report::Failed { kind: ExecErrorKind::CommandFailed, detail: error.to_string() },
+        Err(error) => {
+            LauncherMessage::Failed { kind: ExecErrorKind::CommandFailed, detail: error.to_string() }
+        }
     };
     let _ = pipe.write_all(report.to_line().as_bytes());
     match report {
-        Report::Ended(Ending::Exited(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        LauncherMessage::Ended(RunEnding::Exited(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         _ => ExitCode::FAILURE,
     }
 }
 
 /// Waits for the command, reaping orphans meanwhile, and returns how it ended.
-fn ending(command: u32) -> Ending {
+fn ending(command: u32) -> RunEnding {
     let command = i32::try_from(command).ok().and_then(Pid::from_raw);
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((ended, status))) if Some(ended) == command => return ending_of(status),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return Ending::Exited(1),
+            Err(_) => return RunEnding::Exited(1),
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::os_text::{os_path, os_words};
 use crate::verified_path::VerifiedPath;
-use crate::{Ending, ExecErrorKind, Limits};
+use crate::{ExecErrorKind, JobLimits, RunEnding};
 
 /// The version of this protocol.
 const VERSION: u64 = 4;
@@ -21,7 +21,7 @@ pub(crate) const MAX_PLAN: usize = 16 << 20;
 
 /// The task of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct LaunchPlan {
     /// The program, absolute, and its arguments.
     #[serde(with = "os_words")]
     pub(crate) command: Vec<OsString>,
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     /// The tag of all its processes.
     pub(crate) tag: u64,
     pub(crate) confinement: Confinement,
-    pub(crate) limits: Limits,
+    pub(crate) limits: JobLimits,
 }
 
 /// The way a command is confined.
@@ -48,7 +48,7 @@ pub(crate) enum Confinement {
     /// Only resource limits.
     None,
     /// Landlock and a seccomp filter, applied by the launcher.
-    Landlock(Vec<Rule>),
+    Landlock(Vec<AccessRule>),
     /// A program that is started with these arguments followed by the command; on Linux it gets a seccomp filter if it takes one.
     /// The launcher opens each path in `pinned`, and puts the file descriptor in the place of the argument with that index.
     Wrapper {
@@ -61,14 +61,14 @@ pub(crate) enum Confinement {
 
 /// Access to everything below one path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Rule {
-    pub(crate) place: Place,
+pub(crate) struct AccessRule {
+    pub(crate) place: RulePath,
     pub(crate) access: Access,
 }
 
 /// The path of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum RulePath {
     /// A path of the system, symbolic links followed. It need not exist.
     Path(#[serde(with = "os_path")] PathBuf),
     /// The file or directory that was there when the job was checked. The job fails if it has been removed or replaced.
@@ -88,18 +88,18 @@ pub(crate) enum Access {
 
 /// A message of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Report {
+pub(crate) enum LauncherMessage {
     /// The launcher has this version and is ready for a plan.
     Hello(u64),
     /// The command was started as this process.
     Started { process: i32, detail: String },
     /// The command ended, and all its processes are gone.
-    Ended(Ending),
+    Ended(RunEnding),
     /// The command was not started.
     Failed { kind: ExecErrorKind, detail: String },
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Returns the number of file descriptors that the wrapper inherits for pinned paths.
     pub(crate) fn descriptors(&self) -> u64 {
         match &self.confinement {
@@ -109,7 +109,7 @@ impl Plan {
     }
 }
 
-impl Report {
+impl LauncherMessage {
     /// The greeting of a launcher of this version.
     pub(crate) const HELLO: Self = Self::Hello(VERSION);
 
@@ -135,10 +135,13 @@ mod tests {
     fn every_plan_survives_json() {
         let odd = OsString::from_vec(vec![b'a', 0xff]);
         let pinned = VerifiedPath { path: odd.clone().into(), device: 1, inode: u64::MAX };
-        let places =
-            [Place::Path("/x".into()), Place::Path("/y".into()), Place::VerifiedPath(pinned.clone())];
+        let places = [
+            RulePath::Path("/x".into()),
+            RulePath::Path("/y".into()),
+            RulePath::VerifiedPath(pinned.clone()),
+        ];
         let all = [Access::Read, Access::Modify, Access::Write];
-        let rules = all.into_iter().zip(places).map(|(access, place)| Rule { place, access });
+        let rules = all.into_iter().zip(places).map(|(access, place)| AccessRule { place, access });
         let rules = rules.collect();
         let wrapper = Confinement::Wrapper {
             arguments: vec![odd.clone()],
@@ -146,7 +149,7 @@ mod tests {
             takes_filter: true,
         };
         for confinement in [Confinement::None, Confinement::Landlock(rules), wrapper] {
-            let plan = Plan {
+            let plan = LaunchPlan {
                 command: vec!["/bin/sh".into(), odd.clone()],
                 environment: vec![("A".into(), "ü".into())],
                 directory: "/a".into(),
@@ -155,29 +158,34 @@ mod tests {
                 network: true,
                 tag: u64::MAX / 3,
                 confinement,
-                limits: Limits::default(),
+                limits: JobLimits::default(),
             };
             let line = serde_json::to_vec(&plan).unwrap();
-            assert_eq!(serde_json::from_slice::<Plan>(&line).unwrap(), plan);
+            assert_eq!(serde_json::from_slice::<LaunchPlan>(&line).unwrap(), plan);
         }
     }
 
     #[test]
     fn every_report_survives_json() {
         let endings = [
-            Ending::Exited(3),
-            Ending::Signalled(9),
-            Ending::TimedOut,
-            Ending::Cancelled,
-            Ending::Exceeded(Exceeded::Memory),
-            Ending::Exceeded(Exceeded::Processes),
-            Ending::Exceeded(Exceeded::Disk),
+            RunEnding::Exited(3),
+            RunEnding::Signalled(9),
+            RunEnding::TimedOut,
+            RunEnding::Cancelled,
+            RunEnding::Exceeded(Exceeded::Memory),
+            RunEnding::Exceeded(Exceeded::Processes),
+            RunEnding::Exceeded(Exceeded::Disk),
         ];
         let kinds = [ExecErrorKind::CommandFailed, ExecErrorKind::GrantRefused, ExecErrorKind::Unavailable];
-        let failed = kinds.map(|kind| Report::Failed { kind, detail: "x".into() });
-        let started = Report::Started { process: 7, detail: "abi 7".into() };
-        for report in endings.map(Report::Ended).into_iter().chain(failed).chain([started, Report::HELLO]) {
-            assert_eq!(Report::of_line(report.to_line().as_bytes()), Some(report));
+        let failed = kinds.map(|kind| LauncherMessage::Failed { kind, detail: "x".into() });
+        let started = LauncherMessage::Started { process: 7, detail: "abi 7".into() };
+        for report in endings
+            .map(LauncherMessage::Ended)
+            .into_iter()
+            .chain(failed)
+            .chain([started, LauncherMessage::HELLO])
+        {
+            assert_eq!(LauncherMessage::of_line(report.to_line().as_bytes()), Some(report));
         }
     }
 }

@@ -9,9 +9,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
 use crate::launcher::confine::{self, StartedCommand};
-use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
+use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage, MAX_PLAN};
 use crate::limits::MAX_TIMEOUT;
-use crate::{Ending, ExecErrorKind};
+use crate::{ExecErrorKind, RunEnding};
 
 /// Time limit for killing all processes.
 const KILL_TIME: Duration = Duration::from_secs(5);
@@ -26,19 +26,19 @@ pub(crate) fn run() -> bool {
     if control.peer_addr().is_err() {
         return false;
     }
-    if !send(&control, &Report::HELLO) {
+    if !send(&control, &LauncherMessage::HELLO) {
         return false;
     }
     let Some((plan, input)) = read(&control) else {
         let detail = "invalid plan".to_owned();
-        return send(&control, &Report::Failed { kind: ExecErrorKind::Launcher, detail });
+        return send(&control, &LauncherMessage::Failed { kind: ExecErrorKind::Launcher, detail });
     };
     let start = Instant::now();
     prepare();
     let (started, stdin) = match confine::start(&plan) {
         Ok(started) => started,
         Err((kind, detail)) => {
-            return send(&control, &Report::Failed { kind, detail });
+            return send(&control, &LauncherMessage::Failed { kind, detail });
         }
     };
     if let (Some(stdin), Some(input)) = (stdin, input) {
@@ -46,13 +46,16 @@ pub(crate) fn run() -> bool {
     }
     send(
         &control,
-        &Report::Started { process: started.process.as_raw_nonzero().get(), detail: started.detail.clone() },
+        &LauncherMessage::Started {
+            process: started.process.as_raw_nonzero().get(),
+            detail: started.detail.clone(),
+        },
     );
     let ending = watch(&control, &plan, &started, start + plan.limits.timeout.min(MAX_TIMEOUT));
     let is_all_gone = kill_all(started.process);
     let report = match (&plan.confinement, ending) {
-        (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapper_report(status, &started),
-        (_, ending) => Report::Ended(ending),
+        (Confinement::Wrapper { .. }, RunEnding::Exited(status)) => wrapper_report(status, &started),
+        (_, ending) => LauncherMessage::Ended(ending),
     };
     let is_sent = send(&control, &report);
     if !is_sent {
@@ -64,18 +67,18 @@ pub(crate) fn run() -> bool {
 }
 
 /// Reads the plan and the input that follows it.
-fn read(control: &UnixStream) -> Option<(Plan, Option<Vec<u8>>)> {
+fn read(control: &UnixStream) -> Option<(LaunchPlan, Option<Vec<u8>>)> {
     let mut reader = BufReader::new(control);
     let mut line = Vec::new();
     reader.by_ref().take(MAX_PLAN as u64).read_until(b'\n', &mut line).ok()?;
-    let plan = serde_json::from_slice::<Plan>(&line).ok()?;
+    let plan = serde_json::from_slice::<LaunchPlan>(&line).ok()?;
     let Some(length) = plan.input else { return Some((plan, None)) };
     let mut input = Vec::new();
     reader.take(length).read_to_end(&mut input).ok()?;
     (input.len() as u64 == length).then_some((plan, Some(input)))
 }
 
-fn send(mut control: &UnixStream, report: &Report) -> bool {
+fn send(mut control: &UnixStream, report: &LauncherMessage) -> bool {
     control.write_all(report.to_line().as_bytes()).is_ok()
 }
 
@@ -95,20 +98,24 @@ fn prepare() {
 }
 
 /// Returns the report for a wrapper that exited with `status`, preferring the report of the init process in the sandbox.
-fn wrapper_report(status: i32, started: &StartedCommand) -> Report {
+fn wrapper_report(status: i32, started: &StartedCommand) -> LauncherMessage {
     if let Some(report) = started.final_report() {
         return report;
     }
     if !started.has_started() {
-        return Report::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
+        return LauncherMessage::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
     }
     // The init process was killed before its last report, or there is none.
     let is_signal = status > SIGNAL_STATUS && status <= SIGNAL_STATUS + 64;
-    Report::Ended(if is_signal { Ending::Signalled(status - SIGNAL_STATUS) } else { Ending::Exited(status) })
+    LauncherMessage::Ended(if is_signal {
+        RunEnding::Signalled(status - SIGNAL_STATUS)
+    } else {
+        RunEnding::Exited(status)
+    })
 }
 
 /// Waits until the command ends, times out, exceeds a limit, or is cancelled.
-fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: Instant) -> Ending {
+fn watch(control: &UnixStream, plan: &LaunchPlan, started: &StartedCommand, deadline: Instant) -> RunEnding {
     let mut meter = confine::Meter::new(plan, started);
     loop {
         if let Some(ending) = reap(started.process) {
@@ -116,11 +123,11 @@ fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: 
         }
         let now = Instant::now();
         if now >= deadline {
-            return Ending::TimedOut;
+            return RunEnding::TimedOut;
         }
         if let Some(exceeded) = meter.poll(now) {
             // If it has just ended by itself, that counts.
-            return reap(started.process).unwrap_or(Ending::Exceeded(exceeded));
+            return reap(started.process).unwrap_or(RunEnding::Exceeded(exceeded));
         }
         let wait = deadline.min(meter.next()).saturating_duration_since(now);
         let mut fds = vec![PollFd::new(control, PollFlags::IN)];
@@ -133,13 +140,13 @@ fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: 
         }
         // Any byte cancels the job, and so does the end of the host.
         if !fds[0].revents().is_empty() {
-            return Ending::Cancelled;
+            return RunEnding::Cancelled;
         }
     }
 }
 
 /// Reaps all processes that ended; returns how the command ended if it is among them.
-fn reap(process: Pid) -> Option<Ending> {
+fn reap(process: Pid) -> Option<RunEnding> {
     let mut ending = None;
     while let Ok(Some((ended, status))) = wait(WaitOptions::NOHANG) {
         if ended == process {
@@ -149,10 +156,10 @@ fn reap(process: Pid) -> Option<Ending> {
     ending
 }
 
-pub(super) fn ending_of(status: WaitStatus) -> Ending {
+pub(super) fn ending_of(status: WaitStatus) -> RunEnding {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(status), _) => Ending::Exited(status),
-        (_, signal) => Ending::Signalled(signal.unwrap_or_default()),
+        (Some(status), _) => RunEnding::Exited(status),
+        (_, signal) => RunEnding::Signalled(signal.unwrap_or_default()),
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
 use crate::launcher::run_tag;
-use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::listing::{Budget, ListingError, ProtectedListing};
 use crate::protect::names;
 use crate::protect::writable::WritableGrant;
 use crate::verified_path;
@@ -220,11 +220,11 @@ impl RenamedFiles {
 }
 
 /// Lists a directory. If permissions forbid that, they are changed first.
-fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
-    match Listing::of(directory, budget) {
+fn listed(directory: &Path, budget: &mut Budget) -> Result<ProtectedListing, ListingError> {
+    match ProtectedListing::of(directory, budget) {
         Err(ListingError::Denied) => {
             verified_path::make_accessible(directory).map_err(|_| ListingError::Denied)?;
-            Listing::of(directory, budget)
+            ProtectedListing::of(directory, budget)
         }
         other => other,
     }

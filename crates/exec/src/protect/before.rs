@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::git::obeyed::ObeyedPaths;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
-use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::listing::{Budget, ListingError, ProtectedListing};
 use crate::protect::names;
 use crate::verified_path;
 
@@ -101,7 +101,7 @@ impl Search<'_> {
             pending.push((self.top.to_owned(), metadata));
         }
         while let Some((directory, metadata)) = pending.pop() {
-            let listing = match Listing::of(&directory, &mut self.budget) {
+            let listing = match ProtectedListing::of(&directory, &mut self.budget) {
                 Ok(listing) => listing,
                 Err(ListingError::Gone) => continue,
                 // The command could not list it, but perhaps write to it.

@@ -51,7 +51,7 @@ impl Budget {
 
 /// The subdirectories of a directory, and its entries that are protected by their name.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct ProtectedListing {
     directory: PathBuf,
     pub(crate) entries: Vec<ListedEntry>,
     /// `true` if it has a `SKILL.md`.
@@ -71,7 +71,7 @@ pub(crate) struct ListedEntry {
     pub(crate) is_protected: bool,
 }
 
-impl Listing {
+impl ProtectedListing {
     pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, ListingError> {
         // The directory itself counts too, even if it is empty.
         if !budget.take() {

@@ -191,6 +191,7 @@ fn remove_empty(path: &Path) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests read what was put back")]
 mod tests {
     use super::*;
     use std::process::Command;

@@ -24,7 +24,7 @@ use super::jobs::{CancelOnDrop, is_ending};
 use super::outcome::{self, ResultFormat};
 use super::skill_copy;
 use crate::approval::decide::{ApprovalRules, RunRequest};
-use crate::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
+use crate::{Cancel, ExecError, ExecErrorKind, GitUser, Job, RunEnding, environment};
 
 /// The note on a failed script that may need packages.
 const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can run it with `rep run --network`, or make it a tool that declares `network`.";
@@ -243,7 +243,7 @@ async fn finish(
     let outcome = outcome
         .map_err(|error| FaultKind::Failed { reason: reason(&error, &program, directory.as_deref()) })?;
     let exit_code = match outcome.ending {
-        Ending::Exited(code) => Some(code),
+        RunEnding::Exited(code) => Some(code),
         _ => None,
     };
     let mut result = outcome::result(address, tool, &outcome, directory.as_deref(), reading);

@@ -12,7 +12,7 @@ use super::jobs::Jobs;
 use crate::approval::{Approvals, Approver, TrustLevels};
 use crate::sandbox::{Sandbox, probe};
 use crate::workplace::{search_outside, workplaces};
-use crate::{ExecError, ExecErrorKind, GitUser, Launcher, Limits};
+use crate::{ExecError, ExecErrorKind, GitUser, JobLimits, Launcher};
 
 /// Options of an executor.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct ExecutorOptions {
     pub protected: Vec<PathBuf>,
     /// Resource limits of tools and scripts. A tool may declare its own timeout, and scripts have the default one; neither may
     /// be longer than the timeout here.
-    pub limits: Limits,
+    pub limits: JobLimits,
 }
 
 impl ExecutorOptions {
@@ -53,7 +53,7 @@ impl ExecutorOptions {
             scripts: ScriptGrants::default(),
             variables: Vec::new(),
             protected: Vec::new(),
-            limits: Limits { timeout: Duration::from_secs(MAX_TIMEOUT_SECONDS), ..Limits::default() },
+            limits: JobLimits { timeout: Duration::from_secs(MAX_TIMEOUT_SECONDS), ..JobLimits::default() },
         }
     }
 }

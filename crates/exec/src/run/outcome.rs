@@ -7,7 +7,7 @@ use repertoire_model::answer::ToolResult;
 use repertoire_model::toolbox::OutputForm;
 
 use super::command::RAISED;
-use crate::{Aftermath, Ending, Exceeded, Outcome, Output};
+use crate::{Aftermath, Exceeded, Output, RunEnding, RunOutcome};
 use repertoire::tool::quoted;
 
 /// The format of a result.
@@ -30,7 +30,7 @@ const MAX_PATHS: usize = 10;
 pub(super) fn result(
     skill: &str,
     tool: &str,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     directory: Option<&Path>,
     reading: ResultFormat,
 ) -> ToolResult {
@@ -62,7 +62,7 @@ pub(super) fn result(
         result.text = stdout;
         return result;
     }
-    if reading.is_driven && outcome.ending == Ending::Exited(RAISED) {
+    if reading.is_driven && outcome.ending == RunEnding::Exited(RAISED) {
         result.error = Some(stdout);
         if !reading.is_terse {
             result.text = text(&outcome.stderr, "error output", &mut result.notes);
@@ -146,16 +146,16 @@ fn text(output: &Output, what: &str, notes: &mut Vec<String>) -> String {
 }
 
 /// Returns how the command ended, in words.
-fn ending(ending: Ending, timeout: Duration) -> String {
+fn ending(ending: RunEnding, timeout: Duration) -> String {
     match ending {
-        Ending::Exited(code) => format!("exit code {code}"),
-        Ending::Signalled(signal) => format!("killed by signal {signal}"),
-        Ending::TimedOut => format!("timed out after {} seconds", timeout.as_secs()),
-        Ending::Cancelled => "cancelled".to_owned(),
-        Ending::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
-        Ending::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
-        Ending::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
-        Ending::ProtectedName => {
+        RunEnding::Exited(code) => format!("exit code {code}"),
+        RunEnding::Signalled(signal) => format!("killed by signal {signal}"),
+        RunEnding::TimedOut => format!("timed out after {} seconds", timeout.as_secs()),
+        RunEnding::Cancelled => "cancelled".to_owned(),
+        RunEnding::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
+        RunEnding::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
+        RunEnding::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
+        RunEnding::ProtectedName => {
             "killed because a file was created or replaced under a protected name".to_owned()
         }
     }
@@ -165,9 +165,9 @@ fn ending(ending: Ending, timeout: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn check(ending: Ending, stdout: &[u8], stderr: &[u8], reading: (OutputForm, bool)) -> ToolResult {
+    fn check(ending: RunEnding, stdout: &[u8], stderr: &[u8], reading: (OutputForm, bool)) -> ToolResult {
         let output = |bytes: &[u8]| Output { bytes: bytes.to_vec(), dropped: 0 };
-        let outcome = Outcome {
+        let outcome = RunOutcome {
             ending,
             stdout: output(stdout),
             stderr: output(stderr),
@@ -187,28 +187,31 @@ mod tests {
     #[test]
     fn output_is_the_result_and_failures_say_why() {
         let text = (OutputForm::Text, false);
-        let done = check(Ending::Exited(0), b"out\n", b"warning", text);
+        let done = check(RunEnding::Exited(0), b"out\n", b"warning", text);
         assert_eq!((done.text.as_str(), done.error, done.notes), ("out\n", None, vec![]));
-        let failed = check(Ending::Exited(2), b"half", b"usage", text);
+        let failed = check(RunEnding::Exited(2), b"half", b"usage", text);
         assert_eq!(failed.error.as_deref(), Some("exit code 2"));
         assert_eq!(failed.text, "usage\nStandard output:\nhalf");
-        let late = check(Ending::TimedOut, b"", b"", text);
+        let late = check(RunEnding::TimedOut, b"", b"", text);
         assert_eq!(late.error.as_deref(), Some("timed out after 5 seconds"));
-        assert_eq!(check(Ending::Signalled(9), b"", b"", text).error.as_deref(), Some("killed by signal 9"));
-        let raised = check(Ending::Exited(RAISED), b"ValueError: no", b"noise", (OutputForm::Text, true));
+        assert_eq!(
+            check(RunEnding::Signalled(9), b"", b"", text).error.as_deref(),
+            Some("killed by signal 9")
+        );
+        let raised = check(RunEnding::Exited(RAISED), b"ValueError: no", b"noise", (OutputForm::Text, true));
         assert_eq!((raised.error.as_deref(), raised.text.as_str()), (Some("ValueError: no"), ""));
     }
 
     #[test]
     fn incomplete_output_and_problems_after_the_run_are_reported() {
-        let broken = check(Ending::Exited(0), b"a\xffb", b"", (OutputForm::Text, false));
+        let broken = check(RunEnding::Exited(0), b"a\xffb", b"", (OutputForm::Text, false));
         assert_eq!((broken.text.as_str(), broken.notes.len()), ("a\u{fffd}b", 1));
-        let json = check(Ending::Exited(0), b"{\"a\": 1}", b"", (OutputForm::Json, false));
+        let json = check(RunEnding::Exited(0), b"{\"a\": 1}", b"", (OutputForm::Json, false));
         assert_eq!(json.structured, Some(serde_json::json!({"a": 1})));
-        let none = check(Ending::Exited(0), b"a", b"", (OutputForm::Json, false));
+        let none = check(RunEnding::Exited(0), b"a", b"", (OutputForm::Json, false));
         assert_eq!((none.structured, none.notes.len()), (None, 1));
-        let outcome = Outcome {
-            ending: Ending::Exited(0),
+        let outcome = RunOutcome {
+            ending: RunEnding::Exited(0),
             stdout: Output { bytes: b"abc".to_vec(), dropped: 7 },
             stderr: Output::default(),
             elapsed: Duration::ZERO,
@@ -224,14 +227,14 @@ mod tests {
         let notes = result("s", "t", &outcome, Some(Path::new("/w/sub")), reading).notes;
         let refused =
             (0..12).map(|number| PathBuf::from(format!("/w/sub/src/CLAUDE.md.refused-{number}"))).collect();
-        let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
+        let lost = RunOutcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
         let told = result("s", "t", &lost, Some(Path::new("/w/sub")), reading);
         let error = told.error.unwrap();
         assert!(error.starts_with("files that it created") && error.ends_with("in `../x`"), "{error}");
         assert_eq!(told.text, "abc");
         let note = told.notes.iter().find(|note| note.contains("renamed to")).unwrap();
         assert!(note.contains("`src/CLAUDE.md.refused-9` and 2 more") && !note.contains("/w"), "{note}");
-        let killed = Outcome { ending: Ending::Signalled(9), ..lost };
+        let killed = RunOutcome { ending: RunEnding::Signalled(9), ..lost };
         let error = result("s", "t", &killed, None, reading).error.unwrap();
         assert!(
             error.starts_with("killed by signal 9; files that it created") && !error.contains("/w"),
@@ -240,7 +243,7 @@ mod tests {
         let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
         let record = "refs/repertoire/1".to_owned();
         let left_out = vec![Aftermath::RepositoryNotApplied { refs: names, record }];
-        let left_out = Outcome { aftermath: left_out, ending: Ending::Exited(0), ..killed };
+        let left_out = RunOutcome { aftermath: left_out, ending: RunEnding::Exited(0), ..killed };
         let error = result("s", "t", &left_out, None, reading).error.unwrap();
         assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);

@@ -7,7 +7,7 @@ use repertoire::tool::quoted;
 use serde_json::Value;
 
 use super::executor::Executor;
-use crate::{Ending, ExecError, ExecErrorKind, Job, environment};
+use crate::{ExecError, ExecErrorKind, Job, RunEnding, environment};
 
 /// The Python program that writes the tools of a module as a `schema.json`, without running the module.
 const DESCRIBE: &str = include_str!("describe.py");
@@ -60,12 +60,12 @@ impl Executor {
         let outcome = self.sandbox.run(&job)?;
         let errors = String::from_utf8_lossy(&outcome.stderr.bytes).into_owned();
         match outcome.ending {
-            Ending::Exited(0) if outcome.stdout.dropped == 0 => {
+            RunEnding::Exited(0) if outcome.stdout.dropped == 0 => {
                 PythonTools::parse(&outcome.stdout.bytes).map_err(|error| failed(error.to_string()))
             }
-            Ending::Exited(0) => Err(failed("its functions are too many to describe".to_owned())),
+            RunEnding::Exited(0) => Err(failed("its functions are too many to describe".to_owned())),
             // The last line of a Python program that fails says why.
-            Ending::Exited(_) => Err(failed(quoted(errors.trim_end().lines().last().unwrap_or_default()))),
+            RunEnding::Exited(_) => Err(failed(quoted(errors.trim_end().lines().last().unwrap_or_default()))),
             _ => Err(failed("parsing it took too much time or memory".to_owned())),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::{ExecError, Job, Outcome};
+use crate::{ExecError, Job, RunOutcome};
 
 /// Runs commands of skills in confinement.
 ///
@@ -13,7 +13,7 @@ pub trait Sandbox: Send + Sync + Debug {
 
     /// Runs a job and returns its outcome. Blocks until all its processes are gone.
     ///
-    /// A command that fails, is killed or times out is an [`Outcome`]. An error means that it was not run: a grant was refused,
+    /// A command that fails, is killed or times out is a [`RunOutcome`]. An error means that it was not run: a grant was refused,
     /// the program was not found, or the sandbox does not work.
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError>;
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError>;
 }

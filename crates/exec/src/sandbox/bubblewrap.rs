@@ -12,7 +12,7 @@ use crate::sandbox::host;
 use crate::sandbox::host::ProtectionMeans;
 use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
-use crate::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox};
+use crate::{ExecError, ExecErrorKind, Job, Launcher, RunOutcome, Sandbox};
 
 /// Paths of `bwrap`. `PATH` is not searched, because a project or a skill may influence it.
 const PLACES: &[&str] =
@@ -45,7 +45,7 @@ impl Sandbox for Bubblewrap {
         "bubblewrap"
     }
 
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         let confine = |grants: &ResolvedGrants, _: &Scratch| {
             let Arguments { words, pinned } = arguments(&self.program, grants);
             if pinned.len() > MAX_PINNED {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::git::{ScratchRepository, transfer};
-use crate::journal::{self, Journal};
-use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
+use crate::journal::{self, JobJournal};
+use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage, MAX_PLAN};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
@@ -22,7 +22,7 @@ use crate::protect::put_back::{RestoredFiles, put_back};
 use crate::protect::writable;
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
-use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
+use crate::{Aftermath, Cancel, ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
 
 /// Grace period of a launcher beyond the timeout of the command, to start, to kill all processes and to clean up.
 const GRACE: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ const CHUNK: usize = 64 << 10;
 const MAX_REPORT: usize = 64 << 10;
 
 /// The outcome of a run, with the launcher's description of the confinement.
-pub(crate) type ReportedOutcome = (Outcome, String);
+pub(crate) type ReportedOutcome = (RunOutcome, String);
 
 /// The way a sandbox protects files in a writable directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(crate) fn run(
     let journal = job.state.as_ref().map(|state| {
         let time = job.limits.timeout.min(MAX_TIMEOUT) + 2 * GRACE;
         let git = grants.git.as_ref().map(|git| git.path.as_path());
-        Journal::write(&journal::directory(state), tag, time, scratch.path(), granted, git)
+        JobJournal::write(&journal::directory(state), tag, time, scratch.path(), granted, git)
             .map_err(|error| io_error(state, error))
     });
     let journal = journal.transpose()?;
@@ -116,7 +116,7 @@ pub(crate) fn run(
     );
     aftermath.extend(restored.into_iter().map(Aftermath::CheckedOut));
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
-    let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
+    let has_started = !matches!(finished.report, Some(LauncherMessage::Failed { .. }));
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let mut sandboxed = |arguments: &[String], input: String| {
@@ -139,11 +139,13 @@ pub(crate) fn run(
             )
             .map_err(io::Error::other)?;
             match finished.report {
-                Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
+                Some(LauncherMessage::Ended(ending))
+                    if ending.is_success() && finished.stdout.dropped == 0 =>
+                {
                     Ok(finished.stdout.bytes)
                 }
                 // There are no refs, as in a repository without commits.
-                Some(Report::Ended(Ending::Exited(1)))
+                Some(LauncherMessage::Ended(RunEnding::Exited(1)))
                     if finished.stdout.bytes.is_empty() && finished.stderr.bytes.is_empty() =>
                 {
                     Ok(Vec::new())
@@ -156,9 +158,9 @@ pub(crate) fn run(
     let LauncherResult { report, stdout, stderr, detail, .. } = finished;
     drop(scratch);
     drop(journal);
-    let outcome = |ending, stdout, stderr| Outcome {
+    let outcome = |ending, stdout, stderr| RunOutcome {
         // Whether it was killed in time or had just ended makes no difference.
-        ending: if is_refused { Ending::ProtectedName } else { ending },
+        ending: if is_refused { RunEnding::ProtectedName } else { ending },
         stdout,
         stderr,
         elapsed: start.elapsed(),
@@ -166,8 +168,8 @@ pub(crate) fn run(
         aftermath: aftermath.clone(),
     };
     let failed = match report {
-        Some(Report::Ended(ending)) => return Ok((outcome(ending, stdout, stderr), detail)),
-        Some(Report::Failed { kind, detail }) => {
+        Some(LauncherMessage::Ended(ending)) => return Ok((outcome(ending, stdout, stderr), detail)),
+        Some(LauncherMessage::Failed { kind, detail }) => {
             let detail = if detail.is_empty() {
                 String::from_utf8_lossy(&stderr.bytes).trim().to_owned()
             } else {
@@ -176,7 +178,7 @@ pub(crate) fn run(
             ExecError::new(kind).saying(detail)
         }
         _ if job.cancel.as_ref().is_some_and(Cancel::is_cancelled) => {
-            return Ok((outcome(Ending::Cancelled, stdout, stderr), detail));
+            return Ok((outcome(RunEnding::Cancelled, stdout, stderr), detail));
         }
         _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a report"),
     };
@@ -189,7 +191,7 @@ pub(crate) fn run(
 
 /// The last report of a launcher, and the output of the command.
 struct LauncherResult {
-    report: Option<Report>,
+    report: Option<LauncherMessage>,
     stdout: Output,
     stderr: Output,
     detail: String,
@@ -210,7 +212,7 @@ fn execute(
 ) -> Result<LauncherResult, ExecError> {
     let mut command = vec![grants.program.path.clone().into_os_string()];
     command.extend(job.command.iter().skip(1).cloned());
-    let plan = Plan {
+    let plan = LaunchPlan {
         command,
         environment: grants.environment.clone(),
         directory: grants.working.clone(),
@@ -248,7 +250,7 @@ struct LauncherConnection {
 }
 
 impl LauncherConnection {
-    fn open(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
+    fn open(launcher: &Launcher, plan: &LaunchPlan, job: &Job) -> Result<Self, ExecError> {
         let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
         let mut line = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         line.push('\n');
@@ -301,7 +303,7 @@ impl LauncherConnection {
             let is_open = self.receive();
             if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.received.drain(..=end).collect();
-                return Report::of_line(&line) == Some(Report::HELLO)
+                return LauncherMessage::of_line(&line) == Some(LauncherMessage::HELLO)
                     && self.control.set_nonblocking(false).is_ok();
             }
             let wait = deadline.saturating_duration_since(Instant::now());
@@ -320,7 +322,7 @@ impl LauncherConnection {
     }
 
     /// Reads reports and output until the launcher is done, and returns its last report.
-    fn wait_for_end(&mut self, job: &Job, deadline: Instant) -> Option<Report> {
+    fn wait_for_end(&mut self, job: &Job, deadline: Instant) -> Option<LauncherMessage> {
         let mut last = None;
         let mut is_cancelled = false;
         let mut until = deadline;
@@ -354,7 +356,7 @@ impl LauncherConnection {
                 }
             }
         }
-        last.or(self.process.map(|process| Report::Started { process, detail: String::new() }))
+        last.or(self.process.map(|process| LauncherMessage::Started { process, detail: String::new() }))
     }
 
     /// Waits for the end, and cancels the job at the alarm of a watch.
@@ -363,7 +365,7 @@ impl LauncherConnection {
         job: &Job,
         deadline: Instant,
         watch: Watch<'_>,
-    ) -> (Option<Report>, WatchFindings) {
+    ) -> (Option<LauncherMessage>, WatchFindings) {
         let (Ok((end, ended)), Ok(control)) = (UnixStream::pair(), self.control.try_clone()) else {
             return (self.wait_for_end(job, deadline), WatchFindings::default());
         };
@@ -413,13 +415,13 @@ impl LauncherConnection {
     }
 
     /// Returns the next received report about the end. A `Started` report is stored in `self`.
-    fn next_report(&mut self) -> Option<Report> {
+    fn next_report(&mut self) -> Option<LauncherMessage> {
         loop {
             let end = self.received.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.received.drain(..=end).collect();
-            match Report::of_line(&line) {
-                Some(Report::Hello(_)) => {}
-                Some(Report::Started { process, detail }) => {
+            match LauncherMessage::of_line(&line) {
+                Some(LauncherMessage::Hello(_)) => {}
+                Some(LauncherMessage::Started { process, detail }) => {
                     self.process = Some(process);
                     self.detail = detail;
                 }

@@ -112,7 +112,7 @@ fn trial() -> crate::Job {
 }
 
 #[cfg(unix)]
-fn failure(outcome: &crate::Outcome) -> String {
+fn failure(outcome: &crate::RunOutcome) -> String {
     let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
     let line = stderr.lines().next().unwrap_or_default().trim();
     format!("a trial command ended with {:?} {line}", outcome.ending).trim().to_owned()

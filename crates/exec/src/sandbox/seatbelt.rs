@@ -12,7 +12,7 @@ use crate::resolved_grants::ResolvedGrants;
 use crate::sandbox::host;
 use crate::sandbox::host::ProtectionMeans;
 use crate::scratch::Scratch;
-use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
+use crate::{ExecError, Job, Launcher, RunOutcome, Sandbox};
 
 /// The absolute path of `sandbox-exec`. `PATH` is not searched.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -59,7 +59,7 @@ impl Sandbox for Seatbelt {
         "seatbelt"
     }
 
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         let confine = |grants: &ResolvedGrants, scratch: &Scratch| {
             Ok(Confinement::Wrapper {
                 arguments: arguments(grants, scratch),

@@ -3,7 +3,7 @@
 use crate::launcher::plan::Confinement;
 use crate::sandbox::host;
 use crate::sandbox::host::ProtectionMeans;
-use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
+use crate::{ExecError, Job, Launcher, RunOutcome, Sandbox};
 
 /// Runs commands with all rights of the current user. Only the resource limits, the environment variables, the scratch
 /// directory and the killing of all processes at the end are those of a sandbox.
@@ -26,7 +26,7 @@ impl Sandbox for Unconfined {
         "none"
     }
 
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         host::run(&self.launcher, job, ProtectionMeans::None, |_, _| Ok(Confinement::None))
             .map(|(outcome, _)| outcome)
     }

@@ -4,7 +4,7 @@ use super::budget::{self, Fit};
 use super::entry::{CatalogEntry, Item, prepare};
 use super::options::{CatalogError, CatalogOptions, OverBudget};
 use super::render::Page;
-use super::report::{Reason, Report, SkillTier, Tier};
+use super::report::{CatalogReport, Reason, SkillTier, Tier};
 
 /// The text for the system prompt, and the report on its skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Catalog {
     /// The text; empty where there are no skills.
     pub text: String,
     /// A report on how each skill is shown.
-    pub report: Report,
+    pub report: CatalogReport,
 }
 
 impl Catalog {
@@ -85,7 +85,7 @@ fn catalog(
         tier: *tier,
         reason: reason(*tier),
     });
-    let report = Report {
+    let report = CatalogReport {
         tokenizer: options.tokenizer,
         budget_tokens: options.budget_tokens,
         tokens,

@@ -38,7 +38,7 @@
 //! If the host knows the task, [`CatalogOptions::ranking`] holds the skills it needs, best first. A skill that no task
 //! ever brings to the top would then never be seen, so a share of the cost of descriptions, [`FAIR_PERCENT`], goes to
 //! all skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
-//! [`Report::turns`] epochs each skill has been shown in full once, independent of the tasks; if its description takes
+//! [`CatalogReport::turns`] epochs each skill has been shown in full once, independent of the tasks; if its description takes
 //! more than half of what is left beside the names, its first sentence. Between the second and the third step:
 //!
 //! - Skills of this turn have their full description, or else its first sentence, within half of what is left.
@@ -53,7 +53,7 @@
 //! or of this turn, then descriptions of the skills of the next turns, then their names: skills without a description
 //! are hardly ever chosen. The footer has the number of skills that are not listed. If nothing fits at all, the skill
 //! that the task needs most is still named. Without a task, an empty ranking gives the same behaviour. The text stays
-//! sorted by name; the ranking decides only how much of each skill is shown, which [`Report`] lists.
+//! sorted by name; the ranking decides only how much of each skill is shown, which [`CatalogReport`] lists.
 //!
 //! ```
 //! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};
@@ -90,7 +90,7 @@ pub use options::{
     CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
 };
 pub use ranking::{FAIR_PERCENT, Ranking};
-pub use report::{Reason, Report, SkillTier, Tier};
+pub use report::{CatalogReport, Reason, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
 
 #[cfg(test)]

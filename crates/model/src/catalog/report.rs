@@ -74,7 +74,7 @@ pub struct SkillTier {
 /// A report on how each skill is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct CatalogReport {
     /// The tokenizer of all counts.
     pub tokenizer: Tokenizer,
     /// The budget, where there was one.
@@ -91,7 +91,7 @@ pub struct Report {
     pub turns: Option<usize>,
 }
 
-impl Report {
+impl CatalogReport {
     /// Returns the number of skills shown as `tier`.
     pub fn count(&self, tier: Tier) -> usize {
         self.tiers.iter().filter(|skill| skill.tier == tier).count()

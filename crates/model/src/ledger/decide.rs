@@ -18,7 +18,7 @@ pub enum Reload {
 
 /// The decision on an answer of `load_skill`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum LoadDecision {
     /// The instructions are in the context.
     Acknowledge {
         /// The turn since which they are.
@@ -35,10 +35,10 @@ impl Ledger {
     /// instructions.
     ///
     /// Instructions that are in the context in another version are given as [`Presence::Stale`], even if no
-    /// change was recorded. If it is not [certain](super::Record::is_certain) that they are another version,
+    /// change was recorded. If it is not [certain](super::LedgerRecord::is_certain) that they are another version,
     /// and not the same one after a host trimmed it, they are given as [`Presence::Lost`].
-    pub fn decide(&self, name: &SkillName, on_disk: &Digest, force: bool, reload: Reload) -> Decision {
-        let Some(entry) = self.skills.get(name) else { return Decision::Give(Presence::Absent) };
+    pub fn decide(&self, name: &SkillName, on_disk: &Digest, force: bool, reload: Reload) -> LoadDecision {
+        let Some(entry) = self.skills.get(name) else { return LoadDecision::Give(Presence::Absent) };
         let record = &entry.record;
         let is_same = record.digest.as_ref() == Some(on_disk);
         let is_whole = is_same || (record.digest.is_some() && record.is_certain);
@@ -48,11 +48,11 @@ impl Ledger {
             Reload::ShortAck => record.is_active() && is_whole,
         };
         if is_acknowledged && !force {
-            return Decision::Acknowledge { turn: record.turn, is_bound: entry.is_of_prompt };
+            return LoadDecision::Acknowledge { turn: record.turn, is_bound: entry.is_of_prompt };
         }
         let stands = record.is_active() || record.presence == Presence::Evictable;
         let is_other = record.digest.is_some() && !is_same;
-        Decision::Give(match record.presence {
+        LoadDecision::Give(match record.presence {
             _ if stands && is_other && is_whole => Presence::Stale,
             _ if stands && is_other => Presence::Lost,
             presence => presence,

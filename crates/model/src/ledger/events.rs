@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::LedgerEntry;
-use super::{Ledger, Presence, Record, SeenSkill};
+use super::{Ledger, LedgerRecord, Presence, SeenSkill};
 use crate::{Digest, SkillName};
 
 impl Ledger {
@@ -13,7 +13,7 @@ impl Ledger {
         let prompt = known.and_then(|entry| entry.prompt);
         let has_other =
             prompt.is_some_and(|prompt| prompt != digest) || known.is_some_and(|entry| entry.has_other);
-        let record = Record {
+        let record = LedgerRecord {
             presence: Presence::Active,
             digest: Some(digest),
             turn: self.turn,
@@ -36,7 +36,7 @@ impl Ledger {
 
     /// Notes that the instructions of `name` are part of the prompt, where no compaction reaches them.
     pub fn bound(&mut self, name: &SkillName, digest: Digest) {
-        let record = Record {
+        let record = LedgerRecord {
             presence: Presence::Active,
             digest: Some(digest),
             turn: 0,
@@ -163,8 +163,13 @@ impl Ledger {
         let kept = same.filter(|entry| entry.record.presence != Presence::Lost && entry.sequence > before);
         let sequence = kept.map(|entry| entry.sequence);
         let sequence = sequence.unwrap_or_else(|| self.next_sequence());
-        let record =
-            Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some(), is_certain };
+        let record = LedgerRecord {
+            presence,
+            digest: seen.digest,
+            turn: seen.turn,
+            is_bound: prompt.is_some(),
+            is_certain,
+        };
         let entry = LedgerEntry {
             has_other,
             sequence,

@@ -29,16 +29,16 @@
 //!    `evicted` leaves bound instructions Evictable.
 //!
 //! ```
-//! use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
+//! use repertoire_model::ledger::{Ledger, LoadDecision, Presence, Reload};
 //! use repertoire_model::{Digest, SkillName};
 //!
 //! let (git, digest) = (SkillName::new("git").unwrap(), Digest::of(b"Commit often."));
 //! let mut ledger = Ledger::new();
 //! ledger.advance();
 //! ledger.loaded(&git, digest);
-//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), Decision::Acknowledge { turn: 1, is_bound: false });
+//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), LoadDecision::Acknowledge { turn: 1, is_bound: false });
 //! ledger.compacted(&[]);
-//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), Decision::Give(Presence::Lost));
+//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), LoadDecision::Give(Presence::Lost));
 //! ```
 
 mod record;
@@ -46,8 +46,8 @@ mod decide;
 mod state;
 mod events;
 
-pub use decide::{Decision, Reload};
-pub use record::{Presence, Record, SeenSkill};
+pub use decide::{LoadDecision, Reload};
+pub use record::{LedgerRecord, Presence, SeenSkill};
 pub use state::Ledger;
 
 #[cfg(test)]

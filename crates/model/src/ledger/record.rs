@@ -19,7 +19,7 @@ pub enum Presence {
 
 /// The record of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct LedgerRecord {
     /// The presence of its instructions in the context.
     pub presence: Presence,
     /// The digest of those in the context; `None` where they were seen but could not be recognised.

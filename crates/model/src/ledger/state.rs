@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Presence, Record};
+use super::{LedgerRecord, Presence};
 use crate::{Digest, SkillName};
 
 /// The records of the skills of one conversation.
@@ -18,7 +18,7 @@ pub struct Ledger {
 /// A record, with the internal state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LedgerEntry {
-    pub(super) record: Record,
+    pub(super) record: LedgerRecord,
     /// The digest of the instructions in the prompt, which remain when those of the transcript go.
     pub(super) prompt: Option<Digest>,
     /// True if the record is about the instructions in the prompt, and not about a copy in the transcript.
@@ -36,7 +36,7 @@ pub(super) struct LedgerEntry {
 
 impl LedgerEntry {
     /// Returns the entry of a copy in the transcript, where the prompt holds the instructions with the digest `prompt`, if any.
-    pub(super) fn new(record: Record, prompt: Option<Digest>) -> Self {
+    pub(super) fn new(record: LedgerRecord, prompt: Option<Digest>) -> Self {
         Self {
             record,
             prompt,
@@ -67,7 +67,7 @@ impl Ledger {
     }
 
     /// Returns the record of `name`; `None` if it is absent.
-    pub fn record(&self, name: &SkillName) -> Option<&Record> {
+    pub fn record(&self, name: &SkillName) -> Option<&LedgerRecord> {
         self.skills.get(name).map(|entry| &entry.record)
     }
 
@@ -77,7 +77,7 @@ impl Ledger {
     }
 
     /// Returns all that is known, sorted by name.
-    pub fn records(&self) -> impl Iterator<Item = (&SkillName, &Record)> {
+    pub fn records(&self) -> impl Iterator<Item = (&SkillName, &LedgerRecord)> {
         self.skills.iter().map(|(name, entry)| (name, &entry.record))
     }
 
@@ -94,14 +94,15 @@ impl Ledger {
     /// Some [active](Self::active) skills were only seen to be loaded, by a call whose result is not in our
     /// format or may have been cut. Code that builds on the instructions asks this.
     pub fn is_sure(&self, name: &SkillName) -> bool {
-        let is_sure = |record: &Record| record.is_active() && record.digest.is_some() && record.is_certain;
+        let is_sure =
+            |record: &LedgerRecord| record.is_active() && record.digest.is_some() && record.is_certain;
         self.record(name).is_some_and(is_sure)
     }
 
     /// Returns the skills that a compaction took from the model, the last loaded first and ties by name.
     ///
     /// Those that a host evicted are not among them.
-    pub fn lost_by_recency(&self) -> Vec<(&SkillName, &Record)> {
+    pub fn lost_by_recency(&self) -> Vec<(&SkillName, &LedgerRecord)> {
         let is_wanted = |entry: &LedgerEntry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();
         // The sort is stable, so those of a parent's prompt stay in the order of their names.
@@ -112,7 +113,7 @@ impl Ledger {
     /// Returns the ledger of a sub-agent that inherits the active skills: nothing is in its context yet, so all of them are lost.
     pub fn inherited(&self) -> Self {
         let inherit = |(name, entry): (&SkillName, &LedgerEntry)| {
-            let record = Record { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
+            let record = LedgerRecord { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
             (name.clone(), LedgerEntry { sequence: entry.sequence, ..LedgerEntry::new(record, None) })
         };
         let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
@@ -120,7 +121,7 @@ impl Ledger {
     }
 }
 
-impl Record {
+impl LedgerRecord {
     /// Returns `true` if the model works with the skill, even if it is out of date.
     pub(super) fn is_active(&self) -> bool {
         matches!(self.presence, Presence::Active | Presence::Stale)

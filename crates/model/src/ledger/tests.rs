@@ -66,12 +66,17 @@ fn given_skills_are_active() {
     check(|ledger| ledger.bound(&git(), digest(1)), [Active; 5]);
     let mut ledger = in_state(Lost);
     ledger.loaded(&git(), digest(2));
-    let expect =
-        Record { presence: Active, digest: Some(digest(2)), turn: 3, is_bound: false, is_certain: true };
+    let expect = LedgerRecord {
+        presence: Active,
+        digest: Some(digest(2)),
+        turn: 3,
+        is_bound: false,
+        is_certain: true,
+    };
     assert_eq!(ledger.record(&git()), Some(&expect));
     ledger.bound(&git(), digest(3));
     let expect =
-        Record { presence: Active, digest: Some(digest(3)), turn: 0, is_bound: true, is_certain: true };
+        LedgerRecord { presence: Active, digest: Some(digest(3)), turn: 0, is_bound: true, is_certain: true };
     assert_eq!(ledger.record(&git()), Some(&expect));
 }
 
@@ -120,8 +125,13 @@ fn the_transcript_is_the_truth() {
     check(|ledger| ledger.observed(&[SeenSkill { unloaded: true, ..seen(1, 2) }], 3), [Evictable; 5]);
     let mut ledger = in_state(Active);
     ledger.observed(&[seen(7, 5), seen(1, 2), seen(8, 5), seen(3, 4)], 6);
-    let expect =
-        Record { presence: Active, digest: Some(digest(8)), turn: 5, is_bound: false, is_certain: true };
+    let expect = LedgerRecord {
+        presence: Active,
+        digest: Some(digest(8)),
+        turn: 5,
+        is_bound: false,
+        is_certain: true,
+    };
     assert_eq!((ledger.record(&git()), ledger.turn()), (Some(&expect), 6), "the newest sighting counts");
 }
 
@@ -170,12 +180,12 @@ fn the_prompt_outlives_every_compaction() {
 
 #[test]
 fn only_certain_and_current_skills_are_acknowledged() {
-    let ack = Decision::Acknowledge { turn: 2, is_bound: false };
+    let ack = LoadDecision::Acknowledge { turn: 2, is_bound: false };
     let decide = |force, reload, version: u8| {
         ALL.map(|presence| in_state(presence).decide(&git(), &digest(version), force, reload))
     };
-    let give = ALL.map(Decision::Give);
-    let give_changed = [Absent, Stale, Stale, Stale, Lost].map(Decision::Give);
+    let give = ALL.map(LoadDecision::Give);
+    let give_changed = [Absent, Stale, Stale, Stale, Lost].map(LoadDecision::Give);
     assert_eq!(decide(false, Reload::Auto, 1), [give[0], ack, give[2], give[3], give[4]]);
     assert_eq!(decide(false, Reload::Auto, 2), give_changed);
     assert_eq!(decide(false, Reload::ShortAck, 1), [give[0], ack, ack, give[3], give[4]]);
@@ -189,7 +199,7 @@ fn only_certain_and_current_skills_are_acknowledged() {
     let mut ledger = Ledger::new();
     ledger.observed(&[SeenSkill { digest: None, ..seen(1, 1) }], 1);
     for reload in [Reload::Auto, Reload::ShortAck] {
-        assert_eq!(ledger.decide(&git(), &digest(1), false, reload), Decision::Give(Active));
+        assert_eq!(ledger.decide(&git(), &digest(1), false, reload), LoadDecision::Give(Active));
     }
     assert!(!ledger.is_sure(&git()) && ledger.active().count() == 1);
 }
@@ -198,23 +208,23 @@ fn only_certain_and_current_skills_are_acknowledged() {
 fn uncertain_instructions_are_acknowledged_only_if_equal_to_disk() {
     let mut ledger = Ledger::new();
     ledger.observed(&[SeenSkill { is_certain: false, ..seen(1, 1) }], 1);
-    let ack = Decision::Acknowledge { turn: 1, is_bound: false };
+    let ack = LoadDecision::Acknowledge { turn: 1, is_bound: false };
     for reload in [Reload::Auto, Reload::ShortAck] {
         assert_eq!(ledger.decide(&git(), &digest(1), false, reload), ack);
         assert_eq!(
             ledger.decide(&git(), &digest(2), false, reload),
-            Decision::Give(Lost),
+            LoadDecision::Give(Lost),
             "nobody knows that it changed"
         );
     }
     assert!(!ledger.is_sure(&git()));
     ledger.changed(&git(), &digest(2));
-    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), Decision::Give(Lost));
+    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), LoadDecision::Give(Lost));
     ledger.changed(&git(), &digest(1));
     assert!(ledger.is_sure(&git()), "what has the digest of the disk is whole");
     ledger.observed(&[SeenSkill { is_certain: false, ..seen(1, 1) }], 1);
     assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), ack, "and it stays so");
-    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::Auto), Decision::Give(Stale));
+    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::Auto), LoadDecision::Give(Stale));
     for (presence, is_sure) in ALL.into_iter().zip([false, true, true, false, false]) {
         assert_eq!(in_state(presence).is_sure(&git()), is_sure);
     }
@@ -225,20 +235,20 @@ fn an_acknowledgement_says_which_copy_is_meant() {
     let mut ledger = Ledger::new();
     ledger.bound(&git(), digest(1));
     let decide = |ledger: &Ledger| ledger.decide(&git(), &digest(1), false, Reload::Auto);
-    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    assert_eq!(decide(&ledger), LoadDecision::Acknowledge { turn: 0, is_bound: true });
     ledger.observed(&[seen(1, 0)], 0);
     assert_eq!(
         decide(&ledger),
-        Decision::Acknowledge { turn: 0, is_bound: false },
+        LoadDecision::Acknowledge { turn: 0, is_bound: false },
         "put back before the first turn"
     );
     ledger.observed(&[], 0);
-    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    assert_eq!(decide(&ledger), LoadDecision::Acknowledge { turn: 0, is_bound: true });
     ledger.advance();
     ledger.loaded(&git(), digest(1));
-    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 1, is_bound: false });
+    assert_eq!(decide(&ledger), LoadDecision::Acknowledge { turn: 1, is_bound: false });
     ledger.compacted(&[]);
-    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    assert_eq!(decide(&ledger), LoadDecision::Acknowledge { turn: 0, is_bound: true });
 }
 
 #[test]
@@ -250,10 +260,10 @@ fn bound_skills_are_not_acknowledged_if_another_version_may_follow() {
     // The newest is gone; the one before it may be there.
     ledger.compacted(&[]);
     let decide = |ledger: &Ledger| ledger.decide(&git(), &digest(1), false, Reload::Auto);
-    assert!(matches!(decide(&ledger), Decision::Give(_)));
+    assert!(matches!(decide(&ledger), LoadDecision::Give(_)));
     ledger.observed(&[], 0);
     ledger.changed(&git(), &digest(1));
-    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    assert_eq!(decide(&ledger), LoadDecision::Acknowledge { turn: 0, is_bound: true });
 }
 
 #[test]

@@ -14,7 +14,7 @@ const GUIDANCE: &str = "The conversation was shortened. Skills given whole below
 
 /// A skill whose instructions could be put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate<'a> {
+pub struct ReattachCandidate<'a> {
     /// Its name.
     pub name: &'a SkillName,
     /// Its instructions.
@@ -36,15 +36,15 @@ pub(super) fn text(pieces: &[&str]) -> String {
 }
 
 /// Returns the instructions in the wrapper of `load_skill`.
-pub(super) fn body(candidate: &Candidate<'_>) -> String {
-    let Candidate { name, body, digest, .. } = candidate;
+pub(super) fn body(candidate: &ReattachCandidate<'_>) -> String {
+    let ReattachCandidate { name, body, digest, .. } = candidate;
     let digest = digest.to_stamp();
     format!("<skill name=\"{name}\" digest=\"{digest}\">\n{}\n</skill>\n", guard(body))
 }
 
 /// Returns the essence, which is no exact copy and so is not stamped.
-pub(super) fn essence(candidate: &Candidate<'_>, wording: &Wording) -> String {
-    let Candidate { name, essence, .. } = candidate;
+pub(super) fn essence(candidate: &ReattachCandidate<'_>, wording: &Wording) -> String {
+    let ReattachCandidate { name, essence, .. } = candidate;
     let load = &wording.load;
     let essence = guard(essence.trim());
     format!(

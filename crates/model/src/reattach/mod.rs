@@ -13,12 +13,12 @@
 //!
 //! ```
 //! use repertoire_model::answer::Wording;
-//! use repertoire_model::reattach::{Candidate, Level, plan};
+//! use repertoire_model::reattach::{Level, ReattachCandidate, plan};
 //! use repertoire_model::{Digest, SkillName};
 //!
 //! let name = SkillName::new("git").unwrap();
 //! let body = "Commit often.";
-//! let candidate = Candidate { name: &name, body, digest: Digest::of(body.as_bytes()), essence: "" };
+//! let candidate = ReattachCandidate { name: &name, body, digest: Digest::of(body.as_bytes()), essence: "" };
 //! let reattachment = plan(&[candidate], 0, 1_000, &|text| text.len(), &Wording::default());
 //! assert_eq!(reattachment.pieces[0].level, Level::Body);
 //! assert!(reattachment.text.contains("Commit often."));
@@ -27,7 +27,7 @@
 mod frame;
 mod plan;
 
-pub use frame::{Candidate, ELEMENT, recognise};
+pub use frame::{ELEMENT, ReattachCandidate, recognise};
 pub use plan::{Level, Piece, Reattachment, plan};
 
 #[cfg(test)]

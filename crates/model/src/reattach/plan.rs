@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::frame::{self, Candidate};
+use super::frame::{self, ReattachCandidate};
 use crate::SkillName;
 use crate::answer::Wording;
 
@@ -73,13 +73,13 @@ impl Reattachment {
 /// Bodies stand first in the text, then essences, each in the order of `candidates`, then one line with the
 /// names of the others. `more` is the number of lost skills beside the candidates; that line counts them.
 pub fn plan(
-    candidates: &[Candidate<'_>],
+    candidates: &[ReattachCandidate<'_>],
     more: usize,
     budget: usize,
     price: &dyn Fn(&str) -> usize,
     wording: &Wording,
 ) -> Reattachment {
-    let mut plan = Plan::new(candidates, more, price, wording);
+    let mut plan = ReattachPlan::new(candidates, more, price, wording);
     let (mut allowance, mut step) = (budget, 0_usize);
     loop {
         plan.spend(allowance);
@@ -107,7 +107,7 @@ struct Offer<'a> {
     body: (String, usize),
 }
 
-struct Plan<'a> {
+struct ReattachPlan<'a> {
     offers: Vec<Offer<'a>>,
     more: usize,
     /// The line that names the rest, if it was bought.
@@ -118,9 +118,9 @@ struct Plan<'a> {
     price: &'a dyn Fn(&str) -> usize,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ReattachPlan<'a> {
     fn new(
-        candidates: &[Candidate<'a>],
+        candidates: &[ReattachCandidate<'a>],
         more: usize,
         price: &'a dyn Fn(&str) -> usize,
         wording: &Wording,
@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
             let tokens = price(&text);
             (text, tokens)
         };
-        let offer = |candidate: &Candidate<'a>| Offer {
+        let offer = |candidate: &ReattachCandidate<'a>| Offer {
             name: candidate.name,
             level: Level::Omitted,
             essence: (!candidate.essence.trim().is_empty())

@@ -30,10 +30,10 @@ fn skills() -> Vec<Skill> {
     ]
 }
 
-fn candidates(skills: &[Skill]) -> Vec<Candidate<'_>> {
+fn candidates(skills: &[Skill]) -> Vec<ReattachCandidate<'_>> {
     let mut candidates = Vec::new();
     for Skill { name, body, essence } in skills {
-        candidates.push(Candidate { name, body, digest: Digest::of(body.as_bytes()), essence });
+        candidates.push(ReattachCandidate { name, body, digest: Digest::of(body.as_bytes()), essence });
     }
     candidates
 }

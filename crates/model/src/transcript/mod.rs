@@ -15,7 +15,7 @@
 //! Whatever is malformed or unknown is skipped: a transcript is evidence, and there are no errors in evidence.
 //!
 //! ```
-//! use repertoire_model::transcript::{self, ToolNames};
+//! use repertoire_model::transcript::{self, LoadToolNames};
 //! use serde_json::json;
 //!
 //! let messages = [
@@ -24,7 +24,7 @@
 //!     ]}),
 //!     json!({"role": "tool", "tool_call_id": "1", "content": "Commit often."}),
 //! ];
-//! let derived = transcript::loaded(&messages, &ToolNames::default());
+//! let derived = transcript::loaded(&messages, &LoadToolNames::default());
 //! assert_eq!(derived.seen[0].name.as_str(), "git");
 //! assert_eq!(derived.seen[0].digest, None, "the text is not one of ours");
 //! ```
@@ -35,7 +35,7 @@ mod foreign;
 mod reading;
 
 pub use reading::{Reading, TranscriptSkills, loaded};
-pub use tools::ToolNames;
+pub use tools::LoadToolNames;
 
 #[cfg(test)]
 mod tests;

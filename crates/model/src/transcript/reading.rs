@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::foreign::{is_error, may_be_instructions};
-use super::shape::{Event, events};
-use super::tools::{CallEffect, ToolNames};
+use super::shape::{TranscriptEvent, events};
+use super::tools::{CallEffect, LoadToolNames};
 use crate::answer::{Examination, Injection, RecognisedAnswer, examine, stamped_bodies};
 use crate::ledger::SeenSkill;
 use crate::reattach;
@@ -28,7 +28,7 @@ pub struct TranscriptSkills {
 }
 
 /// Returns the skills that `messages` show.
-pub fn loaded(messages: &[Value], tools: &ToolNames) -> TranscriptSkills {
+pub fn loaded(messages: &[Value], tools: &LoadToolNames) -> TranscriptSkills {
     let mut reading = Reading::new(tools.clone());
     reading.read(messages);
     reading.derived()
@@ -39,7 +39,7 @@ pub fn loaded(messages: &[Value], tools: &ToolNames) -> TranscriptSkills {
 /// Reading it in pieces shows the same as reading it at once.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    tools: ToolNames,
+    tools: LoadToolNames,
     turns: u64,
     speaker: Speaker,
     /// Calls that have no result yet.
@@ -67,7 +67,7 @@ struct Call {
 
 impl Reading {
     /// Returns the reading of an empty transcript whose tools go by these names.
-    pub fn new(tools: ToolNames) -> Self {
+    pub fn new(tools: LoadToolNames) -> Self {
         let (calls, seen) = (HashMap::new(), BTreeMap::new());
         Self { tools, turns: 0, speaker: Speaker::Other, calls, seen, sightings: 0 }
     }
@@ -84,28 +84,28 @@ impl Reading {
         TranscriptSkills { seen: self.seen.values().cloned().collect(), turns: self.turns }
     }
 
-    fn note(&mut self, event: Event<'_>) {
+    fn note(&mut self, event: TranscriptEvent<'_>) {
         match event {
-            Event::Message if self.speaker == Speaker::AssistantInItem => (),
-            Event::Message => {
+            TranscriptEvent::Message if self.speaker == Speaker::AssistantInItem => (),
+            TranscriptEvent::Message => {
                 self.turns += 1;
                 self.speaker = Speaker::AssistantInMessage;
             }
-            Event::Item if self.speaker == Speaker::Other => {
+            TranscriptEvent::Item if self.speaker == Speaker::Other => {
                 self.turns += 1;
                 self.speaker = Speaker::AssistantInItem;
             }
-            Event::Item => (),
-            Event::Other => self.speaker = Speaker::Other,
-            Event::Call { id, tool, arguments } => self.called(id, tool, arguments),
-            Event::Result { id, failed, texts } => {
+            TranscriptEvent::Item => (),
+            TranscriptEvent::Other => self.speaker = Speaker::Other,
+            TranscriptEvent::Call { id, tool, arguments } => self.called(id, tool, arguments),
+            TranscriptEvent::Result { id, failed, texts } => {
                 if let Some(call) = self.calls.remove(id)
                     && !failed
                 {
                     self.answered(call, &texts);
                 }
             }
-            Event::Text(text) => {
+            TranscriptEvent::Text(text) => {
                 if text.len() <= MAX_TEXT_BYTES {
                     for Injection { name, digest } in in_host_text(text) {
                         self.sight(name, Some(digest), Stamp::Stamped, self.turns);

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 /// An event in a message.
-pub(super) enum Event<'a> {
+pub(super) enum TranscriptEvent<'a> {
     /// The assistant speaks, in a message of its own.
     Message,
     /// The assistant acts, in an item beside its message.
@@ -21,24 +21,24 @@ pub(super) enum Event<'a> {
 }
 
 /// Calls `tell` with the events of `message`, in order.
-pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
+pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(TranscriptEvent<'a>)) {
     match (text_at(message, "type"), text_at(message, "role")) {
         (Some("function_call"), _) => {
-            tell(Event::Item);
+            tell(TranscriptEvent::Item);
             call(message, "call_id", message, "arguments", tell);
         }
         (Some("function_call_output"), _) => {
-            tell(Event::Other);
+            tell(TranscriptEvent::Other);
             result(message, "call_id", "output", tell);
         }
         // Such an item is a call and its result at once.
         (Some("mcp_call"), _) => {
-            tell(Event::Item);
+            tell(TranscriptEvent::Item);
             call(message, "id", message, "arguments", tell);
             result(message, "id", "output", tell);
         }
         (_, Some("assistant")) => {
-            tell(Event::Message);
+            tell(TranscriptEvent::Message);
             blocks(message).for_each(|block| assistant_block(block, tell));
             for tool_call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
                 let function = tool_call.get("function").unwrap_or(tool_call);
@@ -46,20 +46,20 @@ pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
             }
         }
         (_, Some("tool")) => {
-            tell(Event::Other);
+            tell(TranscriptEvent::Other);
             result(message, "tool_call_id", "content", tell);
             blocks(message).for_each(|block| sdk_result(block, tell));
         }
         (_, Some("user" | "system" | "developer")) => {
-            tell(Event::Other);
+            tell(TranscriptEvent::Other);
             if let Some(text) = text_at(message, "content") {
-                tell(Event::Text(text));
+                tell(TranscriptEvent::Text(text));
             }
             for block in blocks(message) {
                 if text_at(block, "type") == Some("tool_result") {
                     result(block, "tool_use_id", "content", tell);
                 } else if let Some(text) = part_text(block) {
-                    tell(Event::Text(text));
+                    tell(TranscriptEvent::Text(text));
                 }
             }
         }
@@ -67,7 +67,7 @@ pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
     }
 }
 
-fn assistant_block<'a>(block: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
+fn assistant_block<'a>(block: &'a Value, tell: &mut impl FnMut(TranscriptEvent<'a>)) {
     match text_at(block, "type") {
         Some("tool_use" | "mcp_tool_use") => call(block, "id", block, "input", tell),
         Some("mcp_tool_result") => result(block, "tool_use_id", "content", tell),
@@ -76,7 +76,7 @@ fn assistant_block<'a>(block: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
             if let (Some(id), Some(tool), Some(arguments)) =
                 (text_at(block, "toolCallId"), text_at(block, "toolName"), arguments)
             {
-                tell(Event::Call { id, tool, arguments });
+                tell(TranscriptEvent::Call { id, tool, arguments });
             }
         }
         Some("tool-result") => sdk_result(block, tell),
@@ -89,31 +89,31 @@ fn call<'a>(
     id: &str,
     function: &'a Value,
     arguments: &str,
-    tell: &mut impl FnMut(Event<'a>),
+    tell: &mut impl FnMut(TranscriptEvent<'a>),
 ) {
     if let (Some(id), Some(tool), Some(arguments)) =
         (text_at(holder, id), text_at(function, "name"), function.get(arguments))
     {
-        tell(Event::Call { id, tool, arguments });
+        tell(TranscriptEvent::Call { id, tool, arguments });
     }
 }
 
-fn result<'a>(holder: &'a Value, id: &str, content: &str, tell: &mut impl FnMut(Event<'a>)) {
+fn result<'a>(holder: &'a Value, id: &str, content: &str, tell: &mut impl FnMut(TranscriptEvent<'a>)) {
     if let Some(id) = text_at(holder, id) {
         let texts = holder.get(content).map(texts).unwrap_or_default();
-        tell(Event::Result { id, failed: is_failed(holder), texts });
+        tell(TranscriptEvent::Result { id, failed: is_failed(holder), texts });
     }
 }
 
 /// Calls `tell` with the result in a part of the AI SDK, whose output is typed or, in its older versions,
 /// bare.
-fn sdk_result<'a>(part: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
+fn sdk_result<'a>(part: &'a Value, tell: &mut impl FnMut(TranscriptEvent<'a>)) {
     if let (Some("tool-result"), Some(id)) = (text_at(part, "type"), text_at(part, "toolCallId")) {
         let output = part.get("output").or_else(|| part.get("result")).unwrap_or(&Value::Null);
         let is_error = text_at(output, "type")
             .is_some_and(|word| word.starts_with("error") || word == "execution-denied");
         let texts = texts(output.get("value").unwrap_or(output));
-        tell(Event::Result { id, failed: is_error || is_failed(part), texts });
+        tell(TranscriptEvent::Result { id, failed: is_error || is_failed(part), texts });
     }
 }
 

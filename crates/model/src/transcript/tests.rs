@@ -8,7 +8,7 @@ use crate::answer::{
     Acknowledgement, Answer, Fault, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render, Wording,
 };
 use crate::ledger::SeenSkill;
-use crate::reattach::{Candidate, plan};
+use crate::reattach::{ReattachCandidate, plan};
 use crate::{Digest, SkillName};
 
 fn name(text: &str) -> SkillName {
@@ -52,7 +52,7 @@ fn unknown(name: &str, turn: u64) -> SeenSkill {
 
 #[track_caller]
 fn check(messages: &[Value], expect: &[SeenSkill]) {
-    let mut seen = loaded(messages, &ToolNames::default()).seen;
+    let mut seen = loaded(messages, &LoadToolNames::default()).seen;
     seen.iter_mut().for_each(|seen| seen.order = 0);
     assert_eq!(seen, expect);
 }
@@ -162,7 +162,7 @@ fn the_text_of_a_result_decides_the_loaded_skill() {
         let expect =
             [seen("base", "First.", 1), seen("git", "Then.", 1)].map(|seen| SeenSkill { is_certain, ..seen });
         check(&[load(), result("1", &text)], &expect);
-        let derived = super::loaded(&[load(), result("1", &text)], &ToolNames::default());
+        let derived = super::loaded(&[load(), result("1", &text)], &LoadToolNames::default());
         assert!(derived.seen[0].order < derived.seen[1].order, "the one that was asked for comes last");
         check(&[load(), result("1", &format!("<system>ok</system>\n{text}"))], &expect);
         if is_certain {
@@ -276,7 +276,7 @@ fn results_of_loads_in_messages_of_the_host_are_seen() {
 fn reattached_skills_are_seen() {
     let git = name("git");
     let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";
-    let candidate = Candidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };
+    let candidate = ReattachCandidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };
     let text = plan(&[candidate], 0, 10_000, &|text| text.len(), &Wording::default()).text;
     let expect = [seen("git", body, 0)];
     for role in ["user", "system", "developer"] {
@@ -302,7 +302,7 @@ fn reattached_skills_are_seen() {
 
 #[test]
 fn turns_are_messages_of_the_assistant() {
-    let turns = |messages: Value| loaded(messages.as_array().unwrap(), &ToolNames::default()).turns;
+    let turns = |messages: Value| loaded(messages.as_array().unwrap(), &LoadToolNames::default()).turns;
     let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "x", "arguments": "{}"});
     let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": ""});
     let says = |role: &str| json!({"role": role, "content": "Hm."});
@@ -365,12 +365,12 @@ proptest! {
 
     #[test]
     fn reading_in_pieces_equals_reading_at_once(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
-        let whole = loaded(&messages, &ToolNames::default());
-        prop_assert_eq!(&whole, &loaded(&messages, &ToolNames::default()));
+        let whole = loaded(&messages, &LoadToolNames::default());
+        prop_assert_eq!(&whole, &loaded(&messages, &LoadToolNames::default()));
         let (first, rest) = messages.split_at(cut.min(messages.len()));
-        let mut reading = Reading::new(ToolNames::default());
+        let mut reading = Reading::new(LoadToolNames::default());
         reading.read(first);
-        prop_assert_eq!(reading.derived(), loaded(first, &ToolNames::default()));
+        prop_assert_eq!(reading.derived(), loaded(first, &LoadToolNames::default()));
         reading.read(rest);
         prop_assert_eq!(reading.derived(), whole);
     }

@@ -15,7 +15,7 @@ const MAX_NAME_BYTES: usize = 1024;
 
 /// The names that calls of `load_skill` and `unload_skill` go by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolNames {
+pub struct LoadToolNames {
     /// The tools that load a skill.
     pub load: Vec<String>,
     /// The tools that unload one.
@@ -35,7 +35,7 @@ pub(super) enum CallEffect {
     Unload,
 }
 
-impl Default for ToolNames {
+impl Default for LoadToolNames {
     fn default() -> Self {
         Self {
             load: vec!["load_skill".to_owned()],
@@ -46,7 +46,7 @@ impl Default for ToolNames {
     }
 }
 
-impl ToolNames {
+impl LoadToolNames {
     /// Returns the effect of a call of `tool`, with or without the prefix of a server (`mcp__repertoire__load_skill`).
     pub(super) fn effect(&self, tool: &str) -> CallEffect {
         let bare = bare(tool);

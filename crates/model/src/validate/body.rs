@@ -186,7 +186,8 @@ mod tests {
     #[test]
     fn escapes_hide_nothing() {
         let found = |file: &str| {
-            let source = crate::Source { bytes: file.as_bytes(), directory: None, file_name: "SKILL.md" };
+            let source =
+                crate::ManifestSource { bytes: file.as_bytes(), directory: None, file_name: "SKILL.md" };
             let document = crate::Document::parse(source, &Policy::default());
             let odd = [RuleId::InvisibleCharacters, RuleId::ControlCharacters];
             let found = document.diagnostics.into_iter().filter(|d| odd.contains(&d.rule));

@@ -303,11 +303,11 @@ fn resolve(directory: &str, target: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::ManifestSource;
 
     fn check(skill: &str, files: &[&str], references: &[(&str, &str)]) -> Vec<String> {
         let policy = Policy::default();
-        let source = Source { bytes: skill.as_bytes(), directory: None, file_name: "SKILL.md" };
+        let source = ManifestSource { bytes: skill.as_bytes(), directory: None, file_name: "SKILL.md" };
         let document = Document::parse(source, &policy);
         let entry = |path: &&str| {
             let path = SkillPath::new(path).unwrap();

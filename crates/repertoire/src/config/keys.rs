@@ -28,7 +28,7 @@ pub struct Key {
     /// Its name, with its table: `catalog.format`.
     pub name: &'static str,
     /// The values that it takes.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Its meaning.
     pub summary: &'static str,
     /// The flag that sets it for one run.
@@ -41,7 +41,7 @@ pub struct Key {
 
 /// The values that a key takes.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     /// One of these words.
     Word(fn() -> Vec<&'static str>),
     /// A whole number between these two.
@@ -73,23 +73,23 @@ pub enum Kind {
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigValue {
-    /// For [`Kind::Word`], [`Kind::Name`] and [`Kind::Text`].
+    /// For [`ValueKind::Word`], [`ValueKind::Name`] and [`ValueKind::Text`].
     Word(String),
-    /// For [`Kind::Number`].
+    /// For [`ValueKind::Number`].
     Number(usize),
-    /// For [`Kind::Switch`].
+    /// For [`ValueKind::Switch`].
     Switch(bool),
-    /// For [`Kind::Words`], [`Kind::Patterns`] and [`Kind::OptionalArguments`].
+    /// For [`ValueKind::Words`], [`ValueKind::Patterns`] and [`ValueKind::OptionalArguments`].
     Words(Vec<String>),
-    /// For [`Kind::OfferedTools`].
+    /// For [`ValueKind::OfferedTools`].
     OfferedTools(OfferedTools),
-    /// For [`Kind::Paths`].
+    /// For [`ValueKind::Paths`].
     Paths(Vec<ConfiguredPath>),
-    /// For [`Kind::Severity`].
+    /// For [`ValueKind::Severity`].
     Severity(RuleId, Option<Severity>),
-    /// For [`Kind::Agent`].
+    /// For [`ValueKind::Agent`].
     Agent(Box<ConfiguredAgent>),
-    /// For [`Kind::Kit`]: its name, and its skills.
+    /// For [`ValueKind::Kit`]: its name, and its skills.
     Kit(String, Vec<Pattern>),
 }
 
@@ -150,7 +150,7 @@ const MAX_WATCHES: usize = 524_288;
 const LARGE: usize = 100_000_000;
 
 macro_rules! key {
-    (@kind $table:ident) => { Kind::Word(|| $table.iter().map(|(word, _)| *word).collect()) };
+    (@kind $table:ident) => { ValueKind::Word(|| $table.iter().map(|(word, _)| *word).collect()) };
     // A word of a table.
     ($name:literal word $table:ident $($field:ident).+ , $flag:expr, $summary:literal) => {
         Key {
@@ -166,7 +166,7 @@ macro_rules! key {
     // A word of a type that knows all its words.
     ($name:literal words of $type:ident by $word:ident, $($field:ident).+ , $flag:expr, $summary:literal) => {
         Key {
-            name: $name, kind: Kind::Word(|| $type::ALL.map($type::$word).to_vec()), summary: $summary, flag: $flag,
+            name: $name, kind: ValueKind::Word(|| $type::ALL.map($type::$word).to_vec()), summary: $summary, flag: $flag,
             get: |settings| quoted(settings.$($field).+.$word()),
             set: |settings, value| {
                 if let ConfigValue::Word(word) = value && let Some(value) = $type::ALL.into_iter().find(|known| known.$word() == word) {
@@ -178,7 +178,7 @@ macro_rules! key {
     // A list of directories. The lists of all layers add up; those of a later layer come first.
     ($name:literal paths $field:ident, $flag:expr, $summary:literal) => {
         Key {
-            name: $name, kind: Kind::Paths, summary: $summary, flag: $flag,
+            name: $name, kind: ValueKind::Paths, summary: $summary, flag: $flag,
             get: |settings| paths(&settings.$field),
             set: |settings, value| if let ConfigValue::Paths(paths) = value { settings.$field.splice(0..0, paths.iter().cloned()); },
         }
@@ -186,7 +186,7 @@ macro_rules! key {
     // The description of a tool.
     ($name:literal describes $tool:literal, $summary:literal) => {
         Key {
-            name: $name, kind: Kind::Text, summary: $summary, flag: None,
+            name: $name, kind: ValueKind::Text, summary: $summary, flag: None,
             get: |settings| quoted(settings.session.descriptions.get($tool).map_or("", String::as_str)),
             set: |settings, value| if let ConfigValue::Word(text) = value {
                 settings.session.descriptions.remove($tool);
@@ -197,7 +197,7 @@ macro_rules! key {
     // A time in milliseconds.
     ($name:literal milliseconds $least:tt to $most:ident, $($field:ident).+ , $summary:literal) => {
         Key {
-            name: $name, kind: Kind::Number($least, $most), summary: $summary, flag: None,
+            name: $name, kind: ValueKind::Number($least, $most), summary: $summary, flag: None,
             get: |settings| settings.$($field).+.as_millis().to_string(),
             set: |settings, value| if let ConfigValue::Number(value) = value { settings.$($field).+ = Duration::from_millis(*value as u64) },
         }
@@ -219,7 +219,7 @@ pub const KEYS: &[Key] = &[
     key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
     Key {
         name: "disabled",
-        kind: Kind::Patterns,
+        kind: ValueKind::Patterns,
         summary: "Skills that are switched off for all agents, as `rep disable` writes them; the lists of the user and of the project add up.",
         flag: None,
         get: |settings| strings(&settings.policy.disabled.iter().map(Pattern::to_string).collect::<Vec<_>>()),
@@ -235,18 +235,18 @@ pub const KEYS: &[Key] = &[
     key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
     key!("tool_exposure" words of ToolExposure by as_str, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
     key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
-    key!("name.reserved" Kind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
+    key!("name.reserved" ValueKind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
     key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
-    key!("description.min" Kind::Number(0, LARGE), Number policy.description_min, number, None, "The shortest description that is not reported, in characters."),
-    key!("description.max" Kind::Number(1, LARGE), Number policy.description_max, number, None, "The longest description that is not reported, in characters."),
+    key!("description.min" ValueKind::Number(0, LARGE), Number policy.description_min, number, None, "The shortest description that is not reported, in characters."),
+    key!("description.max" ValueKind::Number(1, LARGE), Number policy.description_max, number, None, "The longest description that is not reported, in characters."),
     key!("frontmatter.unknown" word ACTION policy.unknown_fields, None, "How loudly an unknown key in a frontmatter is reported."),
-    key!("frontmatter.required" Kind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
+    key!("frontmatter.required" ValueKind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
     key!("resources.listing" word LISTING policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
-    key!("resources.max_listed" Kind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
+    key!("resources.max_listed" ValueKind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
     key!("catalog.format" words of Format by as_str, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
     Key {
         name: "catalog.budget_tokens",
-        kind: Kind::Number(0, LARGE),
+        kind: ValueKind::Number(0, LARGE),
         summary: "The most tokens the catalog may have; 0 for any number.",
         flag: Some("catalog --budget"),
         get: |settings| settings.session.catalog.budget_tokens.unwrap_or(0).to_string(),
@@ -258,21 +258,21 @@ pub const KEYS: &[Key] = &[
     },
     key!("catalog.over_budget" words of OverBudget by as_str, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.prefer" words of CatalogPreference by as_str, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
-    key!("catalog.usage" Kind::Switch, Switch session.catalog.usage, switch, None, "Whether the catalog shows the call that loads a skill and says what to do if none matches; the format `compat` never does."),
-    key!("catalog.show_loaded" Kind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
+    key!("catalog.usage" ValueKind::Switch, Switch session.catalog.usage, switch, None, "Whether the catalog shows the call that loads a skill and says what to do if none matches; the format `compat` never does."),
+    key!("catalog.show_loaded" ValueKind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
-    key!("load.include_frontmatter" Kind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
-    key!("load.location" Kind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
+    key!("load.include_frontmatter" ValueKind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.location" ValueKind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
     key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
-    key!("load.soft_limit_tokens" Kind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
-    key!("load_skill.bucket_args" Kind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
-    key!("read.max_bytes" Kind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
+    key!("load.soft_limit_tokens" ValueKind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
+    key!("load_skill.bucket_args" ValueKind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
+    key!("read.max_bytes" ValueKind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
     key!("requires.mode" words of Requires by as_str, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
-    key!("requires.max_tokens" Kind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
+    key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
     Key {
         name: "tools.offer",
-        kind: Kind::OfferedTools,
+        kind: ValueKind::OfferedTools,
         summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise.",
         flag: None,
         get: |settings| match &settings.session.offered {
@@ -288,7 +288,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "tools.hide_args",
-        kind: Kind::OptionalArguments,
+        kind: ValueKind::OptionalArguments,
         summary: "Optional arguments that the schemas of tools do not show, by their usual names; a model that gives one is understood nevertheless.",
         flag: None,
         get: |settings| strings(&settings.session.hidden_arguments.iter().cloned().collect::<Vec<_>>()),
@@ -309,90 +309,90 @@ pub const KEYS: &[Key] = &[
     key!("tools.descriptions.propose_update" describes "propose_skill_update", "The same for the tool that proposes a change of a skill."),
     key!("tools.descriptions.propose" describes "propose_skill", "The same for the tool that proposes a new skill."),
     key!("tools.descriptions.review" describes "review_skill_proposals", "The same for the tool that reviews proposals."),
-    key!("tools.names.load" Kind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
-    key!("tools.names.unload" Kind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
-    key!("tools.names.read_file" Kind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
-    key!("tools.names.list_files" Kind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
-    key!("tools.names.list" Kind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
-    key!("tools.names.search" Kind::Name, Word session.names.search, quoted, None, "What the tool that searches skills is called."),
-    key!("tools.names.call" Kind::Name, Word session.names.call, quoted, None, "What the tool that calls the tools of skills is called."),
-    key!("tools.names.run_script" Kind::Name, Word session.names.run_script, quoted, None, "What the tool that runs scripts of skills is called."),
-    key!("tools.names.propose_update" Kind::Name, Word session.names.propose_update, quoted, None, "What the tool that proposes a change of a skill is called."),
-    key!("tools.names.propose" Kind::Name, Word session.names.propose, quoted, None, "What the tool that proposes a new skill is called."),
-    key!("tools.names.review" Kind::Name, Word session.names.review, quoted, None, "What the tool that reviews proposals is called."),
-    key!("tools.args.name" Kind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
-    key!("tools.args.skill" Kind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
-    key!("tools.args.path" Kind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
-    key!("tools.args.start_line" Kind::Name, Word session.arguments.start_line, quoted, None, "What the argument for the first line is called."),
-    key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
-    key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
-    key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.names.load" ValueKind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
+    key!("tools.names.unload" ValueKind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
+    key!("tools.names.read_file" ValueKind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
+    key!("tools.names.list_files" ValueKind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
+    key!("tools.names.list" ValueKind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
+    key!("tools.names.search" ValueKind::Name, Word session.names.search, quoted, None, "What the tool that searches skills is called."),
+    key!("tools.names.call" ValueKind::Name, Word session.names.call, quoted, None, "What the tool that calls the tools of skills is called."),
+    key!("tools.names.run_script" ValueKind::Name, Word session.names.run_script, quoted, None, "What the tool that runs scripts of skills is called."),
+    key!("tools.names.propose_update" ValueKind::Name, Word session.names.propose_update, quoted, None, "What the tool that proposes a change of a skill is called."),
+    key!("tools.names.propose" ValueKind::Name, Word session.names.propose, quoted, None, "What the tool that proposes a new skill is called."),
+    key!("tools.names.review" ValueKind::Name, Word session.names.review, quoted, None, "What the tool that reviews proposals is called."),
+    key!("tools.args.name" ValueKind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
+    key!("tools.args.skill" ValueKind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
+    key!("tools.args.path" ValueKind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
+    key!("tools.args.start_line" ValueKind::Name, Word session.arguments.start_line, quoted, None, "What the argument for the first line is called."),
+    key!("tools.args.end_line" ValueKind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
+    key!("tools.arg_aliases" ValueKind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
+    key!("tools.unload" ValueKind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
     key!("tools.skill_as_tool" words of SkillAsTool by as_str, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
     key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
-    key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
+    key!("tools.enum_limit" ValueKind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
     key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
-    key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
+    key!("scope.enforce" ValueKind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, session.catalog.tokenizer, None, "What tokens are counted with."),
-    key!("scan.max_depth" Kind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
-    key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
-    key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
-    key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
+    key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
+    key!("scan.max_directories" ValueKind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
+    key!("scan.max_entries" ValueKind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
+    key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
     key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
-    key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
-    key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
-    key!("discovery.plugins" Kind::Switch, Switch discover_plugins, switch, None, "Whether the skills of plugins are read that Claude Code and Codex have installed and enabled."),
-    key!("discovery.plugin_caches" Kind::Switch, Switch discover_plugin_caches, switch, None, "Whether the skills of all plugins in Cursor's directories are read; Cursor does not record in a file which of them are enabled."),
-    key!("discovery.packages" Kind::Switch, Switch discover_packages, switch, None, "Whether skills in packages that are installed in the project are read: in `skills` or `.agents/skills` of packages in `node_modules`, `.venv` and `venv`."),
+    key!("discovery.project" ValueKind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
+    key!("discovery.user" ValueKind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
+    key!("discovery.plugins" ValueKind::Switch, Switch discover_plugins, switch, None, "Whether the skills of plugins are read that Claude Code and Codex have installed and enabled."),
+    key!("discovery.plugin_caches" ValueKind::Switch, Switch discover_plugin_caches, switch, None, "Whether the skills of all plugins in Cursor's directories are read; Cursor does not record in a file which of them are enabled."),
+    key!("discovery.packages" ValueKind::Switch, Switch discover_packages, switch, None, "Whether skills in packages that are installed in the project are read: in `skills` or `.agents/skills` of packages in `node_modules`, `.venv` and `venv`."),
     key!("packs.directories" paths packs, None, "Directories whose every sub-directory is a pack of skills."),
     key!("model.provider" word MODEL_PROVIDERS model.provider, Some("agent --provider"), "The API that `rep agent` speaks: Anthropic's messages, OpenAI's chat completions or responses, or the one whose key is in the environment."),
-    key!("model.name" Kind::Text, Word model.name, quoted, Some("agent --model"), "The model that `rep agent` talks to."),
-    key!("model.url" Kind::Text, Word model.url, quoted, Some("agent --base-url"), "The address of the service that the model runs behind, such as `http://127.0.0.1:8080/v1`; empty for that of the provider itself."),
-    key!("model.key_env" Kind::Text, Word model.key_env, quoted, None, "The environment variable with the key of the service; empty for `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`. Local servers need none."),
-    key!("model.max_output_tokens" Kind::Number(0, LARGE), Number model.max_output_tokens, number, Some("agent --max-output-tokens"), "The most tokens of one answer of the model; 0 for 8192 with Anthropic's API, and for what the service allows with others."),
-    key!("model.context_tokens" Kind::Number(1000, LARGE), Number model.context_tokens, number, None, "The tokens that the context of the model holds; `rep agent` replaces the conversation by a summary before it is full."),
-    key!("store.url" Kind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory."),
-    key!("events.journal" Kind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
-    key!("events.keep_days" Kind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
-    key!("events.max" Kind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first, when a process writes its first events and then hourly."),
-    key!("versions.record" Kind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
+    key!("model.name" ValueKind::Text, Word model.name, quoted, Some("agent --model"), "The model that `rep agent` talks to."),
+    key!("model.url" ValueKind::Text, Word model.url, quoted, Some("agent --base-url"), "The address of the service that the model runs behind, such as `http://127.0.0.1:8080/v1`; empty for that of the provider itself."),
+    key!("model.key_env" ValueKind::Text, Word model.key_env, quoted, None, "The environment variable with the key of the service; empty for `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`. Local servers need none."),
+    key!("model.max_output_tokens" ValueKind::Number(0, LARGE), Number model.max_output_tokens, number, Some("agent --max-output-tokens"), "The most tokens of one answer of the model; 0 for 8192 with Anthropic's API, and for what the service allows with others."),
+    key!("model.context_tokens" ValueKind::Number(1000, LARGE), Number model.context_tokens, number, None, "The tokens that the context of the model holds; `rep agent` replaces the conversation by a summary before it is full."),
+    key!("store.url" ValueKind::Text, Word store_url, quoted, None, "Where events, versions and proposals are kept: the path of a SQLite file, or `postgres://user@host/database`; empty for `repertoire.db` in the state directory."),
+    key!("events.journal" ValueKind::Switch, Switch events_journal, switch, None, "Whether the use of skills by agents is recorded in the store; see https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/events.md."),
+    key!("events.keep_days" ValueKind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
+    key!("events.max" ValueKind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first, when a process writes its first events and then hourly."),
+    key!("versions.record" ValueKind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
-    key!("proposals.locked" Kind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
-    key!("proposals.directory" Kind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
-    key!("proposals.per_skill" Kind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
-    key!("proposals.per_session" Kind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
-    key!("proposals.notify_command" Kind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),
-    key!("proposals.notify_url" Kind::Text, Word proposals.notify_url, quoted, None, "A URL that the JSON of every new proposal is posted to."),
-    key!("proposals.notify_secret_env" Kind::Text, Word proposals.notify_secret_env, quoted, None, "The environment variable with the secret of the header `X-Repertoire-Signature: sha256=HEX` of such posts: the HMAC-SHA256 of the body."),
+    key!("proposals.locked" ValueKind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
+    key!("proposals.directory" ValueKind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
+    key!("proposals.per_skill" ValueKind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
+    key!("proposals.per_session" ValueKind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
+    key!("proposals.notify_command" ValueKind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),
+    key!("proposals.notify_url" ValueKind::Text, Word proposals.notify_url, quoted, None, "A URL that the JSON of every new proposal is posted to."),
+    key!("proposals.notify_secret_env" ValueKind::Text, Word proposals.notify_secret_env, quoted, None, "The environment variable with the secret of the header `X-Repertoire-Signature: sha256=HEX` of such posts: the HMAC-SHA256 of the body."),
     key!("reload.mode" words of ReloadMode by as_str, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md."),
     key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),
     key!("reload.debounce_ms" milliseconds 0 to MAX_DEBOUNCE_MS, reload.debounce, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
-    key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
+    key!("reload.max_watches" ValueKind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
     key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
     key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
     key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
-    key!("mcp.tools" Kind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
-    key!("mcp.sep2640" Kind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
+    key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
+    key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
     key!("mcp.result" words of McpResult by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
-    key!("mcp.instructions_budget" Kind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
-    key!("http.allow_hosts" Kind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
-    key!("http.allow_origins" Kind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
-    key!("http.max_connections" Kind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
-    key!("exec.enabled" Kind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
+    key!("mcp.instructions_budget" ValueKind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
+    key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
+    key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
+    key!("http.max_connections" ValueKind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
+    key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
     key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
     key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
     key!("exec.trust_user" words of Trust by as_str, exec.trust_user, None, "The same for skills of the user's own directories."),
     key!("exec.trust_configured" words of Trust by as_str, exec.trust_configured, None, "The same for skills of configured directories, of packs, plugins and packages, and of `--root`."),
-    key!("exec.scripts_read" Kind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
+    key!("exec.scripts_read" ValueKind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
     key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
-    key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
-    key!("search.model" Kind::Text, Word search.model, quoted, None, "The model of that server."),
-    key!("search.key_env" Kind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
-    key!("search.rerank" Kind::Text, Word search.rerank, quoted, None, "Puts the ten best results of a search in order: the URL of a rerank API, as in `http://localhost:8080/v1/rerank`, or a command with its arguments, split at blanks. It is sent the query and texts of these skills; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md."),
+    key!("search.url" ValueKind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
+    key!("search.model" ValueKind::Text, Word search.model, quoted, None, "The model of that server."),
+    key!("search.key_env" ValueKind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
+    key!("search.rerank" ValueKind::Text, Word search.rerank, quoted, None, "Puts the ten best results of a search in order: the URL of a rerank API, as in `http://localhost:8080/v1/rerank`, or a command with its arguments, split at blanks. It is sent the query and texts of these skills; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/searching.md."),
     Key {
         name: AGENTS_KEY,
-        kind: Kind::Agent,
+        kind: ValueKind::Agent,
         summary: "An agent; the user's definition replaces the project's of the same name as a whole.",
         flag: None,
         get: |_| String::new(),
@@ -404,7 +404,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: KITS_KEY,
-        kind: Kind::Kit,
+        kind: ValueKind::Kit,
         summary: "A kit: a choice of skills, such as those for one kind of work. `rep use NAME` switches all other skills off; the user's definition replaces the project's of the same name.",
         flag: None,
         get: |_| String::new(),
@@ -416,7 +416,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: RULES_KEY,
-        kind: Kind::Severity,
+        kind: ValueKind::Severity,
         summary: "The severity of one rule; every rule is listed in https://github.com/repertoire-rs/repertoire/blob/main/docs/reference/rules.md.",
         flag: None,
         get: |_| String::new(),
@@ -464,7 +464,7 @@ fn paths(roots: &[ConfiguredPath]) -> String {
     format!("[{}]", roots.join(", "))
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the description of the values.
     pub fn describe(self) -> String {
         match self {

@@ -13,7 +13,7 @@ use repertoire_model::scope::Pattern;
 use super::clash::{clash, clash_of_agents};
 use super::error::{ConfigError, FaultyFile};
 use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, ConfiguredPath, OverrideValue};
-use super::keys::{ConfigValue, KEYS, Kind};
+use super::keys::{ConfigValue, KEYS, ValueKind};
 use super::kits::{resolve_agent, skills_in_use};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
@@ -47,7 +47,7 @@ impl Settings {
         resolve_agents(&mut project, &all_kits)?;
         resolve_agents(&mut user, &users_kits)?;
         // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
-        let is_list = |assignment: &Assignment| matches!(assignment.key.kind, Kind::Paths);
+        let is_list = |assignment: &Assignment| matches!(assignment.key.kind, ValueKind::Paths);
         let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
         // Behind these comes the user's word.
         let of_project = assignments.len();

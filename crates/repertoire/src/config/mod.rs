@@ -26,7 +26,7 @@ pub use input::{
     ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, ConfiguredPath, FILE_NAME, KitChoice,
     OverrideValue,
 };
-pub use keys::{ConfigValue, KEYS, Key, Kind};
+pub use keys::{ConfigValue, KEYS, Key, ValueKind};
 pub use settings::{
     CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, McpResult, ModelSettings,
     SandboxChoice, SearchSettings, Settings,

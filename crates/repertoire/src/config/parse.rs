@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::keys::{AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, Kind, RULES_KEY, SEVERITIES};
+use super::keys::{AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, RULES_KEY, SEVERITIES, ValueKind};
 use super::kits::parse_kit;
 use super::tools::{hidden_arguments, hidden_arguments_word, is_line, offered, offered_word};
 use super::trust::{FileTrust, Objection};
@@ -48,26 +48,31 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 /// values.
 pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, String> {
     let value = match key.kind {
-        Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
-        Kind::Switch => match word {
+        ValueKind::Word(_) | ValueKind::Name | ValueKind::Text => DeValue::String(word.into()),
+        ValueKind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
             _ => DeValue::String(word.into()),
         },
-        Kind::Number(..) => match word.parse::<usize>() {
+        ValueKind::Number(..) => match word.parse::<usize>() {
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::OfferedTools => {
+        ValueKind::OfferedTools => {
             let expected = || format!("{}, with commas between them", key.kind.describe());
             return offered_word(word).map(ConfigValue::OfferedTools).ok_or_else(expected);
         }
-        Kind::OptionalArguments => {
+        ValueKind::OptionalArguments => {
             let expected = || format!("{}, with commas between them", key.kind.describe());
             let names = hidden_arguments_word(word).ok_or_else(expected)?;
             return Ok(ConfigValue::Words(names.into_iter().collect()));
         }
-        Kind::Words | Kind::Patterns | Kind::Paths | Kind::Severity | Kind::Agent | Kind::Kit => {
+        ValueKind::Words
+        | ValueKind::Patterns
+        | ValueKind::Paths
+        | ValueKind::Severity
+        | ValueKind::Agent
+        | ValueKind::Kit => {
             return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
@@ -129,7 +134,7 @@ impl Parser<'_> {
 
     /// Reports the patterns of a list that are none.
     fn patterns(&mut self, key: &Key, value: &DeValue<'_>) {
-        let (Kind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
+        let (ValueKind::Patterns, DeValue::Array(items)) = (key.kind, value) else { return };
         for item in items.iter() {
             if let Some(Err(fault)) = item.get_ref().as_str().map(Pattern::new) {
                 self.fault(item.span(), format!("bad pattern in `{}`: {fault}", key.name), None);
@@ -194,16 +199,21 @@ impl Parser<'_> {
                 self.assignments.extend(key.map(|key| Assignment { key, value }));
             }
             None => {
-                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value);
+                self.bad_value(
+                    &format!("rules.{name}"),
+                    &ValueKind::Severity.describe(),
+                    ValueKind::Severity,
+                    value,
+                );
             }
         }
     }
 
-    fn bad_value(&mut self, name: &str, expected: &str, kind: Kind, value: &Spanned<DeValue<'_>>) {
+    fn bad_value(&mut self, name: &str, expected: &str, kind: ValueKind, value: &Spanned<DeValue<'_>>) {
         let words = match kind {
-            Kind::Word(words) => words(),
-            Kind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
-            Kind::OfferedTools => vec!["all", "minimal"],
+            ValueKind::Word(words) => words(),
+            ValueKind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
+            ValueKind::OfferedTools => vec!["all", "minimal"],
             _ => Vec::new(),
         };
         let near = value.get_ref().as_str().and_then(|word| nearest(word, words));
@@ -235,9 +245,9 @@ impl Parser<'_> {
     }
 }
 
-fn in_bounds(kind: Kind, number: usize) -> Result<ConfigValue, String> {
+fn in_bounds(kind: ValueKind, number: usize) -> Result<ConfigValue, String> {
     match kind {
-        Kind::Number(least, most) if (least..=most).contains(&number) => Ok(ConfigValue::Number(number)),
+        ValueKind::Number(least, most) if (least..=most).contains(&number) => Ok(ConfigValue::Number(number)),
         _ => Err(kind.describe()),
     }
 }
@@ -246,27 +256,31 @@ fn in_bounds(kind: Kind, number: usize) -> Result<ConfigValue, String> {
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigValue, String> {
     let expected = || key.kind.describe();
     match (key.kind, value) {
-        (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
+        (ValueKind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
             Ok(ConfigValue::Word(word.to_string()))
         }
-        (Kind::Name, DeValue::String(name)) if is_tool_name(name) => Ok(ConfigValue::Word(name.to_string())),
-        (Kind::Text, DeValue::String(text)) if is_line(text) => Ok(ConfigValue::Word(text.to_string())),
-        (Kind::Switch, DeValue::Boolean(switch)) => Ok(ConfigValue::Switch(*switch)),
-        (Kind::Number(..), DeValue::Integer(integer)) => {
+        (ValueKind::Name, DeValue::String(name)) if is_tool_name(name) => {
+            Ok(ConfigValue::Word(name.to_string()))
+        }
+        (ValueKind::Text, DeValue::String(text)) if is_line(text) => Ok(ConfigValue::Word(text.to_string())),
+        (ValueKind::Switch, DeValue::Boolean(switch)) => Ok(ConfigValue::Switch(*switch)),
+        (ValueKind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
             in_bounds(key.kind, number)
         }
-        (Kind::Words | Kind::Patterns, DeValue::Array(items)) => {
+        (ValueKind::Words | ValueKind::Patterns, DeValue::Array(items)) => {
             let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
             words.collect::<Option<_>>().map(ConfigValue::Words).ok_or_else(expected)
         }
-        (Kind::OfferedTools, value) => offered(value).map(ConfigValue::OfferedTools).ok_or_else(expected),
-        (Kind::OptionalArguments, value) => {
+        (ValueKind::OfferedTools, value) => {
+            offered(value).map(ConfigValue::OfferedTools).ok_or_else(expected)
+        }
+        (ValueKind::OptionalArguments, value) => {
             let arguments =
                 hidden_arguments(value).map(|names| ConfigValue::Words(names.into_iter().collect()));
             arguments.ok_or_else(expected)
         }
-        (Kind::Paths, DeValue::Array(items)) => {
+        (ValueKind::Paths, DeValue::Array(items)) => {
             let roots = items.iter().map(|item| item.get_ref().as_str().filter(|path| !path.is_empty()));
             let roots = roots.map(|root| {
                 root.map(|root| ConfiguredPath { given: root.into(), path: directory.join(root) })

@@ -127,7 +127,7 @@ mod tests {
     use super::super::{EventKind, conformance};
     use super::*;
     use crate::ErrorKind;
-    use crate::store::{DailyLoads, EventQuery, JournalLine, MemoryStore, Usage};
+    use crate::store::{DailyLoads, EventQuery, JournalLine, MemoryStore, UsageCount};
 
     const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -166,7 +166,7 @@ mod tests {
         fn events(&self, _: &EventQuery) -> Result<Vec<JournalLine>, Error> {
             Ok(Vec::new())
         }
-        fn usage(&self, _: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+        fn usage(&self, _: Option<SystemTime>) -> Result<Vec<UsageCount>, Error> {
             Ok(Vec::new())
         }
         fn daily_loads(&self, _: SystemTime) -> Result<Vec<DailyLoads>, Error> {

@@ -7,7 +7,7 @@ use repertoire_model::document::frontmatter_json;
 use repertoire_model::fields::{CLIENT_FIELDS, FIELDS, METADATA_FIELDS};
 use repertoire_model::frontmatter::{Division, divide};
 use repertoire_model::outline::headings;
-use repertoire_model::{Document, Policy, Profile, Severity, SkillName, Source, repair, text, yaml};
+use repertoire_model::{Document, ManifestSource, Policy, Profile, Severity, SkillName, repair, text, yaml};
 use serde_json::Value;
 
 use super::RoleFiles;
@@ -199,7 +199,8 @@ impl Config {
 
 /// Returns the findings of the strict profile in the new `SKILL.md`, so that they do not surprise later.
 fn findings(name: &SkillName, skill: &str) -> Vec<String> {
-    let source = Source { bytes: skill.as_bytes(), directory: Some(name.as_str()), file_name: "SKILL.md" };
+    let source =
+        ManifestSource { bytes: skill.as_bytes(), directory: Some(name.as_str()), file_name: "SKILL.md" };
     let document = Document::parse(source, &Policy::of(Profile::Strict));
     let told = document.diagnostics.iter().filter(|found| found.severity >= Severity::Warning);
     told.map(|found| format!("{} ({})", found.message, found.rule)).collect()
@@ -309,8 +310,11 @@ mod tests {
             "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nmetadata:\n  version: \"2\"\n  tags: \"a, b: c\"\n  \
              \"odd key\": \"{\\\"x\\\":1}\"\n---\n# QA\n"
         );
-        let source =
-            Source { bytes: pack.files[0].text.as_bytes(), directory: Some("qa"), file_name: "SKILL.md" };
+        let source = ManifestSource {
+            bytes: pack.files[0].text.as_bytes(),
+            directory: Some("qa"),
+            file_name: "SKILL.md",
+        };
         assert_eq!(Document::parse(source, &Policy::default()).manifest.tags, ["a", "b: c"]);
         assert!(pack.notes[0].contains("`tester`"), "{:?}", pack.notes);
         // A field that clients obey keeps its place.

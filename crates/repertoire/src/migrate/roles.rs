@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::prompt::{MAX_TEMPLATE_BYTES, SYSTEM_PROMPT_FILE};
-use crate::provider::fs::safe_dir::{FsFault, Kind, SafeDir};
+use crate::provider::fs::safe_dir::{EntryKind, FsFault, SafeDir};
 use crate::{Error, ErrorKind};
 
 /// The other name of a role's prompt.
@@ -54,10 +54,10 @@ pub fn read_roles(directory: &Path) -> Result<RolesFound, Error> {
     for entry in &listing.entries {
         let path = directory.join(&entry.name);
         let outcome = match entry.kind {
-            Kind::Directory if entry.decoded => read_role(&handle, &entry.name),
-            Kind::Directory => Err((PathBuf::new(), "its name is not UTF-8".to_owned())),
-            Kind::Link => Err((PathBuf::new(), "it is a symbolic link".to_owned())),
-            Kind::File | Kind::Special => Ok(None),
+            EntryKind::Directory if entry.decoded => read_role(&handle, &entry.name),
+            EntryKind::Directory => Err((PathBuf::new(), "its name is not UTF-8".to_owned())),
+            EntryKind::Link => Err((PathBuf::new(), "it is a symbolic link".to_owned())),
+            EntryKind::File | EntryKind::Special => Ok(None),
         };
         match outcome {
             Ok(role) => found.roles.extend(role),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire_model::SkillName;
 
 use super::template::MAX_TEMPLATE_BYTES;
-use crate::provider::fs::safe_dir::{FsFault, Kind, SafeDir};
+use crate::provider::fs::safe_dir::{EntryKind, FsFault, SafeDir};
 use crate::{Error, ErrorKind};
 
 /// The name of a role's prompt file.
@@ -46,9 +46,9 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     };
     let path = directory.join(&entry.name);
     match entry.kind {
-        Kind::Directory => {}
-        Kind::Link => return Err(error(FsFault::Link, role, &path)),
-        Kind::File | Kind::Special => return Ok(None),
+        EntryKind::Directory => {}
+        EntryKind::Link => return Err(error(FsFault::Link, role, &path)),
+        EntryKind::File | EntryKind::Special => return Ok(None),
     }
     let home = handle.open_dir(&entry.name).map_err(|fault| error(fault, role, &path))?;
     let path = path.join(SYSTEM_PROMPT_FILE);

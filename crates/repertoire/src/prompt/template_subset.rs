@@ -10,29 +10,29 @@ const REFUSED: [char; 9] = ['~', '*', '+', '/', '%', '[', ']', '{', '}'];
 
 /// The reason that a template is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct TemplateRefusal {
     line: usize,
     what: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for TemplateRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.what)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for TemplateRefusal {}
 
 /// Returns the reason that `template` may not be rendered, if there is one.
 ///
 /// It splits the template as Jinja does: at `{{`, `{%` and `{#`, regardless of strings within these.
-pub(super) fn check(template: &str) -> Result<(), Refusal> {
+pub(super) fn check(template: &str) -> Result<(), TemplateRefusal> {
     let mut rest = template;
     while let Some(start) = rest.find('{') {
         let tag = &rest[start..];
         let refuse = |at: &str, what: String| {
             let line = template[..template.len() - at.len()].matches('\n').count() + 1;
-            Err(Refusal { line, what })
+            Err(TemplateRefusal { line, what })
         };
         if let Some(raw) = tag.strip_prefix("{%").and_then(|tag| behind_tag(tag, "raw")) {
             match behind_raw(raw) {

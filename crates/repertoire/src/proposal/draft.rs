@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use repertoire_model::patch::{self, FileData, SkillFiles};
 use repertoire_model::validate::{BundleCheck, BundleFacts};
 use repertoire_model::{
-    Diagnostic, Digest, Document, FileEntry, FileKind, Policy, Severity, SkillName, SkillPath, Source,
-    Standing,
+    Diagnostic, Digest, Document, FileEntry, FileKind, ManifestSource, Policy, Severity, SkillName,
+    SkillPath, Standing,
 };
 
-use super::refusal::Refusal;
+use super::refusal::ProposalRefusal;
 
 /// The largest diff of a proposal, and the largest skill that one may create, in bytes.
 pub const MAX_DIFF_BYTES: usize = 256 * 1024;
@@ -43,13 +43,13 @@ pub fn draft_update(
     name: &SkillName,
     manifest_file: &str,
     policy: &Policy,
-) -> Result<Draft, Refusal> {
+) -> Result<Draft, ProposalRefusal> {
     if diff.len() > MAX_DIFF_BYTES {
-        return Err(Refusal::TooLarge { what: "the diff", limit: MAX_DIFF_BYTES });
+        return Err(ProposalRefusal::TooLarge { what: "the diff", limit: MAX_DIFF_BYTES });
     }
-    let after = patch::apply(files, diff, name.as_str()).map_err(Refusal::Diff)?;
+    let after = patch::apply(files, diff, name.as_str()).map_err(ProposalRefusal::Diff)?;
     if after == *files {
-        return Err(Refusal::Unchanged);
+        return Err(ProposalRefusal::Unchanged);
     }
     expect_reviewable(files, &after)?;
     let check = change_of_check(
@@ -63,9 +63,9 @@ pub fn draft_update(
 /// Returns a new skill `name` of these files.
 ///
 /// Fails if they are no valid skill of that name.
-pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Result<Draft, Refusal> {
+pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Result<Draft, ProposalRefusal> {
     if files.values().map(|file| file.bytes.len()).sum::<usize>() > MAX_DIFF_BYTES {
-        return Err(Refusal::TooLarge { what: "the skill", limit: MAX_DIFF_BYTES });
+        return Err(ProposalRefusal::TooLarge { what: "the skill", limit: MAX_DIFF_BYTES });
     }
     expect_reviewable(&SkillFiles::new(), &files)?;
     let check = findings(&files, name, MANIFEST, policy)?.iter().map(Finding::line).collect();
@@ -73,23 +73,23 @@ pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Resu
 }
 
 /// Fails if `after` has hidden files, files that cannot lie side by side, or new content that the diff would not show.
-fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), Refusal> {
+fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), ProposalRefusal> {
     let mut folded: BTreeMap<String, &SkillPath> = BTreeMap::new();
     for (path, file) in after {
         if path.is_hidden() {
-            return Err(Refusal::Hidden(path.to_string()));
+            return Err(ProposalRefusal::Hidden(path.to_string()));
         }
         if before.get(path) != Some(file) && file.text().is_none() {
-            return Err(Refusal::NotText(path.to_string()));
+            return Err(ProposalRefusal::NotText(path.to_string()));
         }
         if let Some(other) = folded.insert(path.as_str().to_lowercase(), path) {
-            return Err(Refusal::Clash(other.to_string(), path.to_string()));
+            return Err(ProposalRefusal::Clash(other.to_string(), path.to_string()));
         }
     }
     for (folded_path, path) in &folded {
         let directories = folded_path.match_indices('/').map(|(end, _)| &folded_path[..end]);
         if let Some(other) = directories.filter_map(|directory| folded.get(directory)).next() {
-            return Err(Refusal::Clash(other.to_string(), path.to_string()));
+            return Err(ProposalRefusal::Clash(other.to_string(), path.to_string()));
         }
     }
     Ok(())
@@ -125,18 +125,21 @@ fn findings(
     name: &SkillName,
     manifest_file: &str,
     policy: &Policy,
-) -> Result<Vec<Finding>, Refusal> {
+) -> Result<Vec<Finding>, ProposalRefusal> {
     let manifest = files.iter().find(|(path, _)| path.as_str() == manifest_file);
-    let Some((_, file)) = manifest else { return Err(Refusal::Broken(format!("it has no {manifest_file}"))) };
-    let source = Source { bytes: &file.bytes, directory: Some(name.as_str()), file_name: manifest_file };
+    let Some((_, file)) = manifest else {
+        return Err(ProposalRefusal::Broken(format!("it has no {manifest_file}")));
+    };
+    let source =
+        ManifestSource { bytes: &file.bytes, directory: Some(name.as_str()), file_name: manifest_file };
     let document = Document::parse(source, policy);
     if document.standing != Standing::Sound {
         let errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         let errors: Vec<&str> = errors.map(|found| found.message.as_str()).take(3).collect();
-        return Err(Refusal::Broken(errors.join("; ")));
+        return Err(ProposalRefusal::Broken(errors.join("; ")));
     }
     if document.name != *name {
-        return Err(Refusal::Renamed(document.name.to_string()));
+        return Err(ProposalRefusal::Renamed(document.name.to_string()));
     }
     let text = String::from_utf8_lossy(&file.bytes);
     let mut found = document.diagnostics.clone();

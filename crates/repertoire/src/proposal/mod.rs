@@ -13,4 +13,4 @@ pub mod review;
 pub use draft::{Draft, MAX_DIFF_BYTES, MAX_TEXT_BYTES, draft_skill, draft_update};
 pub use markdown::{file_name, markdown};
 pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
-pub use refusal::Refusal;
+pub use refusal::ProposalRefusal;

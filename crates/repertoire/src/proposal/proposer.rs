@@ -10,7 +10,7 @@ use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::scope::Pattern;
 
 use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
-use super::refusal::Refusal;
+use super::refusal::ProposalRefusal;
 use crate::Error;
 use crate::history::{capture, identity};
 use crate::registry::{Entry, Registry};
@@ -124,11 +124,11 @@ impl Proposer {
         entry: &Entry,
         diff: &str,
         text: ProposalText,
-    ) -> Result<Proposal, Refusal> {
+    ) -> Result<Proposal, ProposalRefusal> {
         let name = entry.name().clone();
         self.expect_open(&entry.source, &name)?;
         if entry.identity.is_none() {
-            return Err(Refusal::NoFiles(name.to_string()));
+            return Err(ProposalRefusal::NoFiles(name.to_string()));
         }
         let (files, _) = capture(registry, entry).await?;
         let draft = draft_update(&files, diff, &name, &entry.manifest_file, registry.policy())?;
@@ -143,26 +143,26 @@ impl Proposer {
         name: &SkillName,
         files: SkillFiles,
         text: ProposalText,
-    ) -> Result<Proposal, Refusal> {
+    ) -> Result<Proposal, ProposalRefusal> {
         if let Some(fault) = grammar_faults(name.as_str(), Grammar::AgentSkills).into_iter().next() {
-            return Err(Refusal::NameGrammar(name.to_string(), fault));
+            return Err(ProposalRefusal::NameGrammar(name.to_string(), fault));
         }
         self.expect_open("", name)?;
         let exists = registry.snapshot().entries().iter().any(|entry| entry.name() == name);
         if exists {
-            return Err(Refusal::Exists(name.to_string()));
+            return Err(ProposalRefusal::Exists(name.to_string()));
         }
         let draft = draft_skill(files, name, registry.policy())?;
         let skill = NewProposal::new_skill(self.rules.new_skills.as_deref(), name.as_str());
         self.submit_on_thread(ProposalKind::Create, skill, name.clone(), draft, None, text).await
     }
 
-    fn expect_open(&self, source: &str, name: &SkillName) -> Result<(), Refusal> {
+    fn expect_open(&self, source: &str, name: &SkillName) -> Result<(), ProposalRefusal> {
         if self.rules.mode == ProposalMode::Off {
-            return Err(Refusal::Off);
+            return Err(ProposalRefusal::Off);
         }
         if self.rules.locked.iter().any(|pattern| pattern.matches(source, name.as_str())) {
-            return Err(Refusal::Locked(name.to_string()));
+            return Err(ProposalRefusal::Locked(name.to_string()));
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Proposer {
         draft: Draft,
         base: Option<SkillFiles>,
         text: ProposalText,
-    ) -> Result<Proposal, Refusal> {
+    ) -> Result<Proposal, ProposalRefusal> {
         let proposer = Arc::clone(self);
         blocking::unblock(move || proposer.submit(kind, skill, &name, draft, base.as_ref(), text)).await
     }
@@ -188,15 +188,15 @@ impl Proposer {
         draft: Draft,
         base: Option<&SkillFiles>,
         text: ProposalText,
-    ) -> Result<Proposal, Refusal> {
+    ) -> Result<Proposal, ProposalRefusal> {
         if text.justification.trim().is_empty() {
-            return Err(Refusal::NoJustification);
+            return Err(ProposalRefusal::NoJustification);
         }
         for (what, text) in
             [("the justification", Some(&text.justification)), ("the evidence", text.evidence.as_ref())]
         {
             if text.is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
-                return Err(Refusal::TooLarge { what, limit: MAX_TEXT_BYTES });
+                return Err(ProposalRefusal::TooLarge { what, limit: MAX_TEXT_BYTES });
             }
         }
         let store = self.store.get()?;
@@ -234,15 +234,15 @@ impl Proposer {
 }
 
 /// Returns the number of an accepted proposal.
-fn accepted(submission: Submission) -> Result<u64, Refusal> {
+fn accepted(submission: Submission) -> Result<u64, ProposalRefusal> {
     match submission {
         Submission::Accepted(id) => Ok(id),
-        Submission::Duplicate(id) => Err(Refusal::Duplicate(id)),
-        Submission::Rejected(id) => Err(Refusal::Rejected(id)),
-        Submission::TooManyForSkill => Err(Refusal::TooMany("for this skill wait for review")),
-        Submission::TooManyForSession => Err(Refusal::TooMany("of this session")),
-        Submission::TooMany => {
-            Err(Refusal::TooMany("wait for review; `rep proposals --all` lists them for a person to decide"))
-        }
+        Submission::Duplicate(id) => Err(ProposalRefusal::Duplicate(id)),
+        Submission::Rejected(id) => Err(ProposalRefusal::Rejected(id)),
+        Submission::TooManyForSkill => Err(ProposalRefusal::TooMany("for this skill wait for review")),
+        Submission::TooManyForSession => Err(ProposalRefusal::TooMany("of this session")),
+        Submission::TooMany => Err(ProposalRefusal::TooMany(
+            "wait for review; `rep proposals --all` lists them for a person to decide",
+        )),
     }
 }

@@ -10,7 +10,7 @@ use crate::Error;
 /// The reason that a proposal is refused.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ProposalRefusal {
     /// Proposals are turned off.
     Off,
     /// The skill is locked.
@@ -56,7 +56,7 @@ pub enum Refusal {
     Failed(Error),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ProposalRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("proposals are turned off"),
@@ -94,9 +94,9 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ProposalRefusal {}
 
-impl From<Error> for Refusal {
+impl From<Error> for ProposalRefusal {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }

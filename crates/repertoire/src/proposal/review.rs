@@ -9,12 +9,12 @@ use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::refusal::Refusal;
+use super::refusal::ProposalRefusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
-    AGENT_PREFIX, Decision, NewProposal, Origin, Proposal, ProposalKind, ProposalLimits, ProposalState,
-    Store, Submission, Version, put_skill, put_skill_safely, skill_files,
+    AGENT_PREFIX, NewProposal, Origin, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
+    ProposalState, Store, Submission, Version, put_skill, put_skill_safely, skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -41,7 +41,7 @@ pub enum ReviewFault {
     /// The proposal is a new skill, and there is nothing that it could be rebased on.
     NewSkill(u64),
     /// The rebased proposal is refused.
-    Refused(Refusal),
+    Refused(ProposalRefusal),
     /// The working copy has edits that no version holds.
     UnrecordedEdits(String),
     /// No version has this number.
@@ -110,8 +110,12 @@ impl Reviewer<'_> {
         self.store.proposal(id)?.ok_or(ReviewFault::NotFound(id))
     }
 
-    fn decision(&self, reason: Option<&str>) -> Decision {
-        Decision { reviewer: self.name.to_owned(), reason: reason.map(str::to_owned), time: self.time }
+    fn decision(&self, reason: Option<&str>) -> ProposalDecision {
+        ProposalDecision {
+            reviewer: self.name.to_owned(),
+            reason: reason.map(str::to_owned),
+            time: self.time,
+        }
     }
 
     fn expect_not_own(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
@@ -294,7 +298,7 @@ impl Reviewer<'_> {
         let unlimited = ProposalLimits { per_skill: u64::MAX, per_session: u64::MAX, total: u64::MAX };
         match self.store.submit(&rebased, unlimited)? {
             Submission::Accepted(id) | Submission::Duplicate(id) => Ok(id),
-            Submission::Rejected(id) => Err(ReviewFault::Refused(Refusal::Rejected(id))),
+            Submission::Rejected(id) => Err(ReviewFault::Refused(ProposalRefusal::Rejected(id))),
             _ => Err(ReviewFault::State(id, proposal.state)),
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::document::MANIFEST_FILE;
 use repertoire_model::{
-    Bundle, BundleFile, Digest, Document, FileEntry, FileKind, LineRange, Policy, RuleId, SkillPath, Source,
+    Bundle, BundleFile, Digest, Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, RuleId,
+    SkillPath,
 };
 
 use super::limits::{BUNDLE_BYTES, FILE_BYTES, FILES, MANIFEST_BYTES};
@@ -175,7 +176,8 @@ impl Channel {
         };
         let (document, manifest_file, bundle) = match self.read_skill(store, &skill.digest) {
             Ok((bundle, file, bytes)) => {
-                let source = Source { bytes: &bytes, directory: Some(name), file_name: file.as_str() };
+                let source =
+                    ManifestSource { bytes: &bytes, directory: Some(name), file_name: file.as_str() };
                 let file_name = Cow::Owned(file.to_string());
                 (Document::parse_for_listing(source, policy), file_name, Some(Arc::new(bundle)))
             }
@@ -265,7 +267,7 @@ impl Channel {
             return Ok(Some(Skill { document, text: String::new() }));
         };
         let bytes = self.bytes(file)?;
-        let source = Source { bytes: &bytes, directory: Some(locator.as_str()), file_name: manifest };
+        let source = ManifestSource { bytes: &bytes, directory: Some(locator.as_str()), file_name: manifest };
         let document = Document::parse(source, policy);
         Ok(Some(Skill { document, text: String::from_utf8_lossy(&bytes).into_owned() }))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use repertoire_model::validate::{BundleCheck, BundleFacts, Reporter};
-use repertoire_model::{Bundle, Diagnostic, Digest, Document, Policy, RuleId, Severity, Source};
+use repertoire_model::{Bundle, Diagnostic, Digest, Document, ManifestSource, Policy, RuleId, Severity};
 
 use super::{Entry, Registry, requires};
 use crate::provider::OpenedSkill;
@@ -86,7 +86,7 @@ impl Registry {
     fn objections(&self, entry: &Entry, opened: &OpenedSkill, policy: &Policy) -> Vec<Diagnostic> {
         let skill = &opened.skill;
         let directory = directory_of(entry);
-        let source = Source {
+        let source = ManifestSource {
             bytes: skill.text.as_bytes(),
             directory: directory.as_deref(),
             file_name: &entry.manifest_file,

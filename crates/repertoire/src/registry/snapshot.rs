@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use repertoire_model::resolve::{self, Candidate, Verdict};
+use repertoire_model::resolve::{self, NameCandidate, Verdict};
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
@@ -178,7 +178,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Merges listings, one per provider in order of precedence, into a snapshot that has no number yet.
     pub(crate) fn merge(listings: &[(Arc<str>, &Listing)], policy: &Policy) -> Self {
-        let candidates: Vec<Candidate<'_>> = listings
+        let candidates: Vec<NameCandidate<'_>> = listings
             .iter()
             .flat_map(|(source, listing)| listing.skills.iter().map(|skill| candidate(source, skill)))
             .collect();
@@ -389,8 +389,8 @@ fn may_be_near(query: &str, name: &str) -> bool {
 }
 
 /// Returns a skill of the source `source` as a candidate of resolution.
-fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> Candidate<'a> {
-    Candidate {
+fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> NameCandidate<'a> {
+    NameCandidate {
         name: &skill.document.name,
         source,
         path: &skill.path,

@@ -9,7 +9,7 @@ use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
 use super::options::{Refresh, ToolExposure};
-use super::state::State;
+use super::state::SessionState;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::{BUILTINS, Definition, DefinitionContext, OfferedTools};
 
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// Returns the state with the ranking for the catalog's task, if it has one.
-    fn ranked_state(&self) -> MutexGuard<'_, State> {
+    fn ranked_state(&self) -> MutexGuard<'_, SessionState> {
         loop {
             let state = self.state();
             if state.task.is_none() || state.ranking.is_some() {

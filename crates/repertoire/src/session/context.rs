@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::ledger::{Presence, Record};
-use repertoire_model::reattach::{self, Candidate, Level, Reattachment};
-use repertoire_model::transcript::{self, ToolNames as TranscriptNames};
+use repertoire_model::ledger::{LedgerRecord, Presence};
+use repertoire_model::reattach::{self, Level, ReattachCandidate, Reattachment};
+use repertoire_model::transcript::{self, LoadToolNames};
 use repertoire_model::{Digest, SkillName, essence};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub struct SkillState {
     /// The skill.
     pub name: SkillName,
     /// Its presence and history.
-    pub record: Record,
+    pub record: LedgerRecord,
 }
 
 impl Session {
@@ -46,8 +46,8 @@ impl Session {
         let options = self.options();
         let mut name_arguments = vec![options.arguments.name.clone()];
         name_arguments.extend(SKILL_ALIASES.iter().map(|alias| (*alias).to_owned()));
-        let usual = TranscriptNames::default();
-        let names = TranscriptNames {
+        let usual = LoadToolNames::default();
+        let names = LoadToolNames {
             load: [vec![options.names.load.clone()], usual.load].concat(),
             unload: [vec![options.names.unload.clone()], usual.unload].concat(),
             name_arguments,
@@ -113,9 +113,9 @@ impl Session {
         let essences: Vec<String> = opened.iter().map(|(_, skill)| essence(skill)).collect();
         let candidates = opened.iter().zip(&essences).map(|((entry, skill), essence)| {
             let body = self.instructions(skill);
-            Candidate { name: entry.name(), body, digest: Digest::of(body.as_bytes()), essence }
+            ReattachCandidate { name: entry.name(), body, digest: Digest::of(body.as_bytes()), essence }
         });
-        let candidates: Vec<Candidate<'_>> = candidates.collect();
+        let candidates: Vec<ReattachCandidate<'_>> = candidates.collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
         let plan = reattach::plan(&candidates, more, budget, &|text| tokenizer.count(text), &self.wording);
         for piece in plan.pieces.iter().filter(|piece| piece.level >= Level::Essence) {

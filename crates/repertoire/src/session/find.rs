@@ -18,7 +18,7 @@ const MAX_ALL: usize = 50;
 const MAX_NAME_BYTES: usize = 1024;
 
 /// The skill that a model names, if the model may know of it.
-enum Resolution<'s> {
+enum NameResolution<'s> {
     /// A skill that it may use.
     Usable(&'s Entry),
     /// A skill that it may know of, but that is quarantined.
@@ -39,16 +39,16 @@ impl Session {
         let name = asked.trim();
         let snapshot = self.registry().snapshot();
         let newest = match self.resolve(&snapshot, name) {
-            Resolution::Usable(entry) => {
+            NameResolution::Usable(entry) => {
                 let pinned = PinnedEntry::new(&snapshot, entry);
                 return pinned.ok_or_else(|| self.unresolved(&snapshot, asked));
             }
             _ if !is_name(name) => return Err(self.unresolved(&snapshot, asked)),
-            Resolution::Broken(_) => self.registry().newest().await,
+            NameResolution::Broken(_) => self.registry().newest().await,
             _ => self.registry().reload_if_due().await,
         };
         let usable = match self.resolve(&newest, name) {
-            Resolution::Usable(entry) => PinnedEntry::new(&newest, entry),
+            NameResolution::Usable(entry) => PinnedEntry::new(&newest, entry),
             _ => None,
         };
         usable.ok_or_else(|| self.unresolved(&newest, asked))
@@ -59,27 +59,27 @@ impl Session {
         let name = asked.trim();
         let mut details = EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() };
         let kind = match self.resolve(snapshot, name) {
-            Resolution::Broken(entry) => {
+            NameResolution::Broken(entry) => {
                 details = EventDetails::of(entry);
                 broken(entry.diagnostics())
             }
-            Resolution::Denied => {
+            NameResolution::Denied => {
                 details.is_denied = true;
                 match self.options().deny_style {
                     DenyStyle::NotPermitted => FaultKind::NotPermitted,
                     DenyStyle::NotFound => self.unknown(snapshot, name),
                 }
             }
-            Resolution::Nothing if self.was_offered(name) => FaultKind::Gone,
-            Resolution::Nothing | Resolution::Usable(_) => self.unknown(snapshot, name),
+            NameResolution::Nothing if self.was_offered(name) => FaultKind::Gone,
+            NameResolution::Nothing | NameResolution::Usable(_) => self.unknown(snapshot, name),
         };
         CallFailure::of(asked, kind, details)
     }
 
     /// Resolves `asked`; another spelling of a name will do.
-    fn resolve<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Resolution<'s> {
+    fn resolve<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> NameResolution<'s> {
         if asked.len() > MAX_NAME_BYTES {
-            return Resolution::Nothing;
+            return NameResolution::Nothing;
         }
         let exact = snapshot.named(asked);
         if !exact.is_empty() {
@@ -90,26 +90,26 @@ impl Session {
         }
         match respelled(asked) {
             Some(name) => self.among(snapshot.named(name.as_str())),
-            None => Resolution::Nothing,
+            None => NameResolution::Nothing,
         }
     }
 
     /// Returns the one of `group`, all of one name, that is meant.
-    fn among<'s>(&self, group: &'s [Entry]) -> Resolution<'s> {
+    fn among<'s>(&self, group: &'s [Entry]) -> NameResolution<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
             Some(entry) if entry.allows_models() || self.is_invoked(entry.name()) => {
-                return Resolution::Usable(entry);
+                return NameResolution::Usable(entry);
             }
             // A skill that its author keeps for people does not exist for a model until a person invokes it.
-            Some(_) => return Resolution::Nothing,
+            Some(_) => return NameResolution::Nothing,
             None => {}
         }
         match group.iter().find(|entry| entry.state == State::Quarantined && seen(entry)) {
-            Some(broken) => Resolution::Broken(broken),
+            Some(broken) => NameResolution::Broken(broken),
             // A disabled skill does not exist for a model.
-            None if group.iter().all(|entry| entry.state == State::Disabled) => Resolution::Nothing,
-            None => Resolution::Denied,
+            None if group.iter().all(|entry| entry.state == State::Disabled) => NameResolution::Nothing,
+            None => NameResolution::Denied,
         }
     }
 
@@ -137,13 +137,13 @@ impl Session {
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
         let pinned = Arc::clone(&self.state().pinned);
-        matches!(self.resolve(&pinned, asked), Resolution::Usable(_))
+        matches!(self.resolve(&pinned, asked), NameResolution::Usable(_))
     }
 
     /// Returns the skill of `snapshot` that `asked` names, if a tool may use it.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Option<&'s Entry> {
         match self.resolve(snapshot, asked) {
-            Resolution::Usable(entry) => Some(entry),
+            NameResolution::Usable(entry) => Some(entry),
             _ => None,
         }
     }

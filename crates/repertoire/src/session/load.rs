@@ -3,7 +3,7 @@
 use repertoire_model::answer::{
     Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render,
 };
-use repertoire_model::ledger::{Decision, Presence};
+use repertoire_model::ledger::{LoadDecision, Presence};
 use repertoire_model::{Digest, Standing, outline};
 
 use super::find::broken;
@@ -52,10 +52,10 @@ impl Session {
         } else {
             // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
             // is always given. Without tracking of the context, so is every skill.
-            (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])
+            (LoadDecision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])
         };
         let shared_notes = self.expose(skill.address.clone(), toolbox);
-        let Decision::Give(presence) = decision else {
+        let LoadDecision::Give(presence) = decision else {
             return Ok(self.acknowledge(entry, decision, skill, requires).await);
         };
         let required = gathered.given(&given);
@@ -143,17 +143,17 @@ impl Session {
         skill: &LoadedSkill,
         first: &[RequiredSkill],
         force: bool,
-    ) -> (Decision, Vec<bool>) {
+    ) -> (LoadDecision, Vec<bool>) {
         let reload = self.options().reload;
         let mut state = self.state();
         state.ledger.advance();
         state.ledger.changed(&skill.name, &skill.digest);
         let decision = state.ledger.decide(&skill.name, &skill.digest, force, reload);
         let mut given = Vec::with_capacity(first.len());
-        if let Decision::Give(_) = decision {
+        if let LoadDecision::Give(_) = decision {
             for RequiredSkill { skill: required, .. } in first {
                 let decided = state.ledger.decide(&required.name, &required.digest, false, reload);
-                let is_given = matches!(decided, Decision::Give(_));
+                let is_given = matches!(decided, LoadDecision::Give(_));
                 if is_given {
                     state.ledger.loaded(&required.name, required.digest);
                 }
@@ -168,14 +168,14 @@ impl Session {
     async fn acknowledge(
         &self,
         entry: &PinnedEntry,
-        decision: Decision,
+        decision: LoadDecision,
         skill: LoadedSkill,
         requires: &[String],
     ) -> LoadResult {
         let mut notes = required::missing(self, entry, requires);
         notes.extend(self.expose_loaded(entry).await);
         let (turn, is_bound) = match decision {
-            Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
+            LoadDecision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
         let LoadedSkill { digest, source, version, available, .. } = skill;

@@ -13,7 +13,7 @@ use repertoire_model::scope::Scope;
 use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
-use super::state::State;
+use super::state::SessionState;
 use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
@@ -67,7 +67,7 @@ pub struct Session {
     /// The host's parts of the system prompt.
     fragments: Vec<Fragment>,
     pub(super) wording: Wording,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 impl Library {
@@ -143,7 +143,7 @@ impl Session {
             bound = loaded?.bound;
         }
         let is_kept = options.account == Account::Kept;
-        let state = Mutex::new(State::new(snapshot, ledger));
+        let state = Mutex::new(SessionState::new(snapshot, ledger));
         let names = bound.iter().map(|skill| skill.name.to_string()).collect();
         let fragments = Vec::new();
         let session = Self { library, id, agent, options, ceilings, bound: names, fragments, wording, state };
@@ -270,7 +270,7 @@ impl Session {
         &self.options
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

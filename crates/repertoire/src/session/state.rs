@@ -15,7 +15,7 @@ use crate::task::{Task, TaskRanking};
 pub const REMEMBERED_TASKS: usize = 16;
 
 /// The mutable state of a session.
-pub(super) struct State {
+pub(super) struct SessionState {
     /// The snapshot that the catalog is written from.
     pub(super) pinned: Arc<Snapshot>,
     /// The catalog, once it was requested.
@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) refused: BTreeMap<(String, String), RunRefusal>,
 }
 
-impl State {
+impl SessionState {
     pub(super) fn new(snapshot: Arc<Snapshot>, ledger: Ledger) -> Self {
         Self {
             announced: Arc::clone(&snapshot),

@@ -38,7 +38,7 @@ pub struct JournalLine {
 
 /// The calls of one kind, with one outcome, by one agent, about one skill and file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct UsageCount {
     /// The kind of the calls.
     pub kind: EventKind,
     /// Their outcome.
@@ -93,7 +93,7 @@ pub trait Journal: Send + Sync {
     /// without `since`; usage before that day has none, and the time of its last call.
     ///
     /// Only calls about a skill count.
-    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error>;
+    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;
 
     /// Returns the loads of skills per day, on the day of `since` and later, sorted by skill and day.
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error>;

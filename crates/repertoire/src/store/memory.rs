@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use repertoire_model::bundle::Digest;
 
 use super::Store;
-use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 use super::proposals::{
-    Decision, FREE_RULE, NewProposal, Proposal, ProposalLimits, ProposalState, Proposals, Submission,
+    FREE_RULE, NewProposal, Proposal, ProposalDecision, ProposalLimits, ProposalState, Proposals, Submission,
 };
 use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 use super::versions::{Blob, NewVersion, Version, Versions};
@@ -38,7 +38,7 @@ struct MemoryState {
     events: Vec<(JournalLine, Event)>,
     last_event: u64,
     /// The usage of each day.
-    usage: Vec<(u64, Usage)>,
+    usage: Vec<(u64, UsageCount)>,
     blobs: BTreeMap<Digest, Vec<u8>>,
     versions: BTreeMap<String, Vec<Version>>,
     proposals: Vec<Proposal>,
@@ -82,7 +82,7 @@ impl Journal for MemoryStore {
             let line = JournalLine { id: state.last_event, json };
             state.events.push((line, event.clone()));
             let Some(skill) = &event.skill else { continue };
-            let usage = Usage {
+            let usage = UsageCount {
                 kind: event.kind,
                 outcome: event.outcome,
                 skill: skill.clone(),
@@ -115,7 +115,7 @@ impl Journal for MemoryStore {
         Ok(lines)
     }
 
-    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<Usage>, Error> {
+    fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error> {
         let first = since.map_or(0, day);
         let mut total = Vec::new();
         for (day, usage) in &self.lock().usage {
@@ -153,8 +153,8 @@ impl Journal for MemoryStore {
 }
 
 /// Adds `usage` of a day to the row with the same key, or as a new one.
-fn add_usage(rows: &mut Vec<(u64, Usage)>, day: u64, usage: Usage) {
-    let same = |other: &Usage| {
+fn add_usage(rows: &mut Vec<(u64, UsageCount)>, day: u64, usage: UsageCount) {
+    let same = |other: &UsageCount| {
         (other.kind, other.outcome, &other.skill, &other.source, &other.file, &other.agent)
             == (usage.kind, usage.outcome, &usage.skill, &usage.source, &usage.file, &usage.agent)
     };
@@ -256,7 +256,7 @@ impl Proposals for MemoryStore {
         id: u64,
         from: ProposalState,
         to: ProposalState,
-        decision: Option<&Decision>,
+        decision: Option<&ProposalDecision>,
     ) -> Result<bool, Error> {
         let mut state = self.lock();
         let found = state.proposals.iter_mut().find(|proposal| proposal.id == id && proposal.state == from);

@@ -15,12 +15,12 @@ mod memory;
 mod content;
 
 pub use content::{blob, bundle, put_skill, put_skill_safely, skill_files};
-pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Usage};
+pub use journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, UsageCount};
 pub use lazy::LazyStore;
 pub use memory::MemoryStore;
 pub use proposals::{
-    AGENT_PREFIX, Decision, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits,
-    ProposalState, Proposals, Submission,
+    AGENT_PREFIX, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalDecision, ProposalKind,
+    ProposalLimits, ProposalState, Proposals, Submission,
 };
 pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 pub use versions::{Blob, NewVersion, Origin, Version, Versions};

@@ -113,12 +113,12 @@ pub struct Proposal {
     /// Its state.
     pub state: ProposalState,
     /// The last decision about it.
-    pub decision: Option<Decision>,
+    pub decision: Option<ProposalDecision>,
 }
 
 /// A decision about a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct ProposalDecision {
     /// The person or agent that decided.
     pub reviewer: String,
     /// The reason.
@@ -177,6 +177,6 @@ pub trait Proposals: Send + Sync {
         id: u64,
         from: ProposalState,
         to: ProposalState,
-        decision: Option<&Decision>,
+        decision: Option<&ProposalDecision>,
     ) -> Result<bool, Error>;
 }

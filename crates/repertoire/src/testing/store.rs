@@ -17,7 +17,7 @@ use repertoire_model::patch::{FileData, SkillFiles};
 use crate::ErrorKind;
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::store::{
-    Blob, DailyLoads, Decision, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin, ProposalKind,
+    Blob, DailyLoads, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind,
     ProposalLimits, ProposalState, ReleaseChange, Retention, Store, Submission, blob, bundle, put_skill,
     skill_files,
 };
@@ -272,7 +272,8 @@ fn proposals_pass_through_their_states(store: &dyn Store) {
         (id, &new, ProposalState::Pending, &None)
     );
     assert_eq!(store.submit(&new, LIMITS).unwrap(), Submission::Duplicate(id));
-    let decision = Decision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: at(9) };
+    let decision =
+        ProposalDecision { reviewer: "ann".to_owned(), reason: Some("no".to_owned()), time: at(9) };
     let (pending, rejected) = (ProposalState::Pending, ProposalState::Rejected);
     assert!(!store.decide(id, ProposalState::Stale, rejected, Some(&decision)).unwrap());
     assert!(store.decide(id, pending, rejected, Some(&decision)).unwrap());
@@ -329,7 +330,7 @@ fn new_skills_that_a_rule_approved_count_for_their_session(store: &dyn Store) {
     };
     for (name, reviewer) in [("a", FREE_RULE), ("b", FREE_RULE), ("c", "user:ann"), ("d", FREE_RULE)] {
         let id = accepted(store, &create(name));
-        let decision = Decision { reviewer: reviewer.to_owned(), reason: None, time: at(1) };
+        let decision = ProposalDecision { reviewer: reviewer.to_owned(), reason: None, time: at(1) };
         assert!(store.decide(id, ProposalState::Pending, ProposalState::Applied, Some(&decision)).unwrap());
     }
     assert_eq!(store.submit(&create("e"), LIMITS).unwrap(), Submission::TooManyForSession);
@@ -341,7 +342,7 @@ fn one_of_several_decisions_wins(store: &Arc<dyn Store>) {
         let decide = |reviewer: u64| {
             let to =
                 if reviewer.is_multiple_of(2) { ProposalState::Approved } else { ProposalState::Rejected };
-            let decision = Decision { reviewer: reviewer.to_string(), reason: None, time: at(1) };
+            let decision = ProposalDecision { reviewer: reviewer.to_string(), reason: None, time: at(1) };
             store.decide(id, ProposalState::Pending, to, Some(&decision)).unwrap()
         };
         let reviewers: Vec<_> = (0..WRITERS).map(|reviewer| scope.spawn(move || decide(reviewer))).collect();

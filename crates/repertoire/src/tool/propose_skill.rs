@@ -14,7 +14,7 @@ use super::propose_skill_update::{EVIDENCE, JUSTIFICATION, proposal_text, refuse
 use super::reply::{CallResult, EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::proposal::{ProposalMode, Refusal};
+use crate::proposal::{ProposalMode, ProposalRefusal};
 use crate::session::Session;
 
 const NAME: Parameter<'static> = Parameter { name: "name", aliases: SKILL_ALIASES };
@@ -51,7 +51,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let proposal = proposal_text(session, &arguments)?;
         let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
         let Some(proposer) = session.library().proposer() else {
-            return Err(refused(asked, &Refusal::Off, details));
+            return Err(refused(asked, &ProposalRefusal::Off, details));
         };
         let proposal = match proposer.propose_skill(session.registry(), &name, files, proposal).await {
             Ok(proposal) => proposal,
@@ -85,14 +85,14 @@ fn files(arguments: &Arguments<'_>) -> Result<SkillFiles, FaultKind> {
 }
 
 /// Returns `refusal`, without what it would tell of a skill that the session's agent does not see.
-fn neutral(session: &Session, name: &SkillName, refusal: Refusal) -> Refusal {
-    let is_about_name = matches!(refusal, Refusal::Exists(_) | Refusal::Locked(_));
+fn neutral(session: &Session, name: &SkillName, refusal: ProposalRefusal) -> ProposalRefusal {
+    let is_about_name = matches!(refusal, ProposalRefusal::Exists(_) | ProposalRefusal::Locked(_));
     let snapshot = session.registry().snapshot();
     let is_seen = snapshot
         .entries()
         .iter()
         .any(|entry| entry.name() == name && entry.state != State::Disabled && session.sees(entry));
-    if is_about_name && !is_seen { Refusal::NameUnusable(name.to_string()) } else { refusal }
+    if is_about_name && !is_seen { ProposalRefusal::NameUnusable(name.to_string()) } else { refusal }
 }
 
 /// Writes a new skill at once, where agents are free to make skills.
@@ -121,7 +121,9 @@ async fn promoted(session: &Session, proposal: &crate::store::Proposal, details:
             let text = format!("The skill `{name}` is there now; {use_it}.");
             Ok(ToolReply { details, ..ToolReply::text(text) })
         }
-        Err(ReviewFault::Exists(_)) => Err(refused(name, &Refusal::NameUnusable(name.clone()), details)),
+        Err(ReviewFault::Exists(_)) => {
+            Err(refused(name, &ProposalRefusal::NameUnusable(name.clone()), details))
+        }
         Err(fault) => Err(refused(name, &fault, details)),
     }
 }

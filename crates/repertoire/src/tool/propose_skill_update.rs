@@ -11,7 +11,7 @@ use super::reply::{CallFailure, CallResult, EventDetails, ToolReply};
 use crate::clock;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::proposal::{ProposalText, Refusal};
+use crate::proposal::{ProposalRefusal, ProposalText};
 use crate::session::Session;
 use crate::store::{Proposal, ProposalKind};
 
@@ -44,7 +44,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let entry = session.find(asked).await?;
         let details = EventDetails::of(&entry);
         let Some(proposer) = session.library().proposer() else {
-            return Err(refused(asked, &Refusal::Off, details));
+            return Err(refused(asked, &ProposalRefusal::Off, details));
         };
         match proposer.propose_update(session.registry(), &entry, diff, proposal).await {
             Ok(proposal) => Ok(submitted(&proposal, details)),

@@ -72,7 +72,7 @@ async fn reviewed(
     use crate::clock;
     use crate::history::identity;
     use crate::proposal::review::{ReviewFault, Reviewer};
-    use crate::proposal::{Refusal, markdown};
+    use crate::proposal::{ProposalRefusal, markdown};
     use crate::registry::Entry;
     use crate::session::are_related;
     use crate::store::{Proposal, ProposalState};
@@ -149,7 +149,7 @@ async fn reviewed(
                 let proposal = of_others(id)?;
                 let (name, source) = (&proposal.content.name, source(&proposal));
                 if proposer.rules().locked.iter().any(|pattern| pattern.matches(&source, name)) {
-                    return Err(Refusal::Locked(name.clone()).to_string());
+                    return Err(ProposalRefusal::Locked(name.clone()).to_string());
                 }
                 if markdown(&proposal).chars().count() > MAX_SHOWN {
                     return Err(format!(

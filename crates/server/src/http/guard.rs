@@ -24,7 +24,7 @@ pub(super) struct Guard {
 }
 
 /// The status and reason of a refusal.
-pub(super) type Refusal = (StatusCode, &'static str);
+pub(super) type HttpRefusal = (StatusCode, &'static str);
 
 impl Guard {
     /// Returns the guard for `options` of a server that listens on `bound`.
@@ -54,7 +54,7 @@ impl Guard {
     }
 
     /// Refuses a request with a foreign host or origin.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(_), Some(_)) => None,

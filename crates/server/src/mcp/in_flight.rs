@@ -74,7 +74,7 @@ impl Counts {
 
 /// The reason for refusing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum RequestRefusal {
     /// A request with the same id is in flight.
     IdInUse,
     TooManySubscriptions,
@@ -87,19 +87,19 @@ impl InFlight {
     }
 
     /// Records a message from the client, unless it is refused.
-    pub(super) fn receive(&self, message: &ClientJsonRpcMessage) -> Result<(), Refusal> {
+    pub(super) fn receive(&self, message: &ClientJsonRpcMessage) -> Result<(), RequestRefusal> {
         match message {
             JsonRpcMessage::Request(request) => {
                 let mut counts = self.counts();
                 if counts.requests.contains(&request.id) || counts.subscriptions.contains(&request.id) {
-                    return Err(Refusal::IdInUse);
+                    return Err(RequestRefusal::IdInUse);
                 }
                 if request.request.method() != SUBSCRIPTION {
                     counts.requests.insert(request.id.clone());
                 } else if counts.subscriptions.len() < self.limits.subscriptions {
                     counts.subscriptions.insert(request.id.clone());
                 } else {
-                    return Err(Refusal::TooManySubscriptions);
+                    return Err(RequestRefusal::TooManySubscriptions);
                 }
             }
             // A cancelled request gets no response.

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Handler;
 use super::decode::{self, DecodedMessage};
-use super::in_flight::{InFlight, Refusal};
+use super::in_flight::{InFlight, RequestRefusal};
 use super::output::OutputQueue;
 use super::protocol::ProtocolFamily;
 use crate::{Error, Server, Stop};
@@ -141,8 +141,8 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         } else {
             match self.in_flight.receive(&message) {
                 Ok(()) => return Ok(Some(message)),
-                Err(Refusal::IdInUse) => return Err(decode::id_in_use(&request.id)),
-                Err(Refusal::TooManySubscriptions) => TOO_MANY_SUBSCRIPTIONS,
+                Err(RequestRefusal::IdInUse) => return Err(decode::id_in_use(&request.id)),
+                Err(RequestRefusal::TooManySubscriptions) => TOO_MANY_SUBSCRIPTIONS,
             }
         };
         let id = request.id.clone().into_json_value();

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 
-use repertoire_agent::{Progress, Usage};
+use repertoire_agent::{Progress, TokenUsage};
 use repertoire_model::tokens::approximate;
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ impl Screen {
     }
 
     /// Writes the tokens that a task used, their price in dollars, and the id of the conversation.
-    pub(super) fn usage(&self, usage: &Usage, cost: Option<f64>, id: &str) {
+    pub(super) fn usage(&self, usage: &TokenUsage, cost: Option<f64>, id: &str) {
         let input = usage.whole_input();
         let share = (usage.cache_read * 100).checked_div(input).unwrap_or_default();
         let cost = cost.map(|dollars| format!(", ${dollars:.4}")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use repertoire_agent::{Header, HttpClient, HttpOptions, Provider};
+use repertoire_agent::{Header, HttpClient, HttpClientOptions, ModelApi};
 
 use crate::env::{ANTHROPIC_BASE_URL, Env, OPENAI_BASE_URL};
 use crate::error::CliError;
@@ -13,7 +13,7 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 pub(super) struct ServiceArgs {
     /// The API of the service; by default, the one whose key is in the environment
-    #[arg(long, value_name = "API", value_parser = Provider::ALL.map(Provider::as_str))]
+    #[arg(long, value_name = "API", value_parser = ModelApi::ALL.map(ModelApi::as_str))]
     provider: Option<String>,
     /// The model
     #[arg(long, value_name = "NAME")]
@@ -39,10 +39,10 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 /// A service and a model.
 pub(super) struct Service {
-    pub(super) provider: Provider,
+    pub(super) provider: ModelApi,
     pub(super) model: String,
     key_variable: String,
-    options: HttpOptions,
+    options: HttpClientOptions,
 }
 
 impl Service {
@@ -55,17 +55,17 @@ impl Service {
         let settings = &context.settings.model;
         let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let url = args.base_url.clone().or_else(|| given(&settings.url));
-        let named = args.provider.as_deref().and_then(Provider::parse);
+        let named = args.provider.as_deref().and_then(ModelApi::parse);
         let provider = named
             .or_else(|| resumed.map(|header| header.provider))
-            .or_else(|| Provider::parse(settings.provider));
+            .or_else(|| ModelApi::parse(settings.provider));
         let provider = match provider {
             Some(provider) => provider,
-            None if Env::named(Provider::Anthropic.key_variable()).is_some() && url.is_none() => {
-                Provider::Anthropic
+            None if Env::named(ModelApi::Anthropic.key_variable()).is_some() && url.is_none() => {
+                ModelApi::Anthropic
             }
-            None if Env::named(Provider::OpenAi.key_variable()).is_some() || url.is_some() => {
-                Provider::OpenAi
+            None if Env::named(ModelApi::OpenAi.key_variable()).is_some() || url.is_some() => {
+                ModelApi::OpenAi
             }
             None => {
                 return Err(CliError::usage("there is no model to talk to").hint(
@@ -83,7 +83,7 @@ impl Service {
                 .hint("pass --model NAME, or set `model.name` in your configuration")
         })?;
         let usual = match provider {
-            Provider::Anthropic => ANTHROPIC_BASE_URL,
+            ModelApi::Anthropic => ANTHROPIC_BASE_URL,
             _ => OPENAI_BASE_URL,
         };
         let url = url.or_else(|| context.env.get(usual).map(|url| url.to_string_lossy().into_owned()));
@@ -99,7 +99,7 @@ impl Service {
             return Err(CliError::usage(format!("{key_variable} is not set"))
                 .hint("set it, or pass --base-url with the address of a local server"));
         }
-        let mut options = HttpOptions::default();
+        let mut options = HttpClientOptions::default();
         (options.base_url, options.key, options.timeout) = (url, key, Duration::from_secs(args.timeout));
         Ok(Self { provider, model, key_variable, options })
     }
@@ -111,7 +111,7 @@ impl Service {
 
     /// Returns the variables that hold keys of services of models.
     pub(super) fn key_variables(&self) -> [&str; 3] {
-        [&self.key_variable, Provider::Anthropic.key_variable(), Provider::OpenAi.key_variable()]
+        [&self.key_variable, ModelApi::Anthropic.key_variable(), ModelApi::OpenAi.key_variable()]
     }
 
     /// Returns the hint about a key that is not accepted.

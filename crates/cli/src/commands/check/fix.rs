@@ -22,7 +22,7 @@ struct Repair {
 }
 
 /// The outcome of the repairs.
-pub(crate) struct Outcome {
+pub(crate) struct FixOutcome {
     /// The paths that were written.
     pub(crate) written: Vec<String>,
     /// The error that the repairs were refused, which follows the findings.
@@ -35,7 +35,7 @@ pub(crate) fn run(
     context: &Context,
     targets: &[Target],
     yes: bool,
-) -> Result<Outcome, CliError> {
+) -> Result<FixOutcome, CliError> {
     let mut repairs = Vec::new();
     for target in targets {
         for entry in target.entries() {
@@ -45,7 +45,7 @@ pub(crate) fn run(
     }
     if repairs.is_empty() {
         writeln!(ui.err(), "there is nothing to repair")?;
-        return Ok(Outcome { written: Vec::new(), refusal: None });
+        return Ok(FixOutcome { written: Vec::new(), refusal: None });
     }
     for repair in &repairs {
         let path = context.shown(&repair.path.display().to_string());
@@ -58,7 +58,7 @@ pub(crate) fn run(
         let error = CliError::not_written(consent, &what, "`--yes` writes the repairs without asking");
         // With --json the findings follow all the same.
         if ui.is_json() {
-            return Ok(Outcome { written: Vec::new(), refusal: Some(error) });
+            return Ok(FixOutcome { written: Vec::new(), refusal: Some(error) });
         }
         return Err(error);
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(
         return Err(error);
     }
     writeln!(ui.err(), "repaired {files}")?;
-    Ok(Outcome { written, refusal: None })
+    Ok(FixOutcome { written, refusal: None })
 }
 
 /// Writes the repairs until one fails; returns the paths that were written, and why it stopped.

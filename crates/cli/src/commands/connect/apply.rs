@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::args::ConnectArgs;
 use super::lock::lock;
-use super::plan::{Plan, Step};
-use super::report::{self, Outcome, State};
+use super::plan::{ConnectPlan, ConnectStep};
+use super::report::{self, ConnectOutcome, ConnectState};
 use crate::clients::{Places, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,11 +19,11 @@ pub(super) fn run(
     places: &Places,
     server: &Server,
     args: &ConnectArgs,
-    plans: Vec<Plan>,
+    plans: Vec<ConnectPlan>,
 ) -> Result<Exit, CliError> {
     let mut files = 0;
     for plan in &plans {
-        let Ok(Step::Write { before, after }) = &plan.step else { continue };
+        let Ok(ConnectStep::Write { before, after }) = &plan.step else { continue };
         let path = plan.path.display().to_string();
         if !args.print {
             ui.write_diff(&path, before.as_deref(), after)?;
@@ -52,12 +52,12 @@ pub(super) fn run(
             Err(error) => {
                 let code = error.report_to_person(ui);
                 exit = report::after_failure(exit, code);
-                (State::Failed, Some(error.message().to_owned()))
+                (ConnectState::Failed, Some(error.message().to_owned()))
             }
         };
-        let Plan { client, path, entry, warnings, .. } = plan;
+        let ConnectPlan { client, path, entry, warnings, .. } = plan;
         let (client, title, path) = (client.id, client.title(), path.display().to_string());
-        outcomes.push(Outcome { client, title, path, state, entry, error, warnings });
+        outcomes.push(ConnectOutcome { client, title, path, state, entry, error, warnings });
     }
     report::write(ui, server, args, &outcomes)?;
     match files.filter(|_| consent != Consent::Given) {
@@ -69,17 +69,22 @@ pub(super) fn run(
     }
 }
 
-fn carry_out(path: &Path, step: Step, args: &ConnectArgs, consent: Consent) -> Result<State, CliError> {
+fn carry_out(
+    path: &Path,
+    step: ConnectStep,
+    args: &ConnectArgs,
+    consent: Consent,
+) -> Result<ConnectState, CliError> {
     match step {
-        Step::Already => Ok(State::Already),
-        Step::Absent => Ok(State::Absent),
-        Step::Write { .. } if args.print || consent != Consent::Given => Ok(State::Planned),
-        Step::Write { before, after } => {
+        ConnectStep::Already => Ok(ConnectState::Already),
+        ConnectStep::Absent => Ok(ConnectState::Absent),
+        ConnectStep::Write { .. } if args.print || consent != Consent::Given => Ok(ConnectState::Planned),
+        ConnectStep::Write { before, after } => {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
             }
             replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())?;
-            Ok(if args.undo { State::Removed } else { State::Connected })
+            Ok(if args.undo { ConnectState::Removed } else { ConnectState::Connected })
         }
     }
 }

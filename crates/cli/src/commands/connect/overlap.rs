@@ -10,7 +10,7 @@ use repertoire::discovery::Tier;
 use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
-use super::plan::{Plan, Step};
+use super::plan::{ConnectPlan, ConnectStep};
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places, has_installed};
 use crate::globals::Globals;
 use crate::ui::{count, escape};
@@ -292,9 +292,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
-pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [Plan]) {
+pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [ConnectPlan]) {
     let connections = connections(ours, places);
-    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
+    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(ConnectStep::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
         // The former name is replaced by the usual one.
         let is_replaced = |other: &str| name == DEFAULT_NAME && other == FORMER_NAME;
@@ -311,9 +311,12 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
 }
 
 /// Adds to each of `plans` the warning that its client has skills by files already.
-pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
+pub(super) fn warn(context: &Context, places: &Places, plans: &mut [ConnectPlan]) {
     let names = offered_names(&context.inspect(context.settings.policy.clone()));
-    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
+    for plan in plans
+        .iter_mut()
+        .filter(|plan| matches!(plan.step, Ok(ConnectStep::Already | ConnectStep::Write { .. })))
+    {
         let overlap = Files::default().read_often(places, plan.client, &names, 1);
         if !overlap.names.is_empty() {
             let (id, read) = (plan.client.id, overlap.in_words());

@@ -16,16 +16,16 @@ use repertoire::config::FileTrust;
 use repertoire::regular_file;
 
 /// The planned change for one client.
-pub(super) struct Plan {
+pub(super) struct ConnectPlan {
     pub(super) client: &'static Client,
     pub(super) path: PathBuf,
     pub(super) entry: Map<String, Value>,
-    pub(super) step: Result<Step, CliError>,
+    pub(super) step: Result<ConnectStep, CliError>,
     pub(super) warnings: Vec<String>,
 }
 
 /// The planned change of a file.
-pub(super) enum Step {
+pub(super) enum ConnectStep {
     /// Nothing: the entry is right.
     Already,
     /// Nothing: there is no entry to remove.
@@ -49,20 +49,20 @@ pub(super) fn plan(
     clients: &[&'static Client],
     server: &Server,
     args: &ConnectArgs,
-) -> Vec<Plan> {
+) -> Vec<ConnectPlan> {
     let planner = Planner { places, ours, server, args };
-    let mut plans: Vec<Plan> = clients.iter().flat_map(|client| planner.client(client)).collect();
+    let mut plans: Vec<ConnectPlan> = clients.iter().flat_map(|client| planner.client(client)).collect();
     // Two clients may have one file, through a link, which is written once.
     for index in 1..plans.len() {
         let (earlier, rest) = plans.split_at_mut(index);
-        let is_same = |other: &Plan| match (&other.step, &rest[0].step) {
-            (Ok(Step::Write { after, .. }), Ok(Step::Write { after: own, .. })) => {
+        let is_same = |other: &ConnectPlan| match (&other.step, &rest[0].step) {
+            (Ok(ConnectStep::Write { after, .. }), Ok(ConnectStep::Write { after: own, .. })) => {
                 other.path == rest[0].path && after == own
             }
             _ => false,
         };
         if earlier.iter().any(is_same) {
-            rest[0].step = Ok(Step::Already);
+            rest[0].step = Ok(ConnectStep::Already);
         }
     }
     plans
@@ -80,12 +80,12 @@ type Candidate = (PathBuf, Option<String>);
 
 impl Planner<'_> {
     /// Plans for `client`: one file is written, but an entry is removed from all that have it.
-    fn client(&self, client: &'static Client) -> Vec<Plan> {
+    fn client(&self, client: &'static Client) -> Vec<ConnectPlan> {
         let entry = client.entry(&self.args.name, self.server);
         let candidates = self.places.configuration(client, self.args.owner());
         let plan = |path: PathBuf, step| {
             let (entry, warnings) = (entry.clone().unwrap_or_default(), Vec::new());
-            Plan { client, path, entry, step, warnings }
+            ConnectPlan { client, path, entry, step, warnings }
         };
         let likeliest = candidates.last().cloned().unwrap_or_default();
         if entry.is_none() {
@@ -118,7 +118,7 @@ impl Planner<'_> {
                 }
                 Err(error) => (candidate.clone(), Err(error)),
             };
-            if !matches!(step, Ok(Step::Absent)) {
+            if !matches!(step, Ok(ConnectStep::Absent)) {
                 plans.push(plan(path, step));
             }
         }
@@ -126,7 +126,7 @@ impl Planner<'_> {
             let step = if candidates.is_empty() {
                 Err(no_file(client, self.args.owner()))
             } else {
-                Ok(Step::Absent)
+                Ok(ConnectStep::Absent)
             };
             let there = candidates.iter().find(|path| path.is_file()).cloned();
             plans.push(plan(there.unwrap_or(likeliest), step));
@@ -135,7 +135,7 @@ impl Planner<'_> {
     }
 
     /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
-    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, CliError> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
@@ -168,11 +168,16 @@ impl Planner<'_> {
             let spot = Spot { name: FORMER_NAME, ..spot };
             after = edit::remove(client.format, &after, spot).map_err(broken)?;
         }
-        Ok(if after == source { Step::Already } else { Step::Write { before: text, after } })
+        Ok(if after == source { ConnectStep::Already } else { ConnectStep::Write { before: text, after } })
     }
 
     /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
-    fn disconnect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+    fn disconnect(
+        &self,
+        client: &Client,
+        path: &Path,
+        text: Option<String>,
+    ) -> Result<ConnectStep, CliError> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
@@ -180,9 +185,9 @@ impl Planner<'_> {
             None if self.former(client, source).map_err(broken)?.is_some() => {
                 let spot = Spot { name: FORMER_NAME, ..spot };
                 let after = edit::remove(client.format, source, spot).map_err(broken)?;
-                Ok(Step::Write { before: text, after })
+                Ok(ConnectStep::Write { before: text, after })
             }
-            None => Ok(Step::Absent),
+            None => Ok(ConnectStep::Absent),
             Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
             Some(_) => {
                 let mut after = edit::remove(client.format, source, spot).map_err(broken)?;
@@ -190,7 +195,7 @@ impl Planner<'_> {
                     let spot = Spot { name: FORMER_NAME, ..spot };
                     after = edit::remove(client.format, &after, spot).map_err(broken)?;
                 }
-                Ok(Step::Write { before: text, after })
+                Ok(ConnectStep::Write { before: text, after })
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::ui::{Ui, escape};
 /// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub(super) enum ConnectState {
     /// The entry was written.
     Connected,
     /// The entry was there already.
@@ -29,11 +29,11 @@ pub(super) enum State {
 
 /// The result for a client, with its messages.
 #[derive(Serialize)]
-pub(super) struct Outcome {
+pub(super) struct ConnectOutcome {
     pub(super) client: &'static str,
     pub(super) title: &'static str,
     pub(super) path: String,
-    pub(super) state: State,
+    pub(super) state: ConnectState,
     pub(super) entry: Map<String, Value>,
     pub(super) error: Option<String>,
     pub(super) warnings: Vec<String>,
@@ -44,7 +44,7 @@ pub(super) fn write(
     ui: &mut Ui,
     server: &Server,
     args: &ConnectArgs,
-    outcomes: &[Outcome],
+    outcomes: &[ConnectOutcome],
 ) -> Result<(), CliError> {
     if ui.is_json() {
         return write_json(ui, server, args, outcomes);
@@ -52,18 +52,18 @@ pub(super) fn write(
     for outcome in outcomes {
         let (title, path) = (outcome.title, escape(&outcome.path));
         match outcome.state {
-            State::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
-            State::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,
-            State::Removed => writeln!(ui.out(), "disconnected {title} ({path})")?,
-            State::Absent if args.all => {}
-            State::Absent => writeln!(ui.out(), "{title} is not connected ({path})")?,
-            State::Planned | State::Failed => {}
+            ConnectState::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
+            ConnectState::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,
+            ConnectState::Removed => writeln!(ui.out(), "disconnected {title} ({path})")?,
+            ConnectState::Absent if args.all => {}
+            ConnectState::Absent => writeln!(ui.out(), "{title} is not connected ({path})")?,
+            ConnectState::Planned | ConnectState::Failed => {}
         }
     }
-    if outcomes.iter().any(|outcome| outcome.state == State::Connected) {
+    if outcomes.iter().any(|outcome| outcome.state == ConnectState::Connected) {
         ui.hint("restart the client to see the skills")?;
     }
-    if args.all && outcomes.iter().all(|outcome| outcome.state == State::Absent) {
+    if args.all && outcomes.iter().all(|outcome| outcome.state == ConnectState::Absent) {
         writeln!(ui.out(), "nothing is connected")?;
     }
     Ok(())
@@ -73,7 +73,7 @@ fn write_json(
     ui: &mut Ui,
     server: &Server,
     args: &ConnectArgs,
-    outcomes: &[Outcome],
+    outcomes: &[ConnectOutcome],
 ) -> Result<(), CliError> {
     let (command, words, url) = match server {
         Server::Stdio { command, args, .. } => (Some(command.as_str()), args.as_slice(), None),

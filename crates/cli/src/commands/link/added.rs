@@ -7,7 +7,7 @@ use repertoire::{Entry, State};
 use repertoire_model::SkillName;
 
 use super::args::LinkArgs;
-use super::plan::{Occupancy, Step, plan};
+use super::plan::{LinkStep, Occupancy, plan};
 use super::record::Record;
 use super::{apply, chosen, paths};
 use crate::clients::{CLIENTS, Owner, Places};
@@ -69,7 +69,7 @@ fn links(
     if action == Action::List {
         return Ok(missing.map(|step| paths::shown(&base, &step.path)).collect());
     }
-    let missing: Vec<&Step<'_>> = missing.collect();
+    let missing: Vec<&LinkStep<'_>> = missing.collect();
     let (made, failure) = apply::make_recorded(&library, &args, &base, &mut plan.record, &missing)?;
     match failure {
         Some(error) => Err(error),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::args::LinkArgs;
-use super::plan::{Occupancy, Plan, Step};
+use super::plan::{LinkPlan, LinkStep, Occupancy};
 use super::record::{Record, RecordedLink};
 use super::report::{self, LinkLine, LinkState, Notes, Warning};
 use super::{copy, paths};
@@ -20,10 +20,10 @@ pub(super) fn run(
     library: &Library,
     args: &LinkArgs,
     base: &Path,
-    mut plan: Plan<'_>,
+    mut plan: LinkPlan<'_>,
     notes: &Notes,
 ) -> Result<Exit, CliError> {
-    let is_free = |step: &&Step<'_>| matches!(step.occupancy, Occupancy::Free);
+    let is_free = |step: &&LinkStep<'_>| matches!(step.occupancy, Occupancy::Free);
     let free = plan.steps.iter().filter(is_free).count();
     for step in plan.steps.iter().filter(is_free) {
         let path = paths::shown(base, &step.path);
@@ -44,7 +44,7 @@ pub(super) fn run(
         1 => ui.consent("make it?", args.yes)?,
         _ => ui.consent(&format!("make these {free}?"), args.yes)?,
     };
-    let steps: Vec<&Step<'_>> = match consent {
+    let steps: Vec<&LinkStep<'_>> = match consent {
         Consent::Given => plan.steps.iter().filter(is_free).collect(),
         _ => Vec::new(),
     };
@@ -89,7 +89,7 @@ pub(super) fn make_recorded(
     args: &LinkArgs,
     base: &Path,
     record: &mut Record,
-    steps: &[&Step<'_>],
+    steps: &[&LinkStep<'_>],
 ) -> Result<(Vec<RecordedLink>, Option<CliError>), CliError> {
     let (mut made, mut failure) = (Vec::new(), None);
     if steps.is_empty() {
@@ -116,13 +116,18 @@ pub(super) fn make_recorded(
     Ok((made, failure))
 }
 
-fn recorded(base: &Path, step: &Step<'_>, to: Option<String>, digest: Option<String>) -> RecordedLink {
+fn recorded(base: &Path, step: &LinkStep<'_>, to: Option<String>, digest: Option<String>) -> RecordedLink {
     let clients = step.clients.iter().map(|client| (*client).to_owned()).collect();
     RecordedLink { path: paths::shown(base, &step.path), to, digest, clients }
 }
 
 /// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<RecordedLink, CliError> {
+fn make(
+    library: &Library,
+    args: &LinkArgs,
+    base: &Path,
+    step: &LinkStep<'_>,
+) -> Result<RecordedLink, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;

@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::wire::Library;
 
 /// A link that is needed.
-pub(super) struct Step<'l> {
+pub(super) struct LinkStep<'l> {
     /// The path of the link.
     pub(super) path: PathBuf,
     /// The target of the link.
@@ -40,9 +40,9 @@ pub(super) enum Occupancy {
 }
 
 /// The links to make.
-pub(super) struct Plan<'l> {
+pub(super) struct LinkPlan<'l> {
     /// The links, those that others lead to first.
-    pub(super) steps: Vec<Step<'l>>,
+    pub(super) steps: Vec<LinkStep<'l>>,
     /// The clients that nothing can be linked for, or not every skill.
     pub(super) refused: Vec<SkippedClient>,
     /// How many skills need no link for any of the clients.
@@ -102,7 +102,7 @@ pub(super) fn plan<'l>(
     base: &Path,
     clients: &[&'static Client],
     skills: &[&'l Entry],
-) -> Result<Plan<'l>, CliError> {
+) -> Result<LinkPlan<'l>, CliError> {
     let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
     let record = Record::load(places, args.owner(), base)?;
     let disabled = disabled_for_clients(places);
@@ -144,17 +144,17 @@ pub(super) fn plan<'l>(
             }
         }
     }
-    let mut steps: Vec<Step<'_>> = shared.into_values().chain(own.into_values()).collect();
+    let mut steps: Vec<LinkStep<'_>> = shared.into_values().chain(own.into_values()).collect();
     for step in &mut steps {
         if let Some(digest) = record.find(base, &step.path).and_then(|made| made.digest.as_ref()) {
             step.occupancy = occupancy_of_copy(library, step, digest);
         }
     }
-    Ok(Plan { steps, refused, reached, record })
+    Ok(LinkPlan { steps, refused, reached, record })
 }
 
 fn add<'l>(
-    steps: &mut BTreeMap<PathBuf, Step<'l>>,
+    steps: &mut BTreeMap<PathBuf, LinkStep<'l>>,
     folder: &Folder,
     entry: &'l Entry,
     real: &Path,
@@ -168,7 +168,7 @@ fn add<'l>(
         Err(_) => Occupancy::Taken("cannot be the name of a directory everywhere".to_owned()),
     };
     let step = steps.entry(path.clone());
-    let step = step.or_insert_with(|| Step { path, to, entry, clients: Vec::new(), occupancy });
+    let step = step.or_insert_with(|| LinkStep { path, to, entry, clients: Vec::new(), occupancy });
     step.clients.push(client.id);
 }
 
@@ -218,7 +218,7 @@ fn occupancy(path: &Path, real: &Path) -> Occupancy {
 }
 
 /// Returns the state of a path with a copy whose files had `digest`: it is right as long as the skill has not changed.
-fn occupancy_of_copy(library: &Library, step: &Step<'_>, digest: &str) -> Occupancy {
+fn occupancy_of_copy(library: &Library, step: &LinkStep<'_>, digest: &str) -> Occupancy {
     if symlink_metadata(&step.path).is_err() {
         return Occupancy::Free;
     }

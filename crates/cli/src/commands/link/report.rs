@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::LinkArgs;
 use super::paths;
-use super::plan::{Occupancy, SkippedClient, Step};
+use super::plan::{LinkStep, Occupancy, SkippedClient};
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
@@ -44,7 +44,7 @@ pub(super) struct LinkLine {
 
 impl LinkLine {
     /// Returns the line of `step` before it is carried out.
-    pub(super) fn of(base: &Path, step: &Step<'_>) -> Self {
+    pub(super) fn of(base: &Path, step: &LinkStep<'_>) -> Self {
         let (state, reason) = match &step.occupancy {
             Occupancy::Free => (LinkState::Planned, None),
             Occupancy::Right => (LinkState::Right, None),

@@ -43,12 +43,12 @@ const MAX_SUBAGENTS: usize = 256;
 const MAX_DIAGNOSTICS: usize = 200;
 
 /// The reason that a request was not answered.
-struct Refusal {
+struct ProtocolRefusal {
     kind: &'static str,
     message: String,
 }
 
-type Answer = Result<Map<String, Value>, Refusal>;
+type Answer = Result<Map<String, Value>, ProtocolRefusal>;
 
 /// A session, and those of the agents that it started.
 pub(super) struct Conversation<'a> {
@@ -178,7 +178,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns the session that a request is about.
-    fn session(&self, request: &Map<String, Value>) -> Result<&Session, Refusal> {
+    fn session(&self, request: &Map<String, Value>) -> Result<&Session, ProtocolRefusal> {
         match text(request, "session")? {
             None => Ok(&self.main),
             Some(id) if id == self.main.id() => Ok(&self.main),
@@ -205,13 +205,13 @@ impl<'a> Conversation<'a> {
 
     /// Returns the reason that the session of `agent` was not opened: an agent may be known and its prompt
     /// missing.
-    fn not_started(&self, agent: Option<&str>, error: Error) -> Refusal {
+    fn not_started(&self, agent: Option<&str>, error: Error) -> ProtocolRefusal {
         match agent.map(|name| self.context.agent(name)) {
             Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {
                 let causes = unread.causes().iter().map(|cause| format!(": {cause}"));
                 let hints = unread.hints().iter().map(|hint| format!("; {hint}"));
                 let more: String = causes.chain(hints).collect();
-                Refusal { kind: "failed", message: format!("{}{more}", unread.message()) }
+                ProtocolRefusal { kind: "failed", message: format!("{}{more}", unread.message()) }
             }
             _ => failed(error),
         }
@@ -219,14 +219,14 @@ impl<'a> Conversation<'a> {
 }
 
 /// Returns what a sub-agent is to inherit, if the request says so.
-fn inherit(request: &Map<String, Value>) -> Result<Option<Inherit>, Refusal> {
+fn inherit(request: &Map<String, Value>) -> Result<Option<Inherit>, ProtocolRefusal> {
     let Some(word) = text(request, "inherit")? else { return Ok(None) };
     let words = || Inherit::ALL.map(Inherit::as_str).join(", ");
     Inherit::parse(word).map(Some).ok_or_else(|| bad(format!("`inherit` is one of: {}", words())))
 }
 
 /// Returns the skills that a request is limited to: those that one of its patterns matches, or all.
-fn scope(request: &Map<String, Value>) -> Result<Scope, Refusal> {
+fn scope(request: &Map<String, Value>) -> Result<Scope, ProtocolRefusal> {
     if request.get("skills").is_none_or(Value::is_null) {
         return Ok(Scope::default());
     }
@@ -244,7 +244,7 @@ pub(super) fn too_long() -> Value {
 }
 
 /// Returns the catalog: for the task that the request names, else for the one that there is.
-fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCatalog, Refusal> {
+fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCatalog, ProtocolRefusal> {
     let Some(text) = text(request, "task")? else { return Ok(session.catalog()) };
     let epoch = match request.get("epoch") {
         None | Some(Value::Null) => Some(0),
@@ -358,7 +358,7 @@ fn loaded(session: &Session) -> Map<String, Value> {
 }
 
 /// Returns the context that a compaction left: the names of skills, or messages.
-fn kept(items: &[Value]) -> Result<KeptContext, Refusal> {
+fn kept(items: &[Value]) -> Result<KeptContext, ProtocolRefusal> {
     if items.iter().all(Value::is_string) {
         // Texts that are no names of skills are ignored.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
@@ -370,7 +370,7 @@ fn kept(items: &[Value]) -> Result<KeptContext, Refusal> {
     Err(bad("`kept` is a list of skill names, or a list of messages"))
 }
 
-fn text<'r>(request: &'r Map<String, Value>, name: &str) -> Result<Option<&'r str>, Refusal> {
+fn text<'r>(request: &'r Map<String, Value>, name: &str) -> Result<Option<&'r str>, ProtocolRefusal> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -378,7 +378,7 @@ fn text<'r>(request: &'r Map<String, Value>, name: &str) -> Result<Option<&'r st
     }
 }
 
-fn list<'r>(request: &'r Map<String, Value>, name: &str) -> Result<&'r [Value], Refusal> {
+fn list<'r>(request: &'r Map<String, Value>, name: &str) -> Result<&'r [Value], ProtocolRefusal> {
     match request.get(name) {
         Some(Value::Array(items)) => Ok(items),
         _ => Err(bad(format!("`{name}` is a list"))),
@@ -392,29 +392,32 @@ fn fields(object: Value) -> Map<String, Value> {
     }
 }
 
-fn malformed(message: impl Into<String>) -> Refusal {
-    Refusal { kind: "malformed", message: message.into() }
+fn malformed(message: impl Into<String>) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "malformed", message: message.into() }
 }
 
-fn bad(message: impl Into<String>) -> Refusal {
-    Refusal { kind: "bad_request", message: message.into() }
+fn bad(message: impl Into<String>) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "bad_request", message: message.into() }
 }
 
-fn failed(error: Error) -> Refusal {
-    Refusal { kind: "failed", message: error.chain() }
+fn failed(error: Error) -> ProtocolRefusal {
+    ProtocolRefusal { kind: "failed", message: error.chain() }
 }
 
-fn unknown_operation(operation: &str) -> Refusal {
+fn unknown_operation(operation: &str) -> ProtocolRefusal {
     let near = nearest(operation, OPERATIONS.iter().copied());
     let hint = near.map_or_else(
         || format!("there are: {}", OPERATIONS.join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
     let operation = repertoire_model::text::shorten(operation, 80);
-    Refusal { kind: "unknown_operation", message: format!("there is no operation `{operation}`; {hint}") }
+    ProtocolRefusal {
+        kind: "unknown_operation",
+        message: format!("there is no operation `{operation}`; {hint}"),
+    }
 }
 
-fn refused(id: Option<Value>, refusal: Refusal) -> Value {
+fn refused(id: Option<Value>, refusal: ProtocolRefusal) -> Value {
     let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
     answer.extend(id.map(|id| ("id".to_owned(), id)));
     answer.insert("error".to_owned(), json!({"kind": refusal.kind, "message": refusal.message}));

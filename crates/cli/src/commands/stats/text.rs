@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use repertoire::event::jsonl::rfc3339;
-use repertoire::usage::{CONCENTRATION_PERCENT, Presence, SkillUsage};
+use repertoire::usage::{CONCENTRATION_PERCENT, LibraryPresence, SkillUsage};
 
 use super::{Stats, switch_off};
 use crate::error::CliError;
@@ -55,13 +55,13 @@ impl Stats {
             columns.push(column("TREND", Align::Left, None));
         }
         let mut table = Table::new(columns);
-        let is_unknown = |skill: &&SkillUsage| skill.presence == Presence::Unknown;
+        let is_unknown = |skill: &&SkillUsage| skill.presence == LibraryPresence::Unknown;
         let (unknown, known): (Vec<&SkillUsage>, Vec<&SkillUsage>) =
             self.report.skills.iter().filter(|skill| is_used(skill)).partition(is_unknown);
         let is_folded = unknown.len() > MAX_UNKNOWN;
         for skill in known.iter().chain(unknown.iter().filter(|_| !is_folded)) {
             table.cell(match skill.presence {
-                Presence::Present => skill.name.clone(),
+                LibraryPresence::Present => skill.name.clone(),
                 other => format!("{} ({})", skill.name, other.as_str()),
             });
             for number in [

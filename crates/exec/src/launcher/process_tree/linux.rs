@@ -25,7 +25,7 @@ const SOCKET_MEMORY: u64 = 256 << 10;
 
 /// Resource usage of a tree of processes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct ResourceUsage {
     /// Processes and their threads.
     pub(crate) processes: u64,
     /// Bytes of memory, swapped or not.
@@ -134,8 +134,8 @@ pub(crate) type SharedSizes = HashMap<(u64, u64), u64>;
 /// Returns the total resource usage of processes. Shared memory counts by its size, because what was written to it stays
 /// also if no process has it in its page tables; by the largest one that is in `known`, as most of it may be unmapped since. `known` then has
 /// the sizes of what is still mapped.
-pub(crate) fn usage(processes: &[i32], known: &mut SharedSizes) -> Usage {
-    let mut total = Usage::default();
+pub(crate) fn usage(processes: &[i32], known: &mut SharedSizes) -> ResourceUsage {
+    let mut total = ResourceUsage::default();
     let (mut resident, mut shared) = (0, SharedSizes::new());
     for process in processes {
         let Some(directory) = living(*process) else {
@@ -333,7 +333,7 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(open_files(&[id], 0, &mut FileSizes::default(), 0), OpenFiles::default());
-        assert_eq!(usage(&[id], &mut SharedSizes::new()), Usage { processes: 1, memory: 0 });
+        assert_eq!(usage(&[id], &mut SharedSizes::new()), ResourceUsage { processes: 1, memory: 0 });
         child.wait().unwrap();
     }
 }

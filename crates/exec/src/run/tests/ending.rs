@@ -19,15 +19,15 @@ impl Sandbox for Slow {
         "none"
     }
 
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         self.begun.send(()).unwrap();
         while !job.cancel.as_ref().unwrap().is_cancelled() {
             std::thread::yield_now();
         }
         std::thread::sleep(Duration::from_millis(50));
         self.cleaned_up.fetch_add(1, Ordering::SeqCst);
-        Ok(Outcome {
-            ending: Ending::Cancelled,
+        Ok(RunOutcome {
+            ending: RunEnding::Cancelled,
             stdout: Output::default(),
             stderr: Output::default(),
             elapsed: Duration::ZERO,

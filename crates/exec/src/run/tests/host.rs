@@ -9,16 +9,16 @@ use super::*;
 
 /// Answers every request with the same verdict and records the command lines.
 #[derive(Debug)]
-struct RecordingApprover(Verdict, Mutex<Vec<String>>);
+struct RecordingApprover(ApprovalVerdict, Mutex<Vec<String>>);
 
 impl RecordingApprover {
-    fn new(verdict: Verdict) -> Arc<Self> {
+    fn new(verdict: ApprovalVerdict) -> Arc<Self> {
         Arc::new(Self(verdict, Mutex::default()))
     }
 }
 
 impl Approver for RecordingApprover {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
         assert!(request.is_on_host);
         let (_, command) = request.call.clone().unwrap();
         self.1.lock().unwrap().push(command);
@@ -96,10 +96,14 @@ fn git_push_runs_on_the_host_and_every_call_is_approved() {
     git(world.work.path(), &["config", "remote.origin.push", "refs/heads/*:refs/heads/*"]);
     let refused = call(&session(&world, None), "git", "push", json!({}));
     assert!(refused.contains("a person approves every call"), "{refused}");
-    let refused =
-        call(&session(&world, Some(RecordingApprover::new(Verdict::Refused))), "git", "push", json!({}));
+    let refused = call(
+        &session(&world, Some(RecordingApprover::new(ApprovalVerdict::Refused))),
+        "git",
+        "push",
+        json!({}),
+    );
     assert!(refused.contains("did not want"), "{refused}");
-    let always = RecordingApprover::new(Verdict::Always);
+    let always = RecordingApprover::new(ApprovalVerdict::Always);
     let session = session(&world, Some(Arc::clone(&always)));
     for _ in 0..2 {
         let reply = call(&session, "git", "push", json!({}));
@@ -122,7 +126,7 @@ fn git_push_runs_on_the_host_and_every_call_is_approved() {
 #[test]
 fn git_push_goes_to_the_push_remote_of_the_branch_and_needs_a_branch() {
     let (world, remote) = world();
-    let once = RecordingApprover::new(Verdict::Once);
+    let once = RecordingApprover::new(ApprovalVerdict::Once);
     let session = session(&world, Some(Arc::clone(&once)));
     let work = world.work.path();
     git(work, &["remote", "rename", "origin", "fork"]);
@@ -139,7 +143,7 @@ fn git_push_goes_to_the_push_remote_of_the_branch_and_needs_a_branch() {
 #[test]
 fn a_rebase_with_conflicts_is_aborted_and_a_stash_comes_back() {
     let (world, _remote) = world();
-    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let session = session(&world, Some(RecordingApprover::new(ApprovalVerdict::Once)));
     let work = world.work.path();
     call(&session, "git", "push", json!({}));
     git(work, &["config", "rebase.backend", "apply"]);
@@ -185,7 +189,7 @@ fn commit_unseen(work: &Path, path: &str, text: &str) {
 #[test]
 fn neither_stash_nor_rebase_checks_out_files_that_are_obeyed() {
     let (world, _remote) = world();
-    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let session = session(&world, Some(RecordingApprover::new(ApprovalVerdict::Once)));
     let work = world.work.path();
     call(&session, "git", "push", json!({}));
     git(work, &["config", "core.hooksPath", "tools/hooks"]);
@@ -214,7 +218,7 @@ fn neither_stash_nor_rebase_checks_out_files_that_are_obeyed() {
 #[test]
 fn git_push_needs_a_remote_by_name() {
     let (world, _remote) = world();
-    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let session = session(&world, Some(RecordingApprover::new(ApprovalVerdict::Once)));
     let work = world.work.path();
     git(work, &["remote", "remove", "origin"]);
     for remote in [None, Some("."), Some("https://ada:s3cr3t@host.invalid/x.git")] {
@@ -231,9 +235,9 @@ fn git_push_needs_a_remote_by_name() {
 struct SlowApprover(PathBuf);
 
 impl Approver for SlowApprover {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
         commit_unseen(&self.0, "b", "later\n");
-        Box::pin(async { Verdict::Once })
+        Box::pin(async { ApprovalVerdict::Once })
     }
 }
 
@@ -257,7 +261,7 @@ fn a_hook_that_hangs_is_killed_with_git_at_the_timeout() {
     let mark = world.work.path().join("mark");
     fs::write(&hook, format!("#!/bin/sh\necho $$ > {}\nsleep 600\n", mark.display())).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let approver = RecordingApprover::new(Verdict::Once);
+    let approver = RecordingApprover::new(ApprovalVerdict::Once);
     let session = session_within(&world, Some(approver), Duration::from_secs(1));
     let reply = call(&session, "git", "push", json!({}));
     assert!(reply.contains("git took too long"), "{reply}");
@@ -271,7 +275,7 @@ fn a_hook_that_hangs_is_killed_with_git_at_the_timeout() {
 #[test]
 fn a_command_of_the_host_does_not_run_beside_a_tool_that_writes() {
     let (world, _remote) = world();
-    let session = session(&world, Some(RecordingApprover::new(Verdict::Once)));
+    let session = session(&world, Some(RecordingApprover::new(ApprovalVerdict::Once)));
     call(&session, "git", "push", json!({}));
     let mut files = fs::read_dir(world.options().state).unwrap().map(|entry| entry.unwrap().path());
     let lock = files.find(|path| path.extension().is_some_and(|ending| ending == "lock")).unwrap();

@@ -31,9 +31,9 @@ use repertoire::session::{ToolCeiling, ToolExposure};
 use repertoire::*;
 
 use super::*;
-use crate::approval::{Approval, ApprovalRequest, Approvals, Approver, TrustLevels, Verdict};
+use crate::approval::{Approval, ApprovalRequest, ApprovalVerdict, Approvals, Approver, TrustLevels};
 use crate::sandbox::Sandbox;
-use crate::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
+use crate::{ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
 
 /// A sandbox that runs jobs unconfined, and records them.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Sandbox for Plain {
     }
 
     #[allow(clippy::disallowed_methods)] // Tests may start processes.
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         self.jobs.lock().unwrap().push(job.clone());
         let scratch = tempfile::tempdir().unwrap();
         let started = Instant::now();
@@ -91,8 +91,8 @@ impl Sandbox for Plain {
         let mut stdout = output.join().unwrap();
         let dropped = stdout.len().saturating_sub(job.limits.output) as u64;
         stdout.truncate(job.limits.output);
-        Ok(Outcome {
-            ending: is_late.map_or(Ending::TimedOut, Ending::Exited),
+        Ok(RunOutcome {
+            ending: is_late.map_or(RunEnding::TimedOut, RunEnding::Exited),
             stdout: Output { bytes: stdout, dropped },
             stderr: Output { bytes: reader.join().unwrap(), dropped: 0 },
             elapsed: started.elapsed(),

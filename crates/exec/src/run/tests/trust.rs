@@ -5,10 +5,10 @@ use pollster::block_on;
 
 /// An approver that always gives the same answer, and records the requests.
 #[derive(Debug)]
-struct FixedVerdict(Verdict, Mutex<Vec<ApprovalRequest>>);
+struct FixedVerdict(ApprovalVerdict, Mutex<Vec<ApprovalRequest>>);
 
 impl Approver for FixedVerdict {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
         self.1.lock().unwrap().push(request.clone());
         Box::pin(async { self.0 })
     }
@@ -94,9 +94,9 @@ fn a_tool_may_ask_before_every_call() {
     assert!(call(&session, "git", "push", json!({})).contains("needs the consent of a person"));
 
     for (verdict, expect, asked) in [
-        (Verdict::Once, "pushed\n", 2),
-        (Verdict::Refused, "Error: The user did not want `push`", 2),
-        (Verdict::Always, "pushed\n", 1),
+        (ApprovalVerdict::Once, "pushed\n", 2),
+        (ApprovalVerdict::Refused, "Error: The user did not want `push`", 2),
+        (ApprovalVerdict::Always, "pushed\n", 1),
     ] {
         let says = Arc::new(FixedVerdict(verdict, Mutex::default()));
         let executor = ExecutorOptions { approver: Some(says.clone()), ..asking(&world) };

@@ -7,7 +7,7 @@ use landlock::{
 use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::ExecErrorKind;
-use crate::launcher::plan::{Access, Place, Rule};
+use crate::launcher::plan::{Access, AccessRule, RulePath};
 use crate::launcher::seccomp::{self, FilterOptions};
 
 /// The oldest supported version of Landlock. Before it, read-only files could be truncated.
@@ -16,7 +16,7 @@ const OLDEST: ABI = ABI::V3;
 const LATEST: ABI = ABI::V7;
 
 /// Confines the calling thread and the processes that it starts. Returns a description of the confinement.
-pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErrorKind, String)> {
+pub(crate) fn confine(rules: &[AccessRule], network: bool) -> Result<String, (ExecErrorKind, String)> {
     let failed = |error: &dyn std::fmt::Display| (ExecErrorKind::Unavailable, format!("Landlock: {error}"));
     let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
     let modify = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
@@ -38,13 +38,13 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     for rule in rules {
         let file = match &rule.place {
             // A path that does not exist needs no rule.
-            Place::Path(path) => {
+            RulePath::Path(path) => {
                 match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
                     Ok(file) => file,
                     Err(_) => continue,
                 }
             }
-            Place::VerifiedPath(pinned) => pinned.open().map_err(|error| {
+            RulePath::VerifiedPath(pinned) => pinned.open().map_err(|error| {
                 (ExecErrorKind::GrantRefused, format!("{}: {error}", pinned.path.display()))
             })?,
         };

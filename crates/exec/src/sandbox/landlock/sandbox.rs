@@ -1,11 +1,11 @@
 //! The host's side of Landlock, which works where namespaces are not allowed, such as in most containers.
 
-use crate::launcher::plan::{Access, Confinement, Place, Rule};
+use crate::launcher::plan::{Access, AccessRule, Confinement, RulePath};
 use crate::resolved_grants::{ResolvedGrants, SYSTEM};
 use crate::sandbox::Sandbox;
 use crate::sandbox::host::{self, ProtectionMeans};
 use crate::verified_path::VerifiedPath;
-use crate::{ExecError, Job, Launcher, Outcome};
+use crate::{ExecError, Job, Launcher, RunOutcome};
 
 /// Devices that can be read and written.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
@@ -54,22 +54,22 @@ impl Sandbox for Landlock {
         "landlock"
     }
 
-    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+    fn run(&self, job: &Job) -> Result<RunOutcome, ExecError> {
         self.run_reported(job).map(|(outcome, _)| outcome)
     }
 }
 
 /// Returns the rules for grants. Paths without a rule cannot be opened.
-fn rules(grants: &ResolvedGrants) -> Vec<Rule> {
+fn rules(grants: &ResolvedGrants) -> Vec<AccessRule> {
     let mut rules = Vec::new();
-    let mut add = |place, access| rules.push(Rule { place, access });
-    let system = |path: &&str| Place::Path(path.into());
+    let mut add = |place, access| rules.push(AccessRule { place, access });
+    let system = |path: &&str| RulePath::Path(path.into());
     for path in SYSTEM.iter().chain(READABLE_DEVICES).chain(MACHINE_FILES) {
         add(system(path), Access::Read);
     }
     grants.settings().for_each(|path| add(system(&path), Access::Read));
     DEVICES.iter().for_each(|path| add(system(path), Access::Modify));
-    let pin = |pinned: &VerifiedPath| Place::VerifiedPath(pinned.clone());
+    let pin = |pinned: &VerifiedPath| RulePath::VerifiedPath(pinned.clone());
     grants.needs.iter().for_each(|(_, need)| add(pin(need), Access::Read));
     add(pin(&grants.skill_pin), Access::Read);
     grants.directories.iter().for_each(|directory| add(pin(directory), Access::Read));

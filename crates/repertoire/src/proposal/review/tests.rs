@@ -52,7 +52,7 @@ impl Setting {
         }
     }
 
-    fn propose(&self, from: &str, to: &str) -> Result<Proposal, Refusal> {
+    fn propose(&self, from: &str, to: &str) -> Result<Proposal, ProposalRefusal> {
         let diff = format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1 @@\n-{from}\n+{to}\n");
         block_on(self.proposer.propose_update(self.library.registry(), &self.entry(), &diff, self.text()))
     }
@@ -95,7 +95,7 @@ fn i3_a_rejected_proposal_is_not_accepted_again() {
     let setting = Setting::new();
     let proposal = setting.propose("Two.", "2.").unwrap();
     setting.reviewer("user:ann").reject(proposal.id, "no").unwrap();
-    assert!(matches!(setting.propose("Two.", "2."), Err(Refusal::Rejected(id)) if id == proposal.id));
+    assert!(matches!(setting.propose("Two.", "2."), Err(ProposalRefusal::Rejected(id)) if id == proposal.id));
     assert!(setting.body().contains("Two."));
 }
 
@@ -105,7 +105,7 @@ fn a_rejected_change_is_not_accepted_again_after_an_edit_elsewhere() {
     let proposal = setting.propose("Two.", "2.").unwrap();
     setting.reviewer("user:ann").reject(proposal.id, "no").unwrap();
     fs::write(setting.root.path().join("greet/notes.md"), "Unrelated.\n").unwrap();
-    assert!(matches!(setting.propose("Two.", "2."), Err(Refusal::Rejected(id)) if id == proposal.id));
+    assert!(matches!(setting.propose("Two.", "2."), Err(ProposalRefusal::Rejected(id)) if id == proposal.id));
     assert!(setting.propose("Two.", "II.").is_ok());
 }
 
@@ -136,19 +136,22 @@ fn i5_i8_bad_changes_and_locked_skills_are_refused() {
             .unwrap_err()
     };
     let new_file = |path: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
-    assert!(matches!(refused(&new_file("../other/SKILL.md")), Refusal::Diff(_)));
-    assert!(matches!(refused(&new_file("/etc/x")), Refusal::Diff(_)));
+    assert!(matches!(refused(&new_file("../other/SKILL.md")), ProposalRefusal::Diff(_)));
+    assert!(matches!(refused(&new_file("/etc/x")), ProposalRefusal::Diff(_)));
     for hidden in [".git/hooks/x", ".env", "references/.x"] {
         let refusal = refused(&new_file(hidden));
-        assert!(matches!(refusal, Refusal::Hidden(_) | Refusal::Diff(_)), "{hidden}: {refusal}");
+        assert!(
+            matches!(refusal, ProposalRefusal::Hidden(_) | ProposalRefusal::Diff(_)),
+            "{hidden}: {refusal}"
+        );
     }
     assert!(matches!(
         setting.propose("name: greet", "name: other"),
-        Err(Refusal::Broken(_) | Refusal::Renamed(_))
+        Err(ProposalRefusal::Broken(_) | ProposalRefusal::Renamed(_))
     ));
     let unclosed = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -3,2 +3 @@\n description: Greets people. Use when someone says hello.\n----\n";
-    assert!(matches!(refused(unclosed), Refusal::Broken(_)));
-    assert!(matches!(setting.propose("One.", "One."), Err(Refusal::Unchanged)));
+    assert!(matches!(refused(unclosed), ProposalRefusal::Broken(_)));
+    assert!(matches!(setting.propose("One.", "One."), Err(ProposalRefusal::Unchanged)));
     let pattern = repertoire_model::scope::Pattern::new("greet").unwrap();
     let rules = ProposalRules { locked: vec![pattern], ..ProposalRules::default() };
     let lazy = LazyStore::from(Arc::clone(&setting.store) as Arc<dyn Store>);
@@ -156,7 +159,7 @@ fn i5_i8_bad_changes_and_locked_skills_are_refused() {
     let diff = "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1 @@\n-One.\n+1.\n";
     let outcome =
         block_on(locked.propose_update(setting.library.registry(), &setting.entry(), diff, setting.text()));
-    assert!(matches!(outcome, Err(Refusal::Locked(_))));
+    assert!(matches!(outcome, Err(ProposalRefusal::Locked(_))));
 }
 
 #[test]
@@ -238,13 +241,16 @@ fn a_change_that_a_reviewer_could_not_read_is_refused() {
         block_on(setting.proposer.propose_update(registry, &setting.entry(), diff, setting.text()))
     };
     let new_file = |path: &str, line: &str| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{line}\n");
-    assert!(matches!(propose(&new_file("scripts/s.sh", "echo \0")), Err(Refusal::NotText(_))));
-    assert!(matches!(setting.propose("Two.", "2.\0"), Err(Refusal::NotText(_) | Refusal::Broken(_))));
+    assert!(matches!(propose(&new_file("scripts/s.sh", "echo \0")), Err(ProposalRefusal::NotText(_))));
+    assert!(matches!(
+        setting.propose("Two.", "2.\0"),
+        Err(ProposalRefusal::NotText(_) | ProposalRefusal::Broken(_))
+    ));
     fs::create_dir(setting.root.path().join("greet/references")).unwrap();
     fs::write(setting.root.path().join("greet/references/a.md"), "# A\n").unwrap();
     for path in ["references/a.md/b.md", "References/A.md", "skill.md"] {
         let outcome = propose(&new_file(path, "x"));
-        assert!(matches!(outcome, Err(Refusal::Clash(..))), "{path}: {outcome:?}");
+        assert!(matches!(outcome, Err(ProposalRefusal::Clash(..))), "{path}: {outcome:?}");
     }
     let name = repertoire_model::SkillName::new("farewell").unwrap();
     let file = |path: &str, text: &str| {
@@ -254,7 +260,7 @@ fn a_change_that_a_reviewer_could_not_read_is_refused() {
     let files = SkillFiles::from([file("SKILL.md", &text), file("scripts/run.sh", "echo\0")]);
     let registry = setting.library.registry();
     let outcome = block_on(setting.proposer.propose_skill(registry, &name, files, setting.text()));
-    assert!(matches!(outcome, Err(Refusal::NotText(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(ProposalRefusal::NotText(_))), "{outcome:?}");
 }
 
 #[test]
@@ -358,7 +364,7 @@ fn refused_proposals_store_nothing() {
     for number in 0..5 {
         setting.propose("Two.", &format!("{number}.")).unwrap();
     }
-    assert!(matches!(setting.propose("Two.", "one too many"), Err(Refusal::TooMany(_))));
+    assert!(matches!(setting.propose("Two.", "one too many"), Err(ProposalRefusal::TooMany(_))));
     let text = format!("{HEAD}# Greet\n\nOne.\none too many\nThree.\n");
     assert_eq!(setting.store.raw_blob(&Digest::of(text.as_bytes())).unwrap(), None);
 }

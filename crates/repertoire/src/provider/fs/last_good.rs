@@ -15,7 +15,7 @@ use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
 use super::manifest;
 use super::options::FsOptions;
 use super::past_versions::PastManifest;
-use super::place::Place;
+use super::place::OpenDirectory;
 use super::safe_dir::Stamp;
 use crate::provider::Locator;
 
@@ -80,7 +80,7 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
 /// Returns the newest recorded version of the skill at `place` that is valid, with its text.
 pub(super) fn recorded(
     options: &FsOptions,
-    place: &Place<'_>,
+    place: &OpenDirectory<'_>,
     policy: &Policy,
 ) -> Option<(Document, GoodText)> {
     let past = options.past.as_ref()?.find(&place.resolved().to_string_lossy());
@@ -135,12 +135,12 @@ impl GoodTexts {
 
 #[cfg(test)]
 mod tests {
-    use repertoire_model::Source;
+    use repertoire_model::ManifestSource;
 
     use super::*;
 
     fn document(text: &str) -> Document {
-        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: "SKILL.md" };
+        let source = ManifestSource { bytes: text.as_bytes(), directory: Some("a"), file_name: "SKILL.md" };
         Document::parse(source, &Policy::default())
     }
 

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fs::canonicalize;
 use std::path::Path;
 
-use repertoire_model::{Document, Policy, RuleId, Source};
+use repertoire_model::{Document, ManifestSource, Policy, RuleId};
 
-use super::place::{self, Place, ROOT_LOCATOR};
-use super::safe_dir::{Entries, FsFault, Kind, SafeDir, Stamp};
+use super::place::{self, OpenDirectory, ROOT_LOCATOR};
+use super::safe_dir::{Entries, EntryKind, FsFault, SafeDir, Stamp};
 
 /// The file that makes a directory a skill.
 pub(super) const FILE_NAME: &str = "SKILL.md";
@@ -37,7 +37,7 @@ pub(super) fn is_spelling(name: &str) -> bool {
 }
 
 /// Reads the `SKILL.md` of `place`; at most `max_entries` are read to find another spelling.
-pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> ManifestFile {
+pub(super) fn read(place: &OpenDirectory<'_>, cap: u64, max_entries: usize) -> ManifestFile {
     match read_spelling(place, Cow::Borrowed(FILE_NAME), cap) {
         ManifestFile::Absent(_) => {}
         found => return found,
@@ -50,7 +50,7 @@ pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> ManifestF
     let spelling = entries
         .entries
         .iter()
-        .filter(|entry| matches!(entry.kind, Kind::File | Kind::Link) && is_spelling(&entry.name))
+        .filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Link) && is_spelling(&entry.name))
         .map(|entry| entry.name.as_str())
         .min();
     match spelling {
@@ -59,7 +59,7 @@ pub(super) fn read(place: &Place<'_>, cap: u64, max_entries: usize) -> ManifestF
     }
 }
 
-fn read_spelling(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
+fn read_spelling(place: &OpenDirectory<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
     match place.read(&file_name, cap) {
         Ok((bytes, stamp)) => ManifestFile::Read { file_name, bytes, stamp: Some(stamp) },
         Err(FsFault::Missing | FsFault::NotDirectory) => ManifestFile::Absent(None),
@@ -74,7 +74,7 @@ fn read_spelling(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> M
 }
 
 /// Reads a `SKILL.md` that is a link to a file of the same skill or of the same source.
-fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
+fn read_link(place: &OpenDirectory<'_>, file_name: Cow<'static, str>, cap: u64) -> ManifestFile {
     let refuse = |file_name: Cow<'static, str>, message: &str| ManifestFile::Refused {
         message: format!("{file_name} is a symbolic link {message}"),
         file_name,
@@ -126,15 +126,15 @@ fn refused(file_name: Cow<'static, str>, fault: &FsFault, cap: u64) -> ManifestF
 
 /// Parses the `SKILL.md` in `bytes` with `parse`; without a stamp it was reached by a link, which is reported.
 pub(super) fn parse(
-    parse: fn(Source<'_>, &Policy) -> Document,
-    place: &Place<'_>,
+    parse: fn(ManifestSource<'_>, &Policy) -> Document,
+    place: &OpenDirectory<'_>,
     file_name: &str,
     bytes: &[u8],
     stamp: Option<Stamp>,
     policy: &Policy,
 ) -> Document {
     let directory = place.directory_name();
-    let mut document = parse(Source { bytes, directory: directory.as_deref(), file_name }, policy);
+    let mut document = parse(ManifestSource { bytes, directory: directory.as_deref(), file_name }, policy);
     if stamp.is_none() {
         document.report_link(file_name, policy);
     }
@@ -145,7 +145,7 @@ pub(super) fn parse(
 }
 
 /// Replaces the advice to rename a root that holds other skills.
-fn advise_own_directory(root: &Place<'_>, file_name: &str, document: &mut Document) {
+fn advise_own_directory(root: &OpenDirectory<'_>, file_name: &str, document: &mut Document) {
     let mismatch = document.diagnostics.iter_mut().find(|found| found.rule == RuleId::NameDirectory);
     if let Some(mismatch) = mismatch
         && holds_skills(root)
@@ -157,20 +157,20 @@ fn advise_own_directory(root: &Place<'_>, file_name: &str, document: &mut Docume
 }
 
 /// Returns whether a directory in `root` is a skill.
-fn holds_skills(root: &Place<'_>) -> bool {
+fn holds_skills(root: &OpenDirectory<'_>) -> bool {
     let Ok(listed) = root.directory().and_then(|directory| directory.entries(MAX_BESIDE)) else {
         return false;
     };
-    let mut directories = listed.entries.iter().filter(|entry| entry.kind == Kind::Directory);
+    let mut directories = listed.entries.iter().filter(|entry| entry.kind == EntryKind::Directory);
     directories.any(|entry| {
         let manifest = format!("{}/{FILE_NAME}", entry.name);
-        !entry.name.starts_with('.') && root.stat(&manifest).is_ok_and(|(kind, _)| kind == Kind::File)
+        !entry.name.starts_with('.') && root.stat(&manifest).is_ok_and(|(kind, _)| kind == EntryKind::File)
     })
 }
 
 /// Returns the document of a skill whose `SKILL.md` is not read.
 pub(super) fn unreadable(
-    place: &Place<'_>,
+    place: &OpenDirectory<'_>,
     rule: RuleId,
     message: &str,
     help: &str,

@@ -7,13 +7,13 @@ use super::safe_dir::{FsFault, SafeDir, Stamp};
 
 /// The directory that is scanned.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct ScanRoot {
     pub(super) handle: SafeDir,
     /// Its path without links.
     pub(super) resolved: PathBuf,
 }
 
-impl Root {
+impl ScanRoot {
     /// Opens the directory at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, FsFault> {
         let handle = SafeDir::open(path)?;
@@ -38,8 +38,8 @@ pub(super) const ROOT_LOCATOR: &str = ".";
 
 /// A directory, and the handle it is reached through.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    pub(super) root: &'a Root,
+pub(super) struct OpenDirectory<'a> {
+    pub(super) root: &'a ScanRoot,
     /// Its path relative to the root, or [`ROOT_LOCATOR`].
     pub(super) relative: &'a str,
     pub(super) home: Home,
@@ -47,14 +47,14 @@ pub(super) struct Place<'a> {
     own: Option<SafeDir>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> OpenDirectory<'a> {
     /// Returns the place `relative` beneath `root`; nothing is opened.
-    pub(super) fn beneath(root: &'a Root, relative: &'a str) -> Self {
+    pub(super) fn beneath(root: &'a ScanRoot, relative: &'a str) -> Self {
         Self { root, relative, home: Home::Beneath, own: None }
     }
 
     /// Opens the place `relative` of `root`, which is reached by way of `home`.
-    pub(super) fn open(root: &'a Root, relative: &'a str, home: &Home) -> Result<Self, FsFault> {
+    pub(super) fn open(root: &'a ScanRoot, relative: &'a str, home: &Home) -> Result<Self, FsFault> {
         let own = match home {
             Home::Beneath => None,
             Home::Mounted => Some(root.handle.open_mounted(relative)?),
@@ -64,7 +64,7 @@ impl<'a> Place<'a> {
     }
 
     /// Opens the target of the link `relative`; the link is resolved only here.
-    pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, FsFault> {
+    pub(super) fn link(root: &'a ScanRoot, relative: &'a str) -> Result<Self, FsFault> {
         let resolved = canonicalize(root.resolved.join(relative)).map_err(FsFault::Io)?;
         Self::open(root, relative, &Home::Linked(resolved))
     }
@@ -113,7 +113,7 @@ impl<'a> Place<'a> {
     }
 
     /// Returns the kind and stamp of `path`, as [`SafeDir::stat`].
-    pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::Kind, Stamp), FsFault> {
+    pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::EntryKind, Stamp), FsFault> {
         self.handle().stat(&self.within(path))
     }
 }

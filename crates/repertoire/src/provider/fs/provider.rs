@@ -123,7 +123,7 @@ impl Provider for FsProvider {
 /// It stops at the first, so it costs little where there are many.
 pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
     let limits = ScanLimits::default();
-    let root = place::Root::open(path).map_err(safe_dir::FsFault::into_io)?;
+    let root = place::ScanRoot::open(path).map_err(safe_dir::FsFault::into_io)?;
     let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::FsFault::into_io)?;
     let is_skill = |name: &str| root.handle.stat(name).is_ok();
     let mut level = Vec::new();

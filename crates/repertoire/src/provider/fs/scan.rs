@@ -17,8 +17,8 @@ use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH, ScanLimits};
 use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
-use super::place::{Home, Place, ROOT_LOCATOR, Root, path_text};
-use super::safe_dir::{DirectoryEntry, Entries, FsFault, Kind, Stamp, now};
+use super::place::{Home, OpenDirectory, ROOT_LOCATOR, ScanRoot, path_text};
+use super::safe_dir::{DirectoryEntry, Entries, EntryKind, FsFault, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
 
 /// Below this many directories, starting threads costs more than it saves.
@@ -58,7 +58,7 @@ impl ScannedSkill {
     }
 
     /// Returns whether the skill was found where `place` is.
-    fn is_at(&self, place: &Place<'_>) -> bool {
+    fn is_at(&self, place: &OpenDirectory<'_>) -> bool {
         self.home == place.home
             || ![&self.home, &place.home].iter().any(|home| matches!(home, Home::Linked(_)))
     }
@@ -137,7 +137,7 @@ impl Visit {
 }
 
 /// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
-pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
+pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &ScanRoot, before: Option<&Scan>) -> Scan {
     let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
     let group_room = AtomicUsize::new(options.limits.max_directories);
     let scanner = Scanner { options, policy, root, before, started: now(), group_room };
@@ -154,7 +154,7 @@ pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Op
 struct Scanner<'a> {
     options: &'a FsOptions,
     policy: &'a Policy,
-    root: &'a Root,
+    root: &'a ScanRoot,
     before: Option<&'a Scan>,
     /// When the scan began.
     started: i64,
@@ -232,7 +232,7 @@ impl Scanner<'_> {
     ///
     /// A root that is a skill hides those inside it, as other skills do; a stray file beside skills hides none.
     fn visit_root(&self, scan: &mut Scan) {
-        let place = Place::beneath(self.root, ROOT_LOCATOR);
+        let place = OpenDirectory::beneath(self.root, ROOT_LOCATOR);
         let (visit, _) = self.examine(&place);
         if let Some(skill) = &visit.skill {
             let Document { name, manifest, .. } = &*skill.listed.document;
@@ -262,7 +262,7 @@ impl Scanner<'_> {
 
     fn visit(&self, relative: &str, depth: usize) -> Visit {
         let limits = &self.options.limits;
-        let place = Place::beneath(self.root, relative);
+        let place = OpenDirectory::beneath(self.root, relative);
         let (mut visit, entries) = self.examine(&place);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
             if let Some(entries) = entries {
@@ -308,7 +308,7 @@ impl Scanner<'_> {
     fn visit_link(&self, relative: &str, targets: Option<&[PathBuf]>) -> Visit {
         let is_target =
             |path: PathBuf| targets.is_none_or(|all| all.iter().any(|target| path.starts_with(target)));
-        match Place::link(self.root, relative) {
+        match OpenDirectory::link(self.root, relative) {
             Ok(place) if is_target(place.resolved()) => {
                 let (visit, entries) = self.examine(&place);
                 match entries {
@@ -330,7 +330,7 @@ impl Scanner<'_> {
     }
 
     /// Examines the directories of a group of skills that the link `relative` leads to.
-    fn visit_group(&self, relative: &str, group: &Place<'_>, entries: Entries) -> Visit {
+    fn visit_group(&self, relative: &str, group: &OpenDirectory<'_>, entries: Entries) -> Visit {
         let (directory, mut visit) = (group.resolved(), Visit::default());
         let mut skills = Vec::new();
         let mut names = self.children("", entries, &mut visit.problems);
@@ -347,7 +347,7 @@ impl Scanner<'_> {
         }
         for name in names {
             let locator = format!("{relative}/{name}");
-            match Place::open(self.root, &locator, &Home::Linked(directory.join(&name))) {
+            match OpenDirectory::open(self.root, &locator, &Home::Linked(directory.join(&name))) {
                 Ok(place) => {
                     let (found, entries) = self.examine(&place);
                     visit.problems.extend(found.problems);
@@ -380,7 +380,10 @@ impl Scanner<'_> {
     fn skill_below(&self, relative: &str, entries: Entries) -> Option<String> {
         let children = self.children(relative, entries, &mut Vec::new());
         let is_skill = |path: &String| {
-            matches!(Place::beneath(self.root, path).stat(manifest::FILE_NAME), Ok((Kind::File, _)))
+            matches!(
+                OpenDirectory::beneath(self.root, path).stat(manifest::FILE_NAME),
+                Ok((EntryKind::File, _))
+            )
         };
         children.into_iter().take(MAX_PROBED).find(is_skill)
     }
@@ -396,15 +399,17 @@ impl Scanner<'_> {
 
     /// Returns the problem of a directory that is no skill because of the name of a file.
     fn near_miss(&self, relative: &str, entries: &Entries) -> Option<Problem> {
-        let file =
-            entries.entries.iter().find(|entry| entry.kind == Kind::File && is_near_miss(&entry.name))?;
+        let file = entries
+            .entries
+            .iter()
+            .find(|entry| entry.kind == EntryKind::File && is_near_miss(&entry.name))?;
         let message =
             format!("the directory is no skill, because the file is called `{}` and not SKILL.md", file.name);
         self.problem(relative, RuleId::ManifestCase, message)
     }
 
     /// Examines one directory; its entries come along if they had to be listed.
-    fn examine(&self, place: &Place<'_>) -> (Visit, Option<Entries>) {
+    fn examine(&self, place: &OpenDirectory<'_>) -> (Visit, Option<Entries>) {
         let before =
             self.before.and_then(|before| before.find(place.relative)).filter(|skill| skill.is_at(place));
         if let Some(skill) = before.filter(|skill| is_unchanged(skill, place)) {
@@ -436,7 +441,7 @@ impl Scanner<'_> {
     }
 
     /// Returns the newest recorded version of a skill that is broken on disk.
-    fn past(&self, place: &Place<'_>, document: &Document) -> Option<Arc<Document>> {
+    fn past(&self, place: &OpenDirectory<'_>, document: &Document) -> Option<Arc<Document>> {
         if document.standing == Standing::Sound {
             return None;
         }
@@ -446,7 +451,7 @@ impl Scanner<'_> {
 
     fn skill(
         &self,
-        place: &Place<'_>,
+        place: &OpenDirectory<'_>,
         manifest_file: Cow<'static, str>,
         document: Document,
         stamp: Option<Stamp>,
@@ -463,11 +468,11 @@ impl Scanner<'_> {
         ScannedSkill { listed: Arc::new(listed), home: place.home.clone(), stamp, is_settled, good }
     }
 
-    fn unreachable(&self, place: &Place<'_>, fault: &FsFault) -> Visit {
+    fn unreachable(&self, place: &OpenDirectory<'_>, fault: &FsFault) -> Visit {
         // A mounted directory is there on purpose; it is read through a handle of its own.
         if let (FsFault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
-            && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
+            && let Ok(mounted) = OpenDirectory::open(place.root, place.relative, &Home::Mounted)
         {
             return self.examine(&mounted).0;
         }
@@ -481,7 +486,7 @@ impl Scanner<'_> {
         }
         let mut children = Vec::new();
         for entry in entries.entries {
-            if entry.kind != Kind::Directory || self.options.limits.skips(&entry.name) {
+            if entry.kind != EntryKind::Directory || self.options.limits.skips(&entry.name) {
                 continue;
             }
             let path = join(parent, &entry.name);
@@ -519,12 +524,12 @@ impl Scanner<'_> {
 }
 
 /// Returns whether the `SKILL.md` at `place` is still the file that `skill` was read from.
-fn is_unchanged(skill: &ScannedSkill, place: &Place<'_>) -> bool {
+fn is_unchanged(skill: &ScannedSkill, place: &OpenDirectory<'_>) -> bool {
     let Some(stamp) = skill.stamp.filter(|_| skill.is_settled) else { return false };
     let file_name = &*skill.listed.manifest_file;
     // The exact spelling may have appeared beside another.
     (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(FsFault::Missing)))
-        && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == stamp)
+        && matches!(place.stat(file_name), Ok((EntryKind::File, now)) if now == stamp)
 }
 
 /// Returns `skill`, sharing equal parts with the skill `before`.
@@ -554,8 +559,9 @@ fn is_near_miss(name: &str) -> bool {
 
 /// Returns the links among the `entries` of `parent` that may lead to skills, sorted.
 fn links(parent: &str, entries: &[DirectoryEntry], limits: &ScanLimits) -> Vec<String> {
-    let is_link =
-        |entry: &&DirectoryEntry| entry.kind == Kind::Link && entry.decoded && !limits.skips(&entry.name);
+    let is_link = |entry: &&DirectoryEntry| {
+        entry.kind == EntryKind::Link && entry.decoded && !limits.skips(&entry.name)
+    };
     let links = entries.iter().filter(is_link).map(|entry| join(parent, &entry.name));
     let mut links: Vec<String> = links.collect();
     links.sort_unstable();
@@ -569,5 +575,7 @@ fn join(parent: &str, name: &str) -> String {
 
 /// Returns whether a directory or link like this is searched for skills.
 pub(super) fn may_be_skill(entry: &DirectoryEntry, limits: &ScanLimits) -> bool {
-    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !limits.skips(&entry.name)
+    matches!(entry.kind, EntryKind::Directory | EntryKind::Link)
+        && entry.decoded
+        && !limits.skips(&entry.name)
 }

@@ -10,7 +10,7 @@ use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, Ski
 use super::last_good::{self, GoodText, GoodTexts};
 use super::manifest::{self, ManifestFile};
 use super::options::FsOptions;
-use super::place::{Place, ROOT_LOCATOR, Root, path_text};
+use super::place::{OpenDirectory, ROOT_LOCATOR, ScanRoot, path_text};
 use super::safe_dir::{FsFault, Stamp, now};
 use super::scan::{Scan, scan};
 use super::walk::{FileWalk, WalkedFile, walk};
@@ -87,7 +87,7 @@ impl FsSource {
     /// Returns every skill below the root. Files that did not change since the last listing are not read again.
     pub(super) fn list(&self, policy: &Policy) -> Listing {
         let _scanning = self.scanning.lock().unwrap_or_else(PoisonError::into_inner);
-        let root = match Root::open(&self.options.root) {
+        let root = match ScanRoot::open(&self.options.root) {
             Ok(root) => root,
             // Skills of the last scan can still be read: snapshots that hold them outlive a passing fault.
             Err(fault) => {
@@ -130,16 +130,16 @@ impl FsSource {
     pub(super) fn at<T>(
         &self,
         locator: &Locator,
-        work: impl FnOnce(&Place<'_>) -> Result<T, Error>,
+        work: impl FnOnce(&OpenDirectory<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         if self.scan().is_none() {
             self.list(&Policy::default());
         }
         let home = self.scan().and_then(|scan| Some(scan.find(locator.as_str())?.home.clone()));
         let lost = |fault| self.lost(locator, fault);
-        let root = Root::open(&self.options.root).map_err(lost)?;
+        let root = ScanRoot::open(&self.options.root).map_err(lost)?;
         let home = home.ok_or_else(|| lost(FsFault::Missing))?;
-        let place = Place::open(&root, locator.as_str(), &home).map_err(lost)?;
+        let place = OpenDirectory::open(&root, locator.as_str(), &home).map_err(lost)?;
         work(&place).map_err(|error| {
             // A file may not be there because its skill is not there any more.
             let is_gone = error.kind() == ErrorKind::FileNotFound
@@ -165,7 +165,7 @@ impl FsSource {
         }
     }
 
-    fn manifest(&self, place: &Place<'_>) -> ManifestFile {
+    fn manifest(&self, place: &OpenDirectory<'_>) -> ManifestFile {
         manifest::read(place, self.options.caps.manifest_bytes, self.options.limits.max_entries)
     }
 
@@ -185,7 +185,12 @@ impl FsSource {
     }
 
     /// Returns the skill at `locator`, which is at `place`: of one that broke since it was opened, the last good version.
-    fn skill(&self, locator: &Locator, place: &Place<'_>, policy: &Policy) -> Result<Option<Skill>, Error> {
+    fn skill(
+        &self,
+        locator: &Locator,
+        place: &OpenDirectory<'_>,
+        policy: &Policy,
+    ) -> Result<Option<Skill>, Error> {
         let Some(SkillOnDisk { skill, file_name, stamp }) =
             self.skill_when_written(locator, place, policy)?
         else {
@@ -211,7 +216,7 @@ impl FsSource {
         &self,
         texts: &GoodTexts,
         locator: &Locator,
-        place: &Place<'_>,
+        place: &OpenDirectory<'_>,
         policy: &Policy,
     ) -> Option<(Document, Arc<str>)> {
         if let Some(GoodText { text, file_name, stamp }) = texts.find(locator) {
@@ -228,7 +233,7 @@ impl FsSource {
     fn skill_when_written(
         &self,
         locator: &Locator,
-        place: &Place<'_>,
+        place: &OpenDirectory<'_>,
         policy: &Policy,
     ) -> Result<Option<SkillOnDisk>, Error> {
         for attempt in 0..=MAX_WAITS {
@@ -250,7 +255,11 @@ impl FsSource {
         Err(self.error(place, manifest::FILE_NAME, FsFault::Changed))
     }
 
-    fn skill_on_disk(&self, place: &Place<'_>, policy: &Policy) -> Result<Option<SkillOnDisk>, Error> {
+    fn skill_on_disk(
+        &self,
+        place: &OpenDirectory<'_>,
+        policy: &Policy,
+    ) -> Result<Option<SkillOnDisk>, Error> {
         match self.manifest(place) {
             ManifestFile::Read { file_name, bytes, stamp } => {
                 let document = manifest::parse(Document::parse, place, &file_name, &bytes, stamp, policy);
@@ -277,7 +286,7 @@ impl FsSource {
     }
 
     /// Lists the files of a skill; returns the spelling of its `SKILL.md` as well.
-    fn walk(&self, place: &Place<'_>, policy: &Policy) -> Result<(FileWalk, String), Error> {
+    fn walk(&self, place: &OpenDirectory<'_>, policy: &Policy) -> Result<(FileWalk, String), Error> {
         let mut walked =
             walk(place, &self.options.caps, policy).map_err(|fault| self.error(place, "", fault))?;
         let spellings =
@@ -306,7 +315,7 @@ impl FsSource {
         self.at(locator, |place| self.read_file(place, path))
     }
 
-    fn read_file(&self, place: &Place<'_>, path: &SkillPath) -> Result<Vec<u8>, Error> {
+    fn read_file(&self, place: &OpenDirectory<'_>, path: &SkillPath) -> Result<Vec<u8>, Error> {
         let forbidden = || self.error(place, path.as_str(), FsFault::Link);
         if path.is_hidden() {
             return Err(forbidden());
@@ -331,7 +340,7 @@ impl FsSource {
         })
     }
 
-    fn bundle_of(&self, place: &Place<'_>, walked: FileWalk) -> Result<Bundle, Error> {
+    fn bundle_of(&self, place: &OpenDirectory<'_>, walked: FileWalk) -> Result<Bundle, Error> {
         let mut room = self.options.caps.bundle_bytes;
         if walked.truncated {
             return Err(self.error(place, "", FsFault::TooLarge(0)));
@@ -369,7 +378,7 @@ impl FsSource {
         })
     }
 
-    fn error(&self, place: &Place<'_>, file: &str, fault: FsFault) -> Error {
+    fn error(&self, place: &OpenDirectory<'_>, file: &str, fault: FsFault) -> Error {
         let kind = match &fault {
             FsFault::Missing | FsFault::NotDirectory => ErrorKind::FileNotFound,
             FsFault::IsDirectory => ErrorKind::IsDirectory,

@@ -3,8 +3,8 @@
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
 
-use super::place::Place;
-use super::safe_dir::{DirectoryEntry, FsFault, Kind, SafeDir, Stamp};
+use super::place::OpenDirectory;
+use super::safe_dir::{DirectoryEntry, EntryKind, FsFault, SafeDir, Stamp};
 use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
 /// A file of a skill.
@@ -38,7 +38,7 @@ impl FileWalk {
 }
 
 /// Lists the files of the skill at `place`; hidden ones are passed over in silence.
-pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<FileWalk, FsFault> {
+pub(super) fn walk(place: &OpenDirectory<'_>, caps: &FileCaps, policy: &Policy) -> Result<FileWalk, FsFault> {
     let mut walker =
         Walker { caps, files: Vec::new(), reporter: Reporter::new(policy), entries: 0, truncated: false };
     walker.directory(&place.directory()?, "", 1)?;
@@ -78,17 +78,17 @@ impl Walker<'_> {
 
     fn entry(&mut self, directory: &SafeDir, entry: &DirectoryEntry, path: String, depth: usize) {
         match entry.kind {
-            Kind::Link => {
+            EntryKind::Link => {
                 let message = format!("`{path}` is a symbolic link and is not followed");
                 self.report(RuleId::FileSymlink, message, "replace the link by the file itself", path);
             }
-            Kind::Special => {
+            EntryKind::Special => {
                 let message = format!("`{path}` is a device, socket or pipe and is not read");
                 self.report(RuleId::FileSpecial, message, "remove it", path);
             }
-            Kind::File | Kind::Directory => {
+            EntryKind::File | EntryKind::Directory => {
                 let Some(skill_path) = self.check(entry, &path) else { return };
-                if entry.kind == Kind::File {
+                if entry.kind == EntryKind::File {
                     self.file(directory, &entry.name, skill_path);
                 } else if depth >= self.caps.depth {
                     self.truncated = true;
@@ -106,7 +106,7 @@ impl Walker<'_> {
 
     fn file(&mut self, directory: &SafeDir, name: &str, path: SkillPath) {
         match directory.stat(name) {
-            Ok((Kind::File, stamp)) => self.files.push(WalkedFile { path, stamp }),
+            Ok((EntryKind::File, stamp)) => self.files.push(WalkedFile { path, stamp }),
             // The entry is gone or has changed its kind; the next listing will show it.
             Ok(_) | Err(FsFault::Missing) => {}
             Err(fault) => self.unreadable(&fault, path.to_string()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use repertoire_model::name::{Grammar, grammar_faults};
 use repertoire_model::{
-    Diagnostic, Document, Manifest, Policy, RuleId, Severity, SkillPath, Source, Standing,
+    Diagnostic, Document, Manifest, ManifestSource, Policy, RuleId, Severity, SkillPath, Standing,
 };
 
 use super::render;
@@ -132,7 +132,7 @@ pub fn define_skill(skill: SkillDefinition) -> Result<SkillDefinition, Error> {
     faults.resources(&skill.resources);
     if faults.0.is_empty() {
         let text = render::skill_md(&skill.manifest, &skill.body);
-        let source = Source { bytes: text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
+        let source = ManifestSource { bytes: text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
         let document = Document::parse(source, &Policy::default());
         if document.standing != Standing::Sound {
             faults.0 = document.diagnostics;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use repertoire_model::document::MANIFEST_FILE;
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId, SkillPath, Source};
+use repertoire_model::{Document, FileEntry, FileKind, LineRange, ManifestSource, Policy, RuleId, SkillPath};
 
 use super::definition::{Resource, SkillDefinition};
 use super::render;
@@ -95,8 +95,8 @@ impl MemorySkill {
         Self { locator, text, resources, misnamed }
     }
 
-    fn source(&self) -> Source<'_> {
-        Source { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE }
+    fn source(&self) -> ManifestSource<'_> {
+        ManifestSource { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE }
     }
 
     async fn bytes(&self, path: &SkillPath) -> Result<Arc<[u8]>, Error> {

@@ -26,11 +26,11 @@ pub(super) struct WatchSet {
     watched: Arc<RwLock<WatchedDirectories>>,
     budget: usize,
     /// The sources to which the system refused watches.
-    refusals: HashMap<usize, Refusal>,
+    refusals: HashMap<usize, WatchRefusal>,
 }
 
 /// A refusal of the system to watch a source.
-struct Refusal {
+struct WatchRefusal {
     when: Instant,
     reason: PollReason,
 }
@@ -98,7 +98,7 @@ impl WatchSet {
                     None => Ok(directories.iter().filter(|path| self.watched().contains_key(*path)).count()),
                     Some(reason) => {
                         directories.iter().for_each(|directory| self.unwatch(directory));
-                        let refusal = Refusal { when: Instant::now(), reason: reason.clone() };
+                        let refusal = WatchRefusal { when: Instant::now(), reason: reason.clone() };
                         self.refusals.insert(source, refusal);
                         Err(reason)
                     }

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::types::{nanoseconds, read_stamped};
-use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, EntryKind, FsFault, Stamp};
 
 /// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
 const FILE: OFlags = OFlags::RDONLY
@@ -108,7 +108,7 @@ impl SafeDir {
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
     /// name, not a handle: it decides which files to look at, never which may be read.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), FsFault> {
+    pub(crate) fn stat(&self, path: &str) -> Result<(EntryKind, Stamp), FsFault> {
         let stat = statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?;
         Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
     }
@@ -202,19 +202,19 @@ impl SafeDir {
 
 fn regular(stat: &Stat) -> Result<Stamp, FsFault> {
     match kind(FileType::from_raw_mode(stat.st_mode)) {
-        Kind::File => Ok(stamp(stat)),
-        Kind::Directory => Err(FsFault::IsDirectory),
-        Kind::Link => Err(FsFault::Link),
-        Kind::Special => Err(FsFault::Special),
+        EntryKind::File => Ok(stamp(stat)),
+        EntryKind::Directory => Err(FsFault::IsDirectory),
+        EntryKind::Link => Err(FsFault::Link),
+        EntryKind::Special => Err(FsFault::Special),
     }
 }
 
-fn kind(file_type: FileType) -> Kind {
+fn kind(file_type: FileType) -> EntryKind {
     match file_type {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Directory,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Special,
     }
 }
 

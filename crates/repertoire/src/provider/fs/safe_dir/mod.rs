@@ -16,4 +16,4 @@ mod tests;
 pub(crate) use linux::SafeDir;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::SafeDir;
-pub(crate) use types::{DirectoryEntry, Entries, FsFault, Kind, Stamp, now};
+pub(crate) use types::{DirectoryEntry, Entries, EntryKind, FsFault, Stamp, now};

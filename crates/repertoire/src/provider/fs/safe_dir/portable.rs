@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 use super::types::{nanoseconds, read_stamped};
-use super::{DirectoryEntry, Entries, FsFault, Kind, Stamp};
+use super::{DirectoryEntry, Entries, EntryKind, FsFault, Stamp};
 
 /// A handle on a directory.
 #[derive(Debug)]
@@ -63,9 +63,9 @@ impl SafeDir {
                 Err(error) => {
                     return Err(
                         match parent.symlink_metadata(component).map(|data| kind(data.file_type())) {
-                            Ok(Kind::Link) => FsFault::Link,
-                            Ok(Kind::File | Kind::Special) => FsFault::NotDirectory,
-                            Ok(Kind::Directory) | Err(_) => fault(error),
+                            Ok(EntryKind::Link) => FsFault::Link,
+                            Ok(EntryKind::File | EntryKind::Special) => FsFault::NotDirectory,
+                            Ok(EntryKind::Directory) | Err(_) => fault(error),
                         },
                     );
                 }
@@ -86,7 +86,7 @@ impl SafeDir {
 
     /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
     /// name, not a handle: it decides which files to look at, never which may be read.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), FsFault> {
+    pub(crate) fn stat(&self, path: &str) -> Result<(EntryKind, Stamp), FsFault> {
         let metadata = self.handle.symlink_metadata(path).map_err(fault)?;
         Ok((kind(metadata.file_type()), stamp(&metadata)))
     }
@@ -136,22 +136,22 @@ fn check(component: &str) -> Result<(), FsFault> {
 
 fn regular(metadata: &Metadata) -> Result<Stamp, FsFault> {
     match kind(metadata.file_type()) {
-        Kind::File => Ok(stamp(metadata)),
-        Kind::Directory => Err(FsFault::IsDirectory),
-        Kind::Link => Err(FsFault::Link),
-        Kind::Special => Err(FsFault::Special),
+        EntryKind::File => Ok(stamp(metadata)),
+        EntryKind::Directory => Err(FsFault::IsDirectory),
+        EntryKind::Link => Err(FsFault::Link),
+        EntryKind::Special => Err(FsFault::Special),
     }
 }
 
-fn kind(file_type: FileType) -> Kind {
+fn kind(file_type: FileType) -> EntryKind {
     if file_type.is_file() {
-        Kind::File
+        EntryKind::File
     } else if file_type.is_dir() {
-        Kind::Directory
+        EntryKind::Directory
     } else if file_type.is_symlink() {
-        Kind::Link
+        EntryKind::Link
     } else {
-        Kind::Special
+        EntryKind::Special
     }
 }
 

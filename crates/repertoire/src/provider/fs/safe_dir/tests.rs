@@ -127,11 +127,11 @@ macro_rules! suite {
                     listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
                     let kind = |name: &str| listing.entries.iter().find(|e| e.name == name).unwrap().kind;
                     assert_eq!(listing.entries.len(), 12);
-                    assert_eq!(kind("a.md"), Kind::File);
-                    assert_eq!(kind("sub"), Kind::Directory);
-                    assert_eq!(kind("sub-link"), Kind::Link);
-                    assert_eq!(kind("fifo"), Kind::Special);
-                    assert_eq!(kind("socket"), Kind::Special);
+                    assert_eq!(kind("a.md"), EntryKind::File);
+                    assert_eq!(kind("sub"), EntryKind::Directory);
+                    assert_eq!(kind("sub-link"), EntryKind::Link);
+                    assert_eq!(kind("fifo"), EntryKind::Special);
+                    assert_eq!(kind("socket"), EntryKind::Special);
                 }
                 let listing = directory.entries(3).unwrap();
                 assert_eq!((listing.entries.len(), listing.more), (3, true));
@@ -145,11 +145,11 @@ macro_rules! suite {
                 let path = root.path().join("in/a.md");
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
                 let (kind, stamp) = directory.stat("a.md").unwrap();
-                assert_eq!((kind, stamp.size, stamp.is_executable()), (Kind::File, 5, false));
+                assert_eq!((kind, stamp.size, stamp.is_executable()), (EntryKind::File, 5, false));
                 assert_eq!(directory.read("a.md", 100).unwrap().1, stamp);
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
                 assert!(directory.stat("a.md").unwrap().1.is_executable());
-                assert_eq!(directory.stat("outer-link").unwrap().0, Kind::Link);
+                assert_eq!(directory.stat("outer-link").unwrap().0, EntryKind::Link);
                 assert!(matches!(directory.stat("missing"), Err(FsFault::Missing)));
             }
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Directory,
     Link,
@@ -19,7 +19,7 @@ pub(crate) struct DirectoryEntry {
     /// Its name; where `decoded` is false, an approximation for people.
     pub(crate) name: String,
     pub(crate) decoded: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
 }
 
 /// The entries of a directory, in no particular order.
