@@ -73,6 +73,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EventsArgs) -> Result<E
     let store = context.store()?;
     let mut query = EventQuery {
         after: None,
+        before: None,
         since: args.since.and_then(|age| SystemTime::now().checked_sub(age)),
         skill: args.skill.clone(),
         agent: args.agent.clone(),

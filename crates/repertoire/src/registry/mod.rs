@@ -3,6 +3,7 @@
 mod open;
 mod snapshot;
 mod catalog;
+mod entry_tokens;
 mod notices;
 mod check;
 mod publication;
@@ -19,6 +20,7 @@ pub mod watch;
 mod tests;
 
 pub use change::{Aspect, Change};
+pub use entry_tokens::EntryTokens;
 pub use open::{Registry, RegistryOptions};
 pub use publication::Publication;
 pub use releases::ReleaseFollower;
