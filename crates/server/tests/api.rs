@@ -441,3 +441,62 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
     assert_eq!(http.get("/api/v1/skills").0, 404);
     assert_eq!(http.get("/").0, 404);
 }
+
+/// Returns the reference page of the API that `document` describes.
+fn reference(document: &Value) -> String {
+    let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
+        document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the agent of the token may see.\n\
+        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`.\n\
+        - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
+        - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
+        `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        .to_owned();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            page += &format!(
+                "## {} `{path}`\n\n{}.\n",
+                method.to_uppercase(),
+                operation["summary"].as_str().unwrap()
+            );
+            let parameters = operation["parameters"].as_array().unwrap().iter();
+            let parameters: Vec<&Value> = parameters.filter(|parameter| parameter["in"] == "query").collect();
+            if !parameters.is_empty() {
+                page += "\n| parameter | meaning |\n|---|---|\n";
+            }
+            for parameter in parameters {
+                let meaning = parameter["description"].as_str().unwrap_or_default().replace('\n', " ");
+                page += &format!("| `{}` | {meaning} |\n", parameter["name"].as_str().unwrap());
+            }
+            let body = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].as_str();
+            let body =
+                body.map(
+                    |name| &document["components"]["schemas"][name.rsplit('/').next().unwrap()]["properties"],
+                );
+            if let Some(fields) = body.and_then(Value::as_object) {
+                page += "\n| field of the body | meaning |\n|---|---|\n";
+                for (name, field) in fields {
+                    let meaning = field["description"].as_str().unwrap_or_default().replace('\n', " ");
+                    page += &format!("| `{name}` | {meaning} |\n");
+                }
+            }
+            page += "\n";
+        }
+    }
+    page.trim_end().to_owned() + "\n"
+}
+
+#[test]
+fn the_reference_page_is_generated_from_the_document() {
+    let dashboard = Dashboard::new(|_| {});
+    let (_, document) = get(&dashboard.http(), "/api/v1/openapi.json");
+    let (path, page) =
+        (concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/http-api.md"), reference(&document));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap_or_default() == page,
+        "run with UPDATE_DOCS=1 to write {path}"
+    );
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use repertoire_exec::notify::run_with_input;
+use serde_json::json;
 
 use super::serve::{self, ServeArgs};
 use crate::error::CliError;
@@ -47,7 +48,11 @@ pub(crate) fn run(ui: &mut Ui, context: Context, args: &DashboardArgs) -> Result
     let serve = ServeArgs::of_dashboard(&address, args.allow_write);
     serve::run_and_tell(ui, context, &serve, &|ui, address| {
         let url = format!("http://{address}/");
-        writeln!(ui.out(), "{url}")?;
+        if ui.is_json() {
+            ui.write_json(&json!({"url": url}))?;
+        } else {
+            writeln!(ui.out(), "{url}")?;
+        }
         if !args.no_open {
             // The address is on the terminal, so a machine without a browser needs no message.
             thread::spawn(move || run_with_input(OPENER, &[url], Vec::new(), OPEN_TIME));

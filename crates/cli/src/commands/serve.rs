@@ -72,12 +72,15 @@ pub(crate) struct ServeArgs {
     /// Serve no pages and no JSON API over HTTP
     #[arg(long, conflicts_with = "stdio")]
     no_dashboard: bool,
+    /// Nothing of a skill runs, also where `exec.enabled` is set.
+    #[arg(skip)]
+    runs_nothing: bool,
 }
 
 impl ServeArgs {
     /// Returns the arguments of a server of pages for one person, at a free port.
     pub(super) fn of_dashboard(address: &str, allow_write: bool) -> Self {
-        Self { http: Some(address.to_owned()), allow_write, ..Self::default() }
+        Self { http: Some(address.to_owned()), allow_write, runs_nothing: true, ..Self::default() }
     }
 }
 
@@ -192,7 +195,8 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let runner = context.session_executor(ui, args.exec)?.map(|executor| executor as Arc<dyn Runner>);
+    let executor = if args.runs_nothing { None } else { context.session_executor(ui, args.exec)? };
+    let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
 
