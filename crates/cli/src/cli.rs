@@ -10,9 +10,9 @@ use clap_complete::CompleteEnv;
 
 use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
-    cost, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
-    init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
-    rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
+    cost, dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history,
+    import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove,
+    revoke, rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -69,6 +69,7 @@ pub(crate) enum Command {
     Enable(enable::EnableArgs),
     Use(r#use::UseArgs),
     Serve(serve::ServeArgs),
+    Dashboard(dashboard::DashboardArgs),
     Publish(publish::PublishArgs),
     Channel(channel::ChannelArgs),
     Session(session::SessionArgs),

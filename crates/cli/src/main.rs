@@ -34,10 +34,10 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
-    disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
-    list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run,
-    search, serve, session, show, stats, sync, update, r#use, verify, watch,
+    add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
+    dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
+    init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
+    rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -105,8 +105,9 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         Command::Enable(args) => enable::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Use(args) => r#use::run(ui, env, globals, &args),
         Command::Serve(args) => {
-            serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
+            serve::run(ui, Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
+        Command::Dashboard(args) => dashboard::run(ui, Context::load(ui, env, globals)?, &args),
         Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Session(args) => {

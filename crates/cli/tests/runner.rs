@@ -38,6 +38,7 @@ mod test_clients_command;
 mod test_completions_command;
 mod test_connect_command;
 mod test_cost_command;
+mod test_dashboard_command;
 mod test_configuration;
 mod test_disable_command;
 mod test_disable_for_clients;

@@ -104,7 +104,9 @@ fn shell(base: &Path, line: &str) -> Output {
 fn failure(base: &Path, command: &str) -> Option<String> {
     // A server that listens would not end; its options are understood at least.
     let line = match command.split(" #").next() {
-        Some(call) if call.contains("--http") => format!("{call} --help"),
+        Some(call) if call.contains("--http") || call.starts_with("rep dashboard") => {
+            format!("{call} --help")
+        }
         _ => command.to_owned(),
     };
     // A model that answers stands in for the one of the page.

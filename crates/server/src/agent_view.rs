@@ -109,13 +109,23 @@ impl AgentView {
         &self.shared.options
     }
 
+    /// Returns the agent whose view it is, if it is one's.
+    pub(crate) fn agent(&self) -> Option<&Agent> {
+        self.agent.as_ref()
+    }
+
+    /// Returns whether the view has the whole library.
+    pub(crate) fn is_unrestricted(&self) -> bool {
+        self.agent.is_none() && self.limit == Scope::default()
+    }
+
     /// Returns the list versions, to wait for changes.
     pub(crate) fn list_versions(&self) -> watch::Receiver<ListVersions> {
         self.list_versions.subscribe()
     }
 
     /// Returns whether the agent may see the skill.
-    fn sees(&self, entry: &Entry) -> bool {
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.limit.allows(&entry.source, entry.name().as_str())
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }

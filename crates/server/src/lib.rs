@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod error;
+pub mod dashboard;
 mod options;
 mod instructions;
 mod published_skills;
@@ -18,6 +19,8 @@ pub mod mcp;
 pub mod mcp_client;
 pub mod http;
 mod well_known;
+mod api;
+mod web;
 
 pub use error::{Error, ErrorKind};
 pub use options::{INSTRUCTIONS_TOKENS, Notice, Notices, Probe, ResultForm, ServerOptions, Switch};

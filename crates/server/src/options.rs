@@ -10,6 +10,8 @@ use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
+use crate::dashboard::DashboardOptions;
+
 /// The default of [`ServerOptions::instructions_tokens`].
 pub const INSTRUCTIONS_TOKENS: usize = 2_000;
 
@@ -154,6 +156,8 @@ pub struct ServerOptions {
     pub dropped_events: Probe<u64>,
     /// Returns whether the store answers, which `/readyz` reports.
     pub store: Probe<bool>,
+    /// The pages for people, and their API.
+    pub dashboard: DashboardOptions,
 }
 
 impl Default for ServerOptions {
@@ -168,6 +172,7 @@ impl Default for ServerOptions {
             notices: Notices::default(),
             dropped_events: Probe::default(),
             store: Probe::default(),
+            dashboard: DashboardOptions::default(),
         }
     }
 }

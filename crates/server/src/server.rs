@@ -6,6 +6,7 @@ use repertoire::Library;
 use tokio::sync::watch;
 
 use crate::agent_view::AgentView;
+use crate::dashboard::DashboardState;
 use crate::metrics::MetricsSink;
 use crate::published_skills::PublishedSkills;
 use crate::server_state::ServerState;
@@ -52,6 +53,7 @@ impl Server {
                 published,
                 archives,
                 republished,
+                dashboard: DashboardState::default(),
             }),
         }
     }

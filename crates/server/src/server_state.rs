@@ -6,6 +6,7 @@ use repertoire::{Library, Registry};
 use tokio::sync::watch;
 
 use crate::ServerOptions;
+use crate::dashboard::DashboardState;
 use crate::metrics::MetricsSink;
 use crate::published_skills::PublishedSkills;
 use crate::well_known::Archives;
@@ -21,4 +22,6 @@ pub(crate) struct ServerState {
     pub(crate) archives: Archives,
     /// Counts published skills whose files changed after they were announced to clients.
     pub(crate) republished: watch::Sender<u64>,
+    /// What requests of the dashboard share.
+    pub(crate) dashboard: DashboardState,
 }

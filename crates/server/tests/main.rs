@@ -22,3 +22,5 @@ mod scope;
 mod events;
 mod mcp_client;
 mod metrics;
+mod api;
+mod pages;

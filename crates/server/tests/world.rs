@@ -88,6 +88,16 @@ impl World {
         equip: impl FnOnce(LibraryBuilder) -> LibraryBuilder,
     ) -> Server {
         let options = changed(ServerOptions::default(), |options| options.version = "0.0.0".to_owned());
+        self.server_with_options(options, session, equip)
+    }
+
+    /// Returns a server with `options`, whose sessions have `session`, and whose library is what `equip` makes of it.
+    pub fn server_with_options(
+        &self,
+        options: ServerOptions,
+        session: repertoire::SessionOptions,
+        equip: impl FnOnce(LibraryBuilder) -> LibraryBuilder,
+    ) -> Server {
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let builder = Library::builder()
             .provider(Arc::new(provider))

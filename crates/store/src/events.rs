@@ -43,6 +43,7 @@ impl<D: Database> Journal for SqlStore<D> {
         let mut sql = "SELECT id, json FROM events WHERE 1 = 1".to_owned();
         for (condition, value) in [
             ("id >", query.after.map(SqlValue::from)),
+            ("id <", query.before.map(SqlValue::from)),
             ("time_ms >=", query.since.map(SqlValue::from)),
             ("skill =", query.skill.as_ref().map(|skill| SqlValue::from(&name(skill)))),
             ("agent =", query.agent.as_ref().map(|agent| SqlValue::from(&name(agent)))),

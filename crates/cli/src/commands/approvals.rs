@@ -1,6 +1,7 @@
 //! `rep approvals`.
 
 use clap::Args;
+use repertoire::Entry;
 use repertoire_exec::Approval;
 use repertoire_model::{Capabilities, Toolbox};
 use serde_json::{Value, json};
@@ -52,6 +53,13 @@ fn json(approval: &Approval, library: &Library) -> Value {
         "seconds": approval.seconds,
         "state": state(approval, library),
     })
+}
+
+/// Returns the state of the approval of `entry`, if there is one.
+pub(crate) fn state_of(context: &Context, entry: &Entry) -> Option<String> {
+    let approval = context.approvals().ok()?.find(entry).ok()??;
+    let library = context.inspect(context.settings.policy.clone());
+    Some(state(&approval, &library).to_owned())
 }
 
 /// Returns whether the skill is as it was approved; skills of other projects are not looked up.

@@ -15,12 +15,16 @@ use repertoire_agent::economics::{
 };
 use repertoire_model::text::nearest;
 use repertoire_model::tokens::Tokenizer;
+use repertoire_server::dashboard::{self, Cost, CostOfWay};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Progress, Style, Table, Ui, count, docs, escape};
 use crate::wire::Context;
+
+/// The model whose prices apply where none is named.
+const DEFAULT_MODEL: &str = "claude-sonnet-5";
 
 /// The largest script or table of prices that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -39,7 +43,7 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     script: Option<PathBuf>,
     /// The model whose prices and rules of caching apply
-    #[arg(long, value_name = "NAME", default_value = "claude-sonnet-5")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_MODEL)]
     model: String,
     /// Take prices from this JSON file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -82,6 +86,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CostArgs) -> Result<Exi
         report.write(ui)?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the tokens and the price of the usual session of `turns` turns with the built-in prices.
+pub(crate) fn measured(context: &Context, turns: u32) -> Result<Cost, CliError> {
+    let table = PriceTable::built_in();
+    let Some(prices) = table.of(DEFAULT_MODEL).cloned() else {
+        return Err(CliError::no(format!("no prices are known for the model `{DEFAULT_MODEL}`")));
+    };
+    let script = Script::of_turns(turns).map_err(|error| CliError::usage(error.to_string()))?;
+    let base = context.session_options(None);
+    let report = report(context, &base, script, None, prices, table.date)?;
+    Ok(report.cost())
 }
 
 /// Reads and parses a file of the user.
@@ -171,6 +187,35 @@ impl Report {
         loads.map(|action| action.skill.as_str()).collect()
     }
 
+    /// Returns the report for the dashboard.
+    fn cost(&self) -> Cost {
+        let way = |outlay: &Outlay| CostOfWay {
+            way: outlay.disclosure.as_str().to_owned(),
+            explanation: explanation(outlay.disclosure).to_owned(),
+            prefix_tokens: outlay.measurement.prefix_tokens,
+            prefix_changes: outlay.measurement.prefix_changes,
+            cache_read: outlay.measurement.usage.cache_read,
+            cache_write: outlay.measurement.usage.cache_write,
+            input: outlay.measurement.usage.input,
+            output: outlay.measurement.usage.output,
+            cost: outlay.cost,
+            parts: chart::parts(&self.prices, outlay),
+        };
+        Cost {
+            model: self.prices.model.clone(),
+            prices_of: self.date.clone(),
+            turns: self.script.turns,
+            skills: self.skills,
+            loaded: self.loaded().into_iter().map(str::to_owned).collect(),
+            ways: self.comparison.outlays.iter().map(way).collect(),
+            break_even: self.comparison.break_even.as_ref().map(|found| dashboard::BreakEven {
+                skill: found.skill.clone(),
+                sessions_of_100: found.sessions_of_100(),
+                sentence: sentence(found),
+            }),
+        }
+    }
+
     /// Returns the price of the default way.
     fn stable(&self) -> f64 {
         let outlays = self.comparison.outlays.iter();
@@ -246,6 +291,24 @@ impl Report {
             "user_tokens": self.script.user_tokens, "assistant_tokens": self.script.assistant_tokens,
             "actions": actions, "ways": ways, "break_even": break_even,
         })
+    }
+}
+
+/// Returns the way of disclosing skills in words.
+fn explanation(disclosure: Disclosure) -> &'static str {
+    match disclosure {
+        Disclosure::Upfront => "All instructions and tools are in the prompt from the start.",
+        Disclosure::Marked => {
+            "A menu in the prompt marks the loaded skills, so the prompt changes with each load."
+        }
+        Disclosure::Stable => {
+            "Catalog and tools never change; skills are loaded into the conversation. The default."
+        }
+        Disclosure::Append => {
+            "The catalog never changes; tools of loaded skills are added behind the others."
+        }
+        Disclosure::Dynamic => "The catalog never changes; tools of skills come and go with them.",
+        _ => "",
     }
 }
 

@@ -93,6 +93,19 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
     Ok(Exit::Success)
 }
 
+/// Returns the decisions about the skill called `name`, each with its topic.
+pub(crate) fn decisions(context: &Context, name: &str) -> Result<Vec<(&'static str, String)>, CliError> {
+    let library = context.inspect_served(context.settings.policy.clone());
+    let Some(entry) = meant(&library, name).into_iter().next() else {
+        return Err(CliError::no(format!("there is no skill `{name}`")));
+    };
+    let refusal = pollster::block_on(library.registry.accepted()).err();
+    let found = pollster::block_on(library.registry.check(entry));
+    let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
+    decisions.extend(Surroundings::of(context, &library).decisions(context, &library, entry));
+    Ok(decisions.into_iter().map(|decision| (decision.topic, decision.text)).collect())
+}
+
 /// Returns the skills that `name` may mean: all of that name, or the one of that source.
 fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
     let entries = library.snapshot.entries();

@@ -1,10 +1,9 @@
 //! `rep list`.
 
-use std::cell::OnceCell;
-
 use clap::Args;
 use repertoire::Entry;
-use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
+use repertoire::registry::EntryTokens;
+use repertoire_model::tokens::Tokenizer;
 use repertoire_model::{Diagnostic, Severity, State, diagnostic};
 use serde::Serialize;
 
@@ -21,10 +20,6 @@ const MOST_CHECKED: usize = 20;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
-
-/// A skill that sorts before all others, so that it and not the one to be counted is the example in the frame.
-const NEIGHBOUR: CatalogEntry<'static> =
-    CatalogEntry { name: "0", description: "A skill.", location: Some("/0/SKILL.md") };
 
 /// Lists the skills
 ///
@@ -195,39 +190,25 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
 /// Counts tokens by the settings.
 pub(super) struct Counter<'a> {
     library: &'a Library,
-    options: CatalogOptions,
-    /// The tokens of a catalog with nothing but the neighbour, once they are needed.
-    frame: OnceCell<usize>,
+    tokenizer: Tokenizer,
+    entries: EntryTokens,
 }
 
 impl<'a> Counter<'a> {
     pub(super) fn new(context: &Context, library: &'a Library) -> Self {
-        // A budget is about the whole catalog, and an entry is counted as it is in full.
-        let mut options = context.settings.session.catalog_options();
-        options.budget_tokens = None;
-        Self { library, options, frame: OnceCell::new() }
+        let options = context.settings.session.catalog_options();
+        Self { library, tokenizer: options.tokenizer, entries: EntryTokens::new(options) }
     }
 
     fn count(&self, entry: &Entry) -> TokensJson {
         let skill = pollster::block_on(self.library.registry.get(entry));
-        let body = skill.map_or(0, |skill| self.options.tokenizer.count(skill.body()) as u64);
+        let body = skill.map_or(0, |skill| self.tokenizer.count(skill.body()) as u64);
         TokensJson { catalog: self.entry(entry), body }
     }
 
     /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
     pub(super) fn entry(&self, entry: &Entry) -> u64 {
-        let location = entry.location();
-        let own = CatalogEntry {
-            name: entry.name().as_str(),
-            description: &entry.document.description,
-            location: Some(&location),
-        };
-        let frame = *self.frame.get_or_init(|| self.rendered(&[NEIGHBOUR]));
-        self.rendered(&[NEIGHBOUR, own]).saturating_sub(frame) as u64
-    }
-
-    fn rendered(&self, entries: &[CatalogEntry<'_>]) -> usize {
-        render(entries, &self.options).map_or(0, |catalog| self.options.tokenizer.count(&catalog.text))
+        self.entries.of(entry)
     }
 }
 

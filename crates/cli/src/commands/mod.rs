@@ -13,6 +13,7 @@ pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod cost;
+pub(crate) mod dashboard;
 pub(crate) mod diff;
 pub(crate) mod disable;
 pub(crate) mod doctor;

@@ -1,19 +1,23 @@
 //! `rep serve`: the skills for MCP clients.
 
 mod address;
+mod host;
 mod notices;
 mod open_files;
 mod tokens;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use repertoire::{Library, Registry, Runner, Watcher};
+use repertoire_server::dashboard::{DashboardOptions, Host};
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
+use self::host::DashboardHost;
 use self::notices::NoticeWriter;
 use crate::complete::agent_names;
 use crate::error::CliError;
@@ -27,7 +31,7 @@ use crate::wire::Context;
 ///
 /// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to read their
 /// files, and a catalog in the server's instructions. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/serving-mcp.md tells how to connect clients.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(group = clap::ArgGroup::new("transport").required(true))]
 pub(crate) struct ServeArgs {
     /// Serve standard input and output, as clients that start the server themselves expect
@@ -62,20 +66,54 @@ pub(crate) struct ServeArgs {
     /// Accept HTTP requests for this host name, such as skills.example.com
     #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
+    /// Let people decide about proposals and restore versions on the pages, also without a token
+    #[arg(long, conflicts_with = "stdio")]
+    allow_write: bool,
+    /// Serve no pages and no JSON API over HTTP
+    #[arg(long, conflicts_with = "stdio")]
+    no_dashboard: bool,
+    /// Nothing of a skill runs, also where `exec.enabled` is set.
+    #[arg(skip)]
+    runs_nothing: bool,
 }
 
+impl ServeArgs {
+    /// Returns the arguments of a server of pages for one person, at a free port.
+    pub(super) fn of_dashboard(address: &str, allow_write: bool) -> Self {
+        Self { http: Some(address.to_owned()), allow_write, runs_nothing: true, ..Self::default() }
+    }
+}
+
+/// Called with the address of a server that is about to serve.
+type OnBound<'a> = &'a dyn Fn(&mut Ui, SocketAddr) -> Result<(), CliError>;
+
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: Context, args: &ServeArgs) -> Result<Exit, CliError> {
+    run_and_tell(ui, context, args, &|_, _| Ok(()))
+}
+
+/// Runs the command, and calls `on_bound` once the address is known.
+pub(super) fn run_and_tell(
+    ui: &mut Ui,
+    context: Context,
+    args: &ServeArgs,
+    on_bound: OnBound<'_>,
+) -> Result<Exit, CliError> {
     ui.flush()?;
+    let context = Arc::new(context);
+    let host = Arc::new(DashboardHost::new(Arc::clone(&context)));
+    let context = &*context;
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
-    let options = options(context, args);
+    let mut options = options(context, args);
+    options.dashboard = dashboard(context, args, &host);
     let library = open(ui, context, args, &options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
     context.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
     context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
     // Answers need not wait until everything is watched.
-    let _watcher = follow(context, library.registry());
+    let watcher = follow(context, library.registry());
+    host.follows(watcher.as_ref());
     let _releases = context.follow_releases(library.registry());
     let _recorder = context.recorder(library.registry());
     let server = Server::new(library, options);
@@ -92,7 +130,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
-        Some(http) => serve_http(ui, &server, http, &stop),
+        Some(http) => serve_http(ui, &server, http, &stop, on_bound),
     };
     // Running tools are ended, because nothing would check their output once this program is gone.
     if let Some(runner) = runner {
@@ -104,13 +142,32 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     Ok(Exit::Success)
 }
 
-fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> Result<(), CliError> {
+fn serve_http(
+    ui: &mut Ui,
+    server: &Server,
+    http: HttpOptions,
+    stop: &Stop,
+    on_bound: OnBound<'_>,
+) -> Result<(), CliError> {
     open_files::make_room(http.limits.connections);
     let bound = server.bind_http(http)?;
     let skills = server.library().snapshot().active().count();
     writeln!(ui.err(), "rep: serving {} at http://{}/mcp", count(skills, "skill"), bound.address())?;
+    on_bound(ui, bound.address())?;
     ui.flush()?;
     Ok(bound.serve_blocking(stop)?)
+}
+
+/// Returns the options of the dashboard.
+fn dashboard(context: &Context, args: &ServeArgs, host: &Arc<DashboardHost>) -> DashboardOptions {
+    let mut options = DashboardOptions::default();
+    options.is_served = args.http.is_some() && !args.no_dashboard;
+    options.allows_writes = args.allow_write;
+    options.store = context.store_location().map(|_| context.lazy_store());
+    options.person = context.person();
+    options.host = Some(Arc::clone(host) as Arc<dyn Host>);
+    options.title = context.library_title();
+    options
 }
 
 /// Follows the library, and reports if that is not possible as configured.
@@ -138,7 +195,8 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let runner = context.session_executor(ui, args.exec)?.map(|executor| executor as Arc<dyn Runner>);
+    let executor = if args.runs_nothing { None } else { context.session_executor(ui, args.exec)? };
+    let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
 

@@ -78,6 +78,17 @@ impl Context {
         }
     }
 
+    /// Returns the name of the library for people: that of the directory it is read from.
+    pub(crate) fn library_title(&self) -> String {
+        let named = self.globals.root.first().map(|root| self.env.working_directory().join(root));
+        let directory = named.as_deref().unwrap_or(self.env.working_directory());
+        let name = directory
+            .canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        name.unwrap_or_else(|| "skills".to_owned())
+    }
+
     /// Returns the directory of the cache, unless it is turned off.
     pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {

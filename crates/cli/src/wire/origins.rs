@@ -126,13 +126,18 @@ pub(crate) fn plugin_directories(places: &[Place]) -> Vec<PathBuf> {
 impl Context {
     /// Reads the records of installers around the places of `library`.
     pub(crate) fn origins(&self, library: &Library) -> Origins {
+        self.origins_around(&library.places)
+    }
+
+    /// Returns the records of installers around `places`.
+    pub(crate) fn origins_around(&self, places: &[Place]) -> Origins {
         let project = |(directory, skill_directories)| {
             let record_directories = Vec::new();
             with_real_paths(OriginBase { directory, skill_directories, record_directories })
         };
-        let mut bases: Vec<OriginBase> = projects(&library.places).into_iter().map(project).collect();
+        let mut bases: Vec<OriginBase> = projects(places).into_iter().map(project).collect();
         if let Some(directory) = self.env.home() {
-            let places = library.places.iter().filter(|place| place.root.tier == Tier::User);
+            let places = places.iter().filter(|place| place.root.tier == Tier::User);
             let skill_directories: Vec<PathBuf> = places.map(|place| place.root.path.clone()).collect();
             let mut record_directories = vec![directory.join(".agents"), directory.join(".apm")];
             let claude =

@@ -27,7 +27,7 @@ pub(crate) fn expect_directories(env: &Env, globals: &Globals) -> Result<(), Cli
 
 impl Context {
     /// Returns every place that is searched, those that win first, and the problems of packs.
-    pub(super) fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
+    pub(crate) fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         if self.globals.root.is_empty() {
             return self.settings.places(&self.config_input(), policy);
         }

@@ -4,6 +4,7 @@ mod open;
 mod snapshot;
 mod pinned_entry;
 mod catalog;
+mod entry_tokens;
 mod notices;
 mod check;
 mod publication;
@@ -20,6 +21,7 @@ pub mod watch;
 mod tests;
 
 pub use change::{Aspect, Change};
+pub use entry_tokens::EntryTokens;
 pub use open::{Registry, RegistryOptions};
 pub use pinned_entry::PinnedEntry;
 pub use publication::Publication;

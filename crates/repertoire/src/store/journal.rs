@@ -11,6 +11,8 @@ use crate::event::{Event, EventKind, Outcome};
 pub struct EventQuery {
     /// Only events with a larger number.
     pub after: Option<u64>,
+    /// Only events with a smaller number.
+    pub before: Option<u64>,
     /// Only events at this time or later.
     pub since: Option<SystemTime>,
     /// Only events about the skill of this name.
@@ -23,7 +25,7 @@ pub struct EventQuery {
 
 impl Default for EventQuery {
     fn default() -> Self {
-        Self { after: None, since: None, skill: None, agent: None, limit: 1_000 }
+        Self { after: None, before: None, since: None, skill: None, agent: None, limit: 1_000 }
     }
 }
 

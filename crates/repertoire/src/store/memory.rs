@@ -102,6 +102,7 @@ impl Journal for MemoryStore {
         let state = self.lock();
         let selected = state.events.iter().filter(|(line, event)| {
             query.after.is_none_or(|after| line.id > after)
+                && query.before.is_none_or(|before| line.id < before)
                 && query.since.is_none_or(|since| event.time >= since)
                 && (query.skill.is_none() || query.skill == event.skill)
                 && (query.agent.is_none() || query.agent == event.agent)

@@ -84,6 +84,9 @@ fn events_are_selected_in_order(store: &dyn Store) {
     let first = store.events(&query()).unwrap()[0].id;
     assert_eq!(select(EventQuery { after: Some(first), limit: 2, ..query() }), [1, 2]);
     assert_eq!(select(EventQuery { after: Some(0), limit: 0, ..query() }), [0; 0]);
+    let last = store.events(&query()).unwrap()[4].id;
+    assert_eq!(select(EventQuery { before: Some(last), limit: 2, ..query() }), [2, 3]);
+    assert_eq!(select(EventQuery { after: Some(first), before: Some(last), ..query() }), [1, 2, 3]);
 }
 
 fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {

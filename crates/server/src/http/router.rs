@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
+use tokio::sync::OwnedSemaphorePermit;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use super::access::bearer;
@@ -18,8 +19,10 @@ use super::body;
 use super::endpoint::{Endpoint, RequestKind};
 use super::reply::{overloaded, refuse};
 use crate::agent_view::AgentView;
+use crate::api;
+use crate::dashboard::{Asker, Streams};
 use crate::metrics::{CONTENT_TYPE, Gauges};
-use crate::well_known;
+use crate::{web, well_known};
 
 /// Seconds after which a client may find a free connection.
 const CONNECTION_RETRY_SECONDS: u32 = 1;
@@ -29,6 +32,9 @@ const STREAM_RETRY_SECONDS: u32 = 30;
 
 /// The reason for refusing a request with another token than those that are accepted.
 const INVALID_TOKEN: &str = "invalid token";
+
+/// The path of the stream of changes.
+const CHANGES: &str = "/changes";
 
 /// Maximum time for the store to answer whether it is there.
 const STORE_TIME: Duration = Duration::from_secs(2);
@@ -46,11 +52,53 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(metrics))
         .merge(index)
         .merge(downloads)
+        .merge(dashboard(&app))
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     health_routes().merge(protected).fallback(not_found).with_state(app)
+}
+
+/// Returns the routes of the dashboard, if it is served.
+fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
+    if !app.server.options().dashboard.is_served {
+        return Router::new();
+    }
+    let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
+    let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
+    api::routes().layer(streams).merge(web::routes()).layer(bodies)
+}
+
+/// Reads the body of a request within the limits, before anything is done.
+async fn collect_body(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match body::read(&parts.headers, body, &app.limits, &app.stopping).await {
+        Ok(body) => next.run(Request::from_parts(parts, body.into())).await,
+        Err(response) => response,
+    }
+}
+
+/// Limits the number of open event streams of the dashboard.
+async fn limit_streams(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    if !request.uri().path().ends_with(CHANGES) {
+        return next.run(request).await;
+    }
+    let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
+        return overloaded("too many event streams", STREAM_RETRY_SECONDS);
+    };
+    request.extensions_mut().insert(Streams { stopping: app.stopping.clone() });
+    hold(next.run(request).await, permit)
+}
+
+/// Returns `response`, whose body keeps `permit`.
+fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
+    response.map(|body| {
+        axum::body::Body::new(body.map_frame(move |frame| {
+            let _held = &permit;
+            frame
+        }))
+    })
 }
 
 /// Returns the routes for connections over the limit: health checks are still answered.
@@ -163,6 +211,8 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         return response;
     };
+    let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
+    request.extensions_mut().insert(asker);
     request.extensions_mut().insert(Arc::clone(endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
     request.extensions_mut().insert(endpoint.principal.clone());
@@ -197,10 +247,5 @@ async fn mcp(
         return response;
     }
     // The permit is dropped with the body.
-    response.map(|body| {
-        axum::body::Body::new(body.map_frame(move |frame| {
-            let _held = &permit;
-            frame
-        }))
-    })
+    hold(response, permit)
 }

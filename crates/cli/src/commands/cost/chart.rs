@@ -64,7 +64,7 @@ fn xml(text: &str) -> String {
 }
 
 /// Returns the prices of the kinds of tokens.
-fn parts(prices: &Prices, outlay: &Outlay) -> [f64; 4] {
+pub(super) fn parts(prices: &Prices, outlay: &Outlay) -> [f64; 4] {
     let usage = &outlay.measurement.usage;
     let cost = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     [

@@ -1,0 +1,62 @@
+//! `rep dashboard`.
+
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use repertoire_exec::notify::run_with_input;
+use serde_json::json;
+
+use super::serve::{self, ServeArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// The program that opens addresses in the user's browser.
+const OPENER: &str = if cfg!(target_os = "macos") {
+    "open"
+} else if cfg!(windows) {
+    "explorer"
+} else {
+    "xdg-open"
+};
+
+/// Maximum time for the opener to start the browser.
+const OPEN_TIME: Duration = Duration::from_secs(10);
+
+/// Opens a page with the skills: what there is, what it costs, what is used and what agents propose
+///
+/// The page is served at a free port of this machine, for as long as the command runs, and cannot be reached from others. It shows the same
+/// library as the other commands. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md tells more.
+#[derive(Debug, Args)]
+pub(crate) struct DashboardArgs {
+    /// Do not open the browser; print the address only
+    #[arg(long)]
+    no_open: bool,
+    /// Let the page change something: decide about proposals, restore versions
+    #[arg(long)]
+    allow_write: bool,
+    /// Use this port
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: Context, args: &DashboardArgs) -> Result<Exit, CliError> {
+    let address = format!("127.0.0.1:{}", args.port);
+    let serve = ServeArgs::of_dashboard(&address, args.allow_write);
+    serve::run_and_tell(ui, context, &serve, &|ui, address| {
+        let url = format!("http://{address}/");
+        if ui.is_json() {
+            ui.write_json(&json!({"url": url}))?;
+        } else {
+            writeln!(ui.out(), "{url}")?;
+        }
+        if !args.no_open {
+            // The address is on the terminal, so a machine without a browser needs no message.
+            thread::spawn(move || run_with_input(OPENER, &[url], Vec::new(), OPEN_TIME));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,138 @@
+//! `GET /api/v1/changes`: a stream of notices that skills, proposals or events changed.
+
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use axum::Extension;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::{Stream, stream};
+use repertoire::Registry;
+use repertoire::proposal::review::Reviewer;
+use repertoire::store::{EventQuery, LazyStore, ProposalState, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::dashboard::{Asker, Changes, ChangesSender, Streams};
+
+/// The interval of looks at the store.
+const INTERVAL: Duration = Duration::from_millis(700);
+
+/// The interval of comments that keep a connection open.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+
+/// The kind of a notice is the name of the event: `skills`, `proposals` or `events`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct ChangeNotice {
+    /// A number that differs from that of the notice before.
+    pub(crate) number: u64,
+}
+
+/// Answers with a stream of notices.
+pub(crate) async fn get(
+    Extension(asker): Extension<Asker>,
+    Extension(streams): Extension<Streams>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let sender = sender(&asker);
+    let mut changes = sender.subscribe();
+    let known = *changes.borrow_and_update();
+    let state = StreamState { changes, known, pending: Vec::new(), is_new: true, sender, streams };
+    let notices = stream::unfold(state, |mut state| async move {
+        let notice = state.next().await?;
+        Some((Ok(notice), state))
+    });
+    Sse::new(notices).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+/// A stream of notices.
+struct StreamState {
+    changes: watch::Receiver<Changes>,
+    known: Changes,
+    pending: Vec<(&'static str, u64)>,
+    is_new: bool,
+    /// Keeps the task that looks for changes.
+    sender: Arc<ChangesSender>,
+    streams: Streams,
+}
+
+impl StreamState {
+    /// Returns the next notice; `None` once the server stops.
+    async fn next(&mut self) -> Option<Event> {
+        // A client that connects again may have missed something.
+        if std::mem::take(&mut self.is_new) {
+            return Some(Event::default().event("open").data("{}"));
+        }
+        while self.pending.is_empty() {
+            tokio::select! {
+                () = self.streams.stopping.cancelled() => return None,
+                changed = self.changes.changed() => changed.ok()?,
+            }
+            let now = *self.changes.borrow_and_update();
+            let rows = [
+                ("skills", self.known.skills, now.skills),
+                ("proposals", self.known.proposals, now.proposals),
+                ("events", self.known.events, now.events),
+            ];
+            self.pending = rows.iter().filter(|row| row.1 != row.2).map(|row| (row.0, row.2)).collect();
+            self.known = now;
+        }
+        let (name, number) = self.pending.remove(0);
+        let _held = &self.sender;
+        let data = serde_json::to_string(&ChangeNotice { number }).unwrap_or_default();
+        Some(Event::default().event(name).data(data))
+    }
+}
+
+/// Returns the sender of changes, and starts to look for them if nobody waited for any.
+fn sender(asker: &Asker) -> Arc<ChangesSender> {
+    let shared = &asker.view.shared;
+    let mut known = shared.dashboard.changes.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(sender) = known.upgrade() {
+        return sender;
+    }
+    let first = Changes { skills: shared.registry.snapshot().number(), ..Changes::default() };
+    let sender = Arc::new(watch::Sender::new(first));
+    *known = Arc::downgrade(&sender);
+    tokio::spawn(follow(Arc::downgrade(&sender), shared.registry.clone(), asker.options().store.clone()));
+    sender
+}
+
+/// Looks for changes for as long as somebody waits for them.
+async fn follow(sender: Weak<ChangesSender>, registry: Registry, store: Option<LazyStore>) {
+    let mut changes = registry.subscribe();
+    let mut skills = 0;
+    loop {
+        let (number, looked) = (registry.snapshot().number(), store.clone());
+        let is_new = number != std::mem::replace(&mut skills, number);
+        let of_skills = registry.clone();
+        let look = move || looked.and_then(|store| look(&*store.get().ok()?, &of_skills, is_new));
+        let found = tokio::task::spawn_blocking(look).await.ok().flatten();
+        let Some(sender) = sender.upgrade() else { return };
+        sender.send_if_modified(|known| {
+            let (proposals, events) = found.unwrap_or((known.proposals, known.events));
+            let now = Changes { skills: number, proposals, events };
+            std::mem::replace(known, now) != now
+        });
+        drop(sender);
+        let _ = tokio::time::timeout(INTERVAL, changes.next()).await;
+    }
+}
+
+/// Returns numbers that change with the proposals and with the events of `store`. Proposals about skills that changed become stale.
+fn look(store: &dyn Store, registry: &Registry, is_new: bool) -> Option<(u64, u64)> {
+    if is_new {
+        let time = SystemTime::now();
+        let _ = Reviewer::new(store, registry, "", time).find_stale();
+    }
+    let mut newest = EventQuery::default();
+    newest.limit = 1;
+    let last = store.events(&newest).ok()?;
+    let open = [ProposalState::Pending, ProposalState::Stale, ProposalState::Approved];
+    let mut hasher = DefaultHasher::new();
+    for proposal in store.proposals(&open).ok()? {
+        (proposal.id, proposal.state.as_str()).hash(&mut hasher);
+    }
+    Some((hasher.finish(), last.last().map_or(0, |line| line.id)))
+}

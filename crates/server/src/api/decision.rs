@@ -1,0 +1,40 @@
+//! Errors and events of decisions: approvals, rejections, rollbacks.
+
+use std::time::SystemTime;
+
+use repertoire::event::{Event, Surface};
+use repertoire::proposal::review::ReviewFault;
+use repertoire::{EventKind, Outcome};
+
+use super::error::ApiError;
+use crate::dashboard::Asker;
+
+/// Returns the error of a decision that was not carried out.
+pub(crate) fn fault(fault: ReviewFault) -> ApiError {
+    let message = fault.to_string();
+    match fault {
+        ReviewFault::NotFound(_) | ReviewFault::NoVersion(..) => ApiError::not_found(message),
+        ReviewFault::State(..) => ApiError::conflict("state", message),
+        ReviewFault::OwnProposal(_) => ApiError::conflict("own_proposal", message),
+        ReviewFault::Stale(_) => ApiError::conflict("stale", message),
+        ReviewFault::SkillGone(_) => ApiError::conflict("skill_gone", message),
+        ReviewFault::Exists(_) => ApiError::conflict("exists", message),
+        ReviewFault::Conflicts(_) => ApiError::conflict("conflict", message),
+        ReviewFault::UnrecordedEdits(_) => ApiError::conflict("unrecorded_edits", message),
+        ReviewFault::Failed(error) => error.into(),
+        _ => ApiError::conflict("refused", message),
+    }
+}
+
+/// Records a decision about the skill called `skill`, carried out or not.
+pub(crate) fn audit(asker: &Asker, decision: &str, skill: &str, error: Option<&ApiError>) {
+    let mut event = Event::new(EventKind::ProposalReviewed, decision, "", SystemTime::now());
+    event.skill = Some(skill.to_owned());
+    event.surface = Surface::Http;
+    event.principal = Some(asker.reviewer());
+    event.agent = asker.view.agent().map(|agent| agent.name.clone());
+    if let Some(error) = error {
+        (event.outcome, event.error) = (Outcome::Error, Some(error.code.to_owned()));
+    }
+    asker.view.shared.library.emit(&event);
+}

@@ -1,0 +1,220 @@
+//! `GET /api/v1/overview`: the library at a glance.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::Extension;
+use repertoire::event::jsonl::rfc3339;
+use repertoire::usage::{LibrarySkill, UsageData, report};
+use repertoire::{Entry, Severity, Snapshot, State};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::records::{self, DAY, blocking};
+use super::request::Answer;
+use super::skills::{Facet, USAGE_DAYS, visible};
+use super::{proposals, records::entry_tokens};
+use crate::dashboard::Asker;
+
+/// Maximum skills in the lists of most used and of unused skills.
+const MAX_LISTED: usize = 8;
+
+/// The library at a glance.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Overview {
+    /// The number of the snapshot.
+    pub(crate) snapshot: u64,
+    /// The number of skills by state.
+    pub(crate) states: Vec<Facet>,
+    /// The number of skills by source.
+    pub(crate) sources: Vec<Facet>,
+    /// The number of skills that agents are offered.
+    pub(crate) offered: usize,
+    /// The number of skills with errors.
+    pub(crate) with_errors: usize,
+    /// The number of skills with warnings and without errors.
+    pub(crate) with_warnings: usize,
+    /// The catalog.
+    pub(crate) catalog: CatalogSize,
+    /// The loads of each of the last 30 days, today last.
+    pub(crate) daily_loads: Vec<u64>,
+    /// The loads of the last 30 days.
+    pub(crate) loads: u64,
+    /// The reads of files in the last 30 days.
+    pub(crate) reads: u64,
+    /// The failed calls of the last 30 days.
+    pub(crate) failures: u64,
+    /// The tokens that were served in the last 30 days.
+    pub(crate) tokens: u64,
+    /// The skills that were loaded most.
+    pub(crate) top: Vec<TopSkill>,
+    /// Skills that are in catalogs and were not used for 30 days.
+    pub(crate) dead: Vec<DeadSkill>,
+    /// The number of such skills.
+    pub(crate) dead_total: usize,
+    /// The tokens that such skills take in every catalog.
+    pub(crate) dead_tokens: u64,
+    /// The number of proposals that wait for a decision.
+    pub(crate) pending_proposals: usize,
+}
+
+/// The size of the catalog.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct CatalogSize {
+    /// The tokens.
+    pub(crate) tokens: usize,
+    /// The budget; absent without one.
+    pub(crate) budget: Option<usize>,
+    /// The number of skills whose description is shortened or left out.
+    pub(crate) shortened: usize,
+    /// The format.
+    pub(crate) format: String,
+}
+
+/// A skill that is loaded often.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct TopSkill {
+    /// The skill.
+    pub(crate) name: String,
+    /// The loads.
+    pub(crate) loads: u64,
+    /// The tokens that were served.
+    pub(crate) tokens: u64,
+}
+
+/// A skill that is not used.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct DeadSkill {
+    /// The skill.
+    pub(crate) name: String,
+    /// The time of its last use; absent if it was never used.
+    pub(crate) last_use: Option<String>,
+    /// The tokens of its entry in a catalog.
+    pub(crate) catalog_tokens: u64,
+}
+
+/// Answers with the library at a glance.
+pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Overview>, ApiError> {
+    Ok(Answer(overview(&asker).await?))
+}
+
+/// Returns the library at a glance.
+pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let all = visible(asker, &snapshot);
+    let tokens = entry_tokens(asker, &snapshot).await?;
+    let usage = records::usage(asker, USAGE_DAYS).await;
+    let offered: Vec<&Entry> = all.iter().copied().filter(|entry| entry.is_offered()).collect();
+    let library: Vec<LibrarySkill> = offered
+        .iter()
+        .map(|entry| LibrarySkill {
+            name: entry.name().to_string(),
+            references: Vec::new(),
+            catalog_tokens: snapshot
+                .index_of(entry)
+                .and_then(|index| tokens.get(index))
+                .copied()
+                .unwrap_or_default(),
+        })
+        .collect();
+    let is_own = |name: &str| library.binary_search_by(|skill| skill.name.as_str().cmp(name)).is_ok();
+    let own: Vec<_> = usage.usage.iter().filter(|usage| is_own(&usage.skill)).cloned().collect();
+    let others = BTreeMap::new();
+    let dead_after = Duration::from_secs(USAGE_DAYS * DAY);
+    let now = SystemTime::now();
+    let used =
+        report(UsageData { library: &library, others: &others, usage: &own, sessions: 0, now, dead_after });
+    let sum = |of: fn(&repertoire::usage::SkillUsage) -> u64| used.skills.iter().map(of).sum();
+    let with = |severity| all.iter().filter(|entry| worst(entry) == Some(severity)).count();
+    let top = used.skills.iter().filter(|skill| skill.loads > 0).take(MAX_LISTED);
+    let top =
+        top.map(|skill| TopSkill { name: skill.name.clone(), loads: skill.loads, tokens: skill.tokens });
+    let dead = used.dead.iter().take(MAX_LISTED).map(|skill| DeadSkill {
+        name: skill.name.clone(),
+        last_use: skill.last_use.map(rfc3339),
+        catalog_tokens: skill.catalog_tokens,
+    });
+    Ok(Overview {
+        snapshot: snapshot.number(),
+        states: counted(all.iter().map(|entry| entry.state.as_str())),
+        sources: counted(all.iter().map(|entry| &*entry.source)),
+        offered: offered.len(),
+        with_errors: with(Severity::Error),
+        with_warnings: with(Severity::Warning),
+        catalog: catalog(asker, &snapshot).await?,
+        daily_loads: daily(&usage.daily, is_own, now),
+        loads: sum(|skill| skill.loads),
+        reads: sum(|skill| skill.reads),
+        failures: sum(|skill| skill.failures),
+        tokens: sum(|skill| skill.tokens),
+        top: top.collect(),
+        dead: dead.collect(),
+        dead_total: used.dead.len(),
+        dead_tokens: used.dead.iter().map(|skill| skill.catalog_tokens).sum(),
+        pending_proposals: proposals::pending(asker).await,
+    })
+}
+
+fn worst(entry: &Entry) -> Option<Severity> {
+    let found = entry.diagnostics().map(|found| found.severity).max();
+    if entry.state == State::Quarantined { Some(Severity::Error) } else { found }
+}
+
+fn counted<'a>(values: impl Iterator<Item = &'a str>) -> Vec<Facet> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
+    let mut facets: Vec<Facet> =
+        counts.into_iter().map(|(value, skills)| Facet { value: value.to_owned(), skills }).collect();
+    facets.sort_by(|a, b| (b.skills, &a.value).cmp(&(a.skills, &b.value)));
+    facets
+}
+
+/// Returns the loads of each of the last days of the skills that `is_own` accepts, today last.
+fn daily(
+    loads: &[repertoire::store::DailyLoads],
+    is_own: impl Fn(&str) -> bool,
+    now: SystemTime,
+) -> Vec<u64> {
+    let days = USAGE_DAYS as usize;
+    let mut sums = vec![0; days];
+    for (skill, loads) in repertoire::usage::loads_per_day(loads, now, days) {
+        if is_own(skill) {
+            sums.iter_mut().zip(loads).for_each(|(sum, loads)| *sum += loads);
+        }
+    }
+    sums
+}
+
+/// Returns the size of the catalog that the sender's agents get.
+async fn catalog(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<CatalogSize, ApiError> {
+    let (view, snapshot) = (Arc::clone(&asker.view), Arc::clone(snapshot));
+    blocking(move || {
+        let mut options = view.session.catalog_options();
+        options.highlight = None;
+        let number = (snapshot.number(), view.agent().map(|agent| agent.name.clone()));
+        if let Some(size) = view.shared.dashboard.catalog_size(&number) {
+            return Ok(CatalogSize {
+                tokens: size.0,
+                budget: options.budget_tokens,
+                shortened: size.1,
+                format: options.format.as_str().to_owned(),
+            });
+        }
+        let catalog = snapshot.catalog_of(&options, |entry| view.sees(entry));
+        let catalog = catalog.map_err(|error| ApiError::internal(error.to_string()))?;
+        let tokens = catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text));
+        let shortened = catalog.report.shortened();
+        view.shared.dashboard.keep_catalog_size(number, (tokens, shortened));
+        Ok(CatalogSize {
+            tokens,
+            budget: options.budget_tokens,
+            shortened,
+            format: options.format.as_str().to_owned(),
+        })
+    })
+    .await
+}

@@ -1,0 +1,89 @@
+//! The table of routes: the router and the document are both made of it.
+
+use axum::routing::MethodRouter;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// Returns the schema of a type.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// A route of the API.
+pub(crate) struct Route<S> {
+    /// The method, in lower case.
+    pub(crate) method: &'static str,
+    /// The path, with parameters in braces.
+    pub(crate) path: &'static str,
+    /// The name of the operation.
+    pub(crate) id: &'static str,
+    /// The operation in a sentence.
+    pub(crate) summary: &'static str,
+    /// The parameters of the query.
+    pub(crate) query: Option<SchemaOf>,
+    /// The body of the request.
+    pub(crate) body: Option<SchemaOf>,
+    /// The answer: its media type and schema.
+    pub(crate) answer: (&'static str, SchemaOf),
+    /// The statuses of errors.
+    pub(crate) errors: &'static [u16],
+    /// Answers the requests.
+    pub(crate) handler: MethodRouter<S>,
+}
+
+/// The media type of JSON.
+const JSON: &str = "application/json";
+
+impl<S> Route<S> {
+    /// Returns a route that answers GET with a `T`.
+    pub(crate) fn get<T: JsonSchema>(
+        path: &'static str,
+        id: &'static str,
+        summary: &'static str,
+        handler: MethodRouter<S>,
+    ) -> Self {
+        let answer: SchemaOf = SchemaGenerator::subschema_for::<T>;
+        Self {
+            method: "get",
+            path,
+            id,
+            summary,
+            query: None,
+            body: None,
+            answer: (JSON, answer),
+            errors: &[],
+            handler,
+        }
+    }
+
+    /// Returns a route that answers POST with a `T`, and takes a `B`.
+    pub(crate) fn post<B: JsonSchema, T: JsonSchema>(
+        path: &'static str,
+        id: &'static str,
+        summary: &'static str,
+        handler: MethodRouter<S>,
+    ) -> Self {
+        let errors = &[400, 403, 404, 409, 503];
+        Self {
+            method: "post",
+            body: Some(SchemaGenerator::subschema_for::<B>),
+            errors,
+            ..Self::get::<T>(path, id, summary, handler)
+        }
+    }
+
+    /// Takes the parameters `Q`.
+    pub(crate) fn query<Q: JsonSchema>(mut self) -> Self {
+        self.query = Some(SchemaGenerator::subschema_for::<Q>);
+        self
+    }
+
+    /// Answers some requests with these statuses of errors.
+    pub(crate) fn errors(mut self, errors: &'static [u16]) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// Answers with another media type than JSON.
+    pub(crate) fn media_type(mut self, media_type: &'static str) -> Self {
+        self.answer.0 = media_type;
+        self
+    }
+}

@@ -1,0 +1,323 @@
+//! `GET /api/v1/skills`: the skills, filtered and searched.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Extension;
+use repertoire::event::jsonl::rfc3339;
+use repertoire::usage::{SkillUsage, loads_per_day};
+use repertoire::{Entry, SearchRequest, Severity, Snapshot, State, Visibility};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::records;
+use super::request::{Answer, Params, part};
+use crate::dashboard::Asker;
+
+/// The number of skills on a page.
+const PAGE: usize = 50;
+
+/// Maximum skills that a search finds.
+const MAX_FOUND: usize = 200;
+
+/// The days that usage is counted for.
+pub(crate) const USAGE_DAYS: u64 = 30;
+
+/// Maximum characters of a search.
+const MAX_QUERY_CHARS: usize = 1_000;
+
+/// The filters of a list of skills.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct SkillsQuery {
+    /// Only skills that this text is about, best first.
+    pub(crate) q: Option<String>,
+    /// Only skills of this source.
+    pub(crate) source: Option<String>,
+    /// Only skills with this tag.
+    pub(crate) tag: Option<String>,
+    /// Only skills in this state: `active`, `shadowed`, `disabled` or `quarantined`; `problems` for those with errors or warnings.
+    pub(crate) state: Option<String>,
+    /// Only skills that this agent of the configuration sees.
+    pub(crate) agent: Option<String>,
+    /// The order: `name`, `loads`, `tokens` or `last_use`.
+    pub(crate) sort: Option<String>,
+    /// The most skills of the answer, from 1 to 500.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the answer before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// A skill in a list.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SkillRow {
+    /// The name.
+    pub(crate) name: String,
+    /// The name by which the API finds it: `source:name` if another skill has its name.
+    pub(crate) address: String,
+    /// The description.
+    pub(crate) description: String,
+    /// The source.
+    pub(crate) source: String,
+    /// The state: `active`, `shadowed`, `disabled` or `quarantined`.
+    pub(crate) state: String,
+    /// True if agents are offered it.
+    pub(crate) is_offered: bool,
+    /// The version in its frontmatter.
+    pub(crate) version: Option<String>,
+    /// The tags.
+    pub(crate) tags: Vec<String>,
+    /// The tokens of its entry in a catalog.
+    pub(crate) catalog_tokens: u64,
+    /// The loads of the last 30 days.
+    pub(crate) loads: u64,
+    /// The loads of each of the last 30 days, today last; empty if there were none.
+    pub(crate) daily_loads: Vec<u64>,
+    /// The time of the last use, in RFC 3339.
+    pub(crate) last_use: Option<String>,
+    /// The errors that a listing finds.
+    pub(crate) errors: usize,
+    /// The warnings that a listing finds.
+    pub(crate) warnings: usize,
+}
+
+/// A value and the number of skills that have it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Facet {
+    /// The value.
+    pub(crate) value: String,
+    /// The number of skills.
+    pub(crate) skills: usize,
+}
+
+/// The values that skills can be filtered by.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Facets {
+    /// The sources.
+    pub(crate) sources: Vec<Facet>,
+    /// The tags.
+    pub(crate) tags: Vec<Facet>,
+    /// The states.
+    pub(crate) states: Vec<Facet>,
+    /// The agents of the configuration.
+    pub(crate) agents: Vec<String>,
+}
+
+/// A list of skills.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SkillList {
+    /// The number of the snapshot.
+    pub(crate) snapshot: u64,
+    /// The skills.
+    pub(crate) skills: Vec<SkillRow>,
+    /// The number of skills that fit the filters.
+    pub(crate) total: usize,
+    /// The cursor of the next part; absent for the last one.
+    pub(crate) next_cursor: Option<String>,
+    /// The values that skills can be filtered by.
+    pub(crate) facets: Facets,
+}
+
+/// Answers with the skills.
+pub(crate) async fn get(
+    Extension(asker): Extension<Asker>,
+    Params(query): Params<SkillsQuery>,
+) -> Result<Answer<SkillList>, ApiError> {
+    Ok(Answer(list(&asker, &query).await?))
+}
+
+/// Returns the skills that `query` selects.
+pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList, ApiError> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let all = visible(asker, &snapshot);
+    let facts = Facts::read(asker, &snapshot).await?;
+    let facets = facets(asker, &all);
+    let text = query.q.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let mut entries = match text {
+        Some(text) if text.chars().count() > MAX_QUERY_CHARS => {
+            return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));
+        }
+        Some(text) => found(asker, &snapshot, &all, text).await,
+        None => all,
+    };
+    let agent = query.agent.as_deref().filter(|agent| !agent.is_empty());
+    let agent = match agent {
+        Some(name) if asker.sees_all() => Some(
+            asker
+                .view
+                .shared
+                .library
+                .agent(name)
+                .map_err(|_| ApiError::invalid(format!("agent: there is no agent `{name}`")))?,
+        ),
+        Some(_) => return Err(ApiError::invalid("agent: this token sees the skills of its own agent only")),
+        None => None,
+    };
+    let is = |wanted: &Option<String>, value: &str| {
+        wanted.as_deref().is_none_or(|wanted| wanted.is_empty() || wanted == value)
+    };
+    entries.retain(|entry| {
+        is(&query.source, &entry.source)
+            && query
+                .tag
+                .as_ref()
+                .is_none_or(|tag| tag.is_empty() || entry.document.manifest.tags.contains(tag))
+            && agent.is_none_or(|agent| agent.sees(entry))
+            && match query.state.as_deref() {
+                Some("problems") => entry.diagnostics().any(|found| found.severity >= Severity::Warning),
+                _ => is(&query.state, entry.state.as_str()),
+            }
+    });
+    match query.sort.as_deref() {
+        Some("loads") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.loads(entry))),
+        Some("tokens") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.tokens(&snapshot, entry))),
+        Some("last_use") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.last_use(entry))),
+        Some("name" | "") | None => {}
+        Some(_) => return Err(ApiError::invalid("sort: name, loads, tokens or last_use")),
+    }
+    let page = part(entries, query.cursor.as_deref(), query.limit, PAGE)?;
+    Ok(SkillList {
+        snapshot: snapshot.number(),
+        skills: page.items.into_iter().map(|entry| facts.row(&snapshot, entry)).collect(),
+        total: page.total,
+        next_cursor: page.next,
+        facets,
+    })
+}
+
+/// Returns the skills of `snapshot` that the sender may see, sorted by name.
+pub(crate) fn visible<'s>(asker: &Asker, snapshot: &'s Snapshot) -> Vec<&'s Entry> {
+    if asker.sees_all() {
+        snapshot.entries().iter().collect()
+    } else {
+        snapshot.held(|entry| asker.view.sees(entry)).collect()
+    }
+}
+
+/// Returns the skills of `all` that `text` is about, best first, then those with `text` in their names.
+async fn found<'s>(
+    asker: &Asker,
+    snapshot: &'s Arc<Snapshot>,
+    all: &[&'s Entry],
+    text: &str,
+) -> Vec<&'s Entry> {
+    let sees = |entry: &Entry| asker.view.sees(entry);
+    let visibility = if asker.sees_all() { Visibility::All } else { Visibility::Of(&sees) };
+    let request = SearchRequest::new(text, MAX_FOUND);
+    let hits = asker.view.shared.library.search(snapshot, &request, visibility).await;
+    let mut entries: Vec<&Entry> =
+        hits.iter().filter_map(|hit| snapshot.entries().get(snapshot.index_of(&hit.entry)?)).collect();
+    let text = text.to_lowercase();
+    let known: HashSet<usize> = entries.iter().filter_map(|entry| snapshot.index_of(entry)).collect();
+    // Names that begin with the text are meant most likely while somebody types.
+    let (begin, other): (Vec<&Entry>, Vec<&Entry>) = all
+        .iter()
+        .copied()
+        .filter(|entry| {
+            entry.name().as_str().contains(&text)
+                && !snapshot.index_of(entry).is_some_and(|index| known.contains(&index))
+        })
+        .partition(|entry| entry.name().as_str().starts_with(&text));
+    entries.extend(begin);
+    entries.extend(other);
+    entries
+}
+
+fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
+    let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut tags: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut states: BTreeMap<State, usize> = BTreeMap::new();
+    for entry in all {
+        *sources.entry(&entry.source).or_default() += 1;
+        *states.entry(entry.state).or_default() += 1;
+        for tag in &entry.document.manifest.tags {
+            *tags.entry(tag).or_default() += 1;
+        }
+    }
+    let facet = |(value, skills): (&str, usize)| Facet { value: value.to_owned(), skills };
+    let agents = if asker.sees_all() {
+        asker.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
+    } else {
+        Vec::new()
+    };
+    Facets {
+        sources: sources.into_iter().map(facet).collect(),
+        tags: tags.into_iter().map(facet).collect(),
+        states: states.into_iter().map(|(state, skills)| facet((state.as_str(), skills))).collect(),
+        agents,
+    }
+}
+
+/// The usage and the tokens of skills.
+pub(crate) struct Facts {
+    tokens: Arc<Vec<u64>>,
+    counts: HashMap<String, SkillUsage>,
+    days: BTreeMap<String, Vec<u64>>,
+}
+
+impl Facts {
+    /// Reads the facts of the skills of `snapshot`.
+    pub(crate) async fn read(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
+        let usage = records::usage(asker, USAGE_DAYS).await;
+        let days = loads_per_day(&usage.daily, SystemTime::now(), USAGE_DAYS as usize);
+        Ok(Self {
+            tokens: records::entry_tokens(asker, snapshot).await?,
+            counts: records::usage_by_skill(&usage.usage),
+            days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
+        })
+    }
+
+    /// Returns the tokens of `entry` in a catalog.
+    pub(crate) fn tokens(&self, snapshot: &Snapshot, entry: &Entry) -> u64 {
+        snapshot.index_of(entry).and_then(|index| self.tokens.get(index)).copied().unwrap_or_default()
+    }
+
+    /// Returns the loads of each day, today last.
+    pub(crate) fn days(&self, name: &str) -> &[u64] {
+        self.days.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the counts of the skill called `name`.
+    pub(crate) fn counts(&self, name: &str) -> Option<&SkillUsage> {
+        self.counts.get(name)
+    }
+
+    fn loads(&self, entry: &Entry) -> u64 {
+        self.counts(entry.name().as_str()).map_or(0, |counts| counts.loads)
+    }
+
+    fn last_use(&self, entry: &Entry) -> Option<SystemTime> {
+        self.counts(entry.name().as_str()).and_then(|counts| counts.last_use)
+    }
+
+    /// Returns the row of `entry`.
+    pub(crate) fn row(&self, snapshot: &Snapshot, entry: &Entry) -> SkillRow {
+        let document = &entry.document;
+        let with = |severity| entry.diagnostics().filter(|found| found.severity == severity).count();
+        // Calls name a skill, so that they are those of the skill that holds the name.
+        let is_used = matches!(entry.state, State::Active | State::Disabled);
+        SkillRow {
+            name: entry.name().to_string(),
+            address: address(entry),
+            description: document.description.to_string(),
+            source: entry.source.to_string(),
+            state: entry.state.as_str().to_owned(),
+            is_offered: entry.is_offered(),
+            version: document.manifest.version.clone(),
+            tags: document.manifest.tags.clone(),
+            catalog_tokens: self.tokens(snapshot, entry),
+            loads: if is_used { self.loads(entry) } else { 0 },
+            daily_loads: if is_used { self.days(entry.name().as_str()).to_vec() } else { Vec::new() },
+            last_use: self.last_use(entry).filter(|_| is_used).map(rfc3339),
+            errors: with(Severity::Error),
+            warnings: with(Severity::Warning),
+        }
+    }
+}
+
+/// Returns the name by which the API finds `entry`.
+pub(crate) fn address(entry: &Entry) -> String {
+    if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() }
+}

@@ -1,0 +1,215 @@
+//! `/api/v1/skills/{name}/versions`: the versions of a skill, their differences, and rollback.
+
+use std::time::SystemTime;
+
+use axum::Extension;
+use repertoire::Entry;
+use repertoire::event::jsonl::rfc3339;
+use repertoire::history::identity;
+use repertoire::proposal::review::Reviewer;
+use repertoire::store::{Store, Version, skill_files};
+use repertoire_model::patch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::decision::{audit, fault};
+use super::error::ApiError;
+use super::records::with_store;
+use super::request::{Answer, JsonBody, Params, PathParams, part};
+use super::skill;
+use crate::dashboard::Asker;
+
+/// The number of versions on a page.
+const PAGE: usize = 50;
+
+/// A part of a list of versions.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct VersionsQuery {
+    /// The most versions of the answer, from 1 to 500.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the answer before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// A version of a skill.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct VersionRow {
+    /// The number, from 1.
+    pub(crate) number: u64,
+    /// The time it was recorded, in RFC 3339.
+    pub(crate) time: String,
+    /// The way in which it came to be: `edit`, `add`, `update`, `proposal`, `rollback` or `publish`.
+    pub(crate) origin: String,
+    /// The person or agent that changed it.
+    pub(crate) author: Option<String>,
+    /// The digest of its files.
+    pub(crate) digest: String,
+    /// True if the skill is as in this version.
+    pub(crate) is_current: bool,
+}
+
+/// The versions of a skill, the newest first.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct VersionList {
+    /// The skill.
+    pub(crate) name: String,
+    /// The versions.
+    pub(crate) versions: Vec<VersionRow>,
+    /// The number of all versions.
+    pub(crate) total: usize,
+    /// The cursor of the next part; absent for the last one.
+    pub(crate) next_cursor: Option<String>,
+    /// True if the skill has changes that no version holds.
+    pub(crate) has_unrecorded_changes: bool,
+}
+
+/// The other version of a difference.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct DiffQuery {
+    /// The version to compare with; without it, the one before.
+    pub(crate) against: Option<u64>,
+}
+
+/// The difference of two versions.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct VersionDiff {
+    /// The older version; absent if there is none.
+    pub(crate) before: Option<u64>,
+    /// The newer version.
+    pub(crate) after: u64,
+    /// The unified diff.
+    pub(crate) diff: String,
+}
+
+/// A version to restore.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct RollbackRequest {
+    /// The number of the version.
+    pub(crate) version: u64,
+    /// True if changes that no version holds are replaced too, after they are recorded.
+    #[serde(default)]
+    pub(crate) force: bool,
+}
+
+/// Answers with the versions of the skill called `name`.
+pub(crate) async fn get(
+    Extension(asker): Extension<Asker>,
+    PathParams(name): PathParams<String>,
+    Params(query): Params<VersionsQuery>,
+) -> Result<Answer<VersionList>, ApiError> {
+    Ok(Answer(list(&asker, &name, &query).await?))
+}
+
+/// Answers with what changed in a version.
+pub(crate) async fn get_diff(
+    Extension(asker): Extension<Asker>,
+    PathParams((name, version)): PathParams<(String, u64)>,
+    Params(query): Params<DiffQuery>,
+) -> Result<Answer<VersionDiff>, ApiError> {
+    Ok(Answer(diff(&asker, &name, version, query.against).await?))
+}
+
+/// Restores a version of the skill called `name`.
+pub(crate) async fn post_rollback(
+    Extension(asker): Extension<Asker>,
+    PathParams(name): PathParams<String>,
+    JsonBody(request): JsonBody<RollbackRequest>,
+) -> Result<Answer<VersionRow>, ApiError> {
+    asker.expect_write(None)?;
+    Ok(Answer(rollback(&asker, &name, request).await?))
+}
+
+fn entry_of(asker: &Asker, name: &str) -> Result<Entry, ApiError> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    skill::find(asker, &snapshot, name).cloned()
+}
+
+fn row(version: &Version, current: Option<&str>) -> VersionRow {
+    let digest = version.digest.to_string();
+    VersionRow {
+        number: version.number,
+        time: rfc3339(version.time),
+        origin: version.origin.as_str().to_owned(),
+        author: version.author.clone(),
+        is_current: current == Some(digest.as_str()),
+        digest,
+    }
+}
+
+/// Returns the versions of the skill called `name`.
+pub(crate) async fn list(asker: &Asker, name: &str, query: &VersionsQuery) -> Result<VersionList, ApiError> {
+    let entry = entry_of(asker, name)?;
+    let current = asker.view.shared.registry.digest(&entry).await.ok().map(|digest| digest.to_string());
+    let skill = identity(&entry);
+    let versions = with_store(asker, move |store| Ok(store.versions(&skill)?)).await?;
+    let mut rows: Vec<VersionRow> = versions.iter().map(|version| row(version, current.as_deref())).collect();
+    // A state that was restored has several versions; the newest is the current one.
+    let mut has_current = false;
+    for row in &mut rows {
+        row.is_current &= !has_current;
+        has_current |= row.is_current;
+    }
+    let has_unrecorded_changes = current.is_some() && !rows.is_empty() && !has_current;
+    let page = part(rows, query.cursor.as_deref(), query.limit, PAGE)?;
+    Ok(VersionList {
+        name: entry.name().to_string(),
+        versions: page.items,
+        total: page.total,
+        next_cursor: page.next,
+        has_unrecorded_changes,
+    })
+}
+
+/// Returns what changed in the version `number` of the skill called `name`.
+pub(crate) async fn diff(
+    asker: &Asker,
+    name: &str,
+    number: u64,
+    against: Option<u64>,
+) -> Result<VersionDiff, ApiError> {
+    let skill = identity(&entry_of(asker, name)?);
+    with_store(asker, move |store| {
+        let versions = store.versions(&skill)?;
+        let find = |number: u64| {
+            versions
+                .iter()
+                .find(|version| version.number == number)
+                .ok_or_else(|| ApiError::not_found(format!("there is no version {number}")))
+        };
+        let after = find(number)?;
+        let before = match against {
+            Some(number) => Some(find(number)?),
+            None => {
+                versions.iter().filter(|version| version.number < number).max_by_key(|version| version.number)
+            }
+        };
+        let files = |version: &Version| skill_files(store, &version.digest);
+        let old = before.map(files).transpose()?.unwrap_or_default();
+        let diff = patch::diff(&old, &files(after)?);
+        Ok(VersionDiff { before: before.map(|version| version.number), after: number, diff })
+    })
+    .await
+}
+
+/// Restores a version of the skill called `name`.
+pub(crate) async fn rollback(
+    asker: &Asker,
+    name: &str,
+    request: RollbackRequest,
+) -> Result<VersionRow, ApiError> {
+    let entry = entry_of(asker, name)?;
+    let (registry, reviewer) = (asker.view.shared.registry.clone(), asker.reviewer());
+    let (number, is_forced) = (request.version, request.force);
+    let of = entry.clone();
+    let restored = with_store(asker, move |store: &dyn Store| {
+        let reviewer = Reviewer::new(store, &registry, &reviewer, SystemTime::now());
+        reviewer.rollback(&of, number, is_forced).map_err(fault)
+    })
+    .await;
+    audit(asker, "rollback", entry.name().as_str(), restored.as_ref().err());
+    let version = restored?;
+    asker.view.shared.registry.reload().await;
+    Ok(row(&version, Some(&version.digest.to_string())))
+}

@@ -1,0 +1,116 @@
+//! The sender of a request to the dashboard, and its rights.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, header};
+use repertoire::store::AGENT_PREFIX;
+
+use super::options::DashboardOptions;
+use crate::agent_view::AgentView;
+use crate::record::Principal;
+
+/// The header that carries the token of the pages.
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// The header in which browsers name the site of the page that made the request.
+const FETCH_SITE: &str = "sec-fetch-site";
+
+/// The reason that a request may not change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteRefusal {
+    /// The server was started to be read only.
+    ReadOnly,
+    /// The agent of the token may not decide about proposals.
+    NotReviewer,
+    /// The request comes from a page of another origin, or does not have the token of the pages.
+    Csrf,
+}
+
+/// The sender of a request to the dashboard.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    /// The part of the library that the sender may see.
+    pub(crate) view: Arc<AgentView>,
+    /// The token that the sender authenticated with, if any.
+    pub(crate) principal: Principal,
+    /// True if a browser sent the request.
+    is_browser: bool,
+    /// True if the request has an origin that is not the server's own.
+    is_foreign: bool,
+    /// The token of the pages, if the request has one in its headers.
+    csrf: Option<String>,
+}
+
+impl Asker {
+    /// Returns the sender of a request with `headers`.
+    pub(crate) fn new(view: Arc<AgentView>, principal: Principal, headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let origin = text(header::ORIGIN.as_str());
+        let host = text(header::HOST.as_str()).unwrap_or_default();
+        let is_own =
+            |origin: &str| origin.split_once("://").is_some_and(|(_, own)| own.eq_ignore_ascii_case(host));
+        let site = text(FETCH_SITE);
+        Self {
+            view,
+            principal,
+            is_browser: origin.is_some() || site.is_some(),
+            is_foreign: origin.is_some_and(|origin| !is_own(origin))
+                || site.is_some_and(|site| site != "same-origin"),
+            csrf: text(CSRF_HEADER).map(str::to_owned),
+        }
+    }
+
+    /// Returns the options of the dashboard.
+    pub(crate) fn options(&self) -> &DashboardOptions {
+        &self.view.options().dashboard
+    }
+
+    /// Returns `true` if the sender sees the whole library.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.view.is_unrestricted()
+    }
+
+    /// Returns the name under which the sender decides: `agent:NAME` or `user:NAME`.
+    pub(crate) fn reviewer(&self) -> String {
+        match (self.view.agent(), &self.principal.name) {
+            (Some(agent), _) => format!("{AGENT_PREFIX}{}", agent.name),
+            (None, Some(name)) => format!("user:{name}"),
+            (None, None) => self.options().person.clone(),
+        }
+    }
+
+    /// Returns the reason that the sender may not change anything; `None` if it may.
+    ///
+    /// A token may write; without one, the server must have been started for it.
+    pub(crate) fn write_refusal(&self) -> Option<WriteRefusal> {
+        match self.view.agent() {
+            Some(agent) if !agent.reviews => Some(WriteRefusal::NotReviewer),
+            _ if self.principal.name.is_some() || self.options().allows_writes => None,
+            _ => Some(WriteRefusal::ReadOnly),
+        }
+    }
+
+    /// Fails unless the sender may change something, by a request that `form` is the token of: a form of a page has it as a field, and
+    /// a script as a header.
+    pub(crate) fn expect_write(&self, form: Option<&str>) -> Result<(), WriteRefusal> {
+        if let Some(refusal) = self.write_refusal() {
+            return Err(refusal);
+        }
+        if self.is_foreign {
+            return Err(WriteRefusal::Csrf);
+        }
+        // No page can make a browser send a bearer token.
+        let is_needed = self.principal.name.is_none() && (self.is_browser || form.is_some());
+        let given = form.or(self.csrf.as_deref()).unwrap_or_default();
+        if is_needed && !is_equal(given.as_bytes(), self.view.shared.dashboard.csrf.as_bytes()) {
+            return Err(WriteRefusal::Csrf);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether the two are equal, in a time that tells nothing about where they differ.
+fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    let difference = one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b));
+    one.len() == other.len() && difference == 0
+}

@@ -1,0 +1,148 @@
+//! The questions that the dashboard asks the program around it, because the answers are not in the library.
+
+use repertoire::Entry;
+
+/// Answers questions about the surroundings of a library. Methods are called on threads that may block.
+///
+/// Every method has a default, so that a host answers what it knows.
+pub trait Host: Send + Sync {
+    /// Returns the decisions about the skill called `name`, as `rep explain` prints them.
+    fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
+        let _ = name;
+        Ok(Vec::new())
+    }
+
+    /// Returns the records of installers about `entry`.
+    fn origins(&self, entry: &Entry) -> Vec<SkillOrigin> {
+        let _ = entry;
+        Vec::new()
+    }
+
+    /// Returns the state of the approval of the skill's tools; `None` if they were never approved.
+    fn approval(&self, entry: &Entry) -> Option<String> {
+        let _ = entry;
+        None
+    }
+
+    /// Returns the health of what the server does not know itself, such as sandboxes.
+    fn health(&self) -> Vec<HealthItem> {
+        Vec::new()
+    }
+
+    /// Returns the tokens and the price of a session of `turns` turns; `None` if the host does not count them.
+    fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
+        let _ = turns;
+        None
+    }
+}
+
+/// A decision about a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Its subject, such as `catalog`.
+    pub topic: String,
+    /// The decision and its reason.
+    pub text: String,
+}
+
+/// A record of an installer about a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillOrigin {
+    /// The installer.
+    pub installer: String,
+    /// The source that it installed the skill from.
+    pub source: Option<String>,
+    /// The difference since then, in words.
+    pub state: String,
+}
+
+/// The state of a part of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthState {
+    /// It works.
+    Ok,
+    /// It works in part, or something needs attention.
+    Warning,
+    /// It does not work.
+    Error,
+    /// It is switched off.
+    Off,
+}
+
+impl HealthState {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// A part of the server and its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HealthItem {
+    /// The part, such as `store`.
+    pub part: String,
+    /// Its state.
+    pub state: HealthState,
+    /// The state in a few words.
+    pub detail: String,
+}
+
+/// The tokens and the price of a session, in several ways of disclosing skills.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// The model whose prices apply.
+    pub model: String,
+    /// The date of the prices.
+    pub prices_of: String,
+    /// The number of turns.
+    pub turns: u32,
+    /// The number of skills.
+    pub skills: usize,
+    /// The skills that are loaded in the session.
+    pub loaded: Vec<String>,
+    /// The ways.
+    pub ways: Vec<CostOfWay>,
+    /// The use from which binding a skill to the prompt pays.
+    pub break_even: Option<BreakEven>,
+}
+
+/// The tokens and the price of a session in one way of disclosing skills.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostOfWay {
+    /// The name of the way.
+    pub way: String,
+    /// The way in words.
+    pub explanation: String,
+    /// The tokens of tools and system prompt in the first request.
+    pub prefix_tokens: u64,
+    /// The number of requests whose tools or system prompt differ from those of the request before.
+    pub prefix_changes: u64,
+    /// The tokens that were read from the cache.
+    pub cache_read: u64,
+    /// The tokens that were written to the cache.
+    pub cache_write: u64,
+    /// The tokens of input that were not cached.
+    pub input: u64,
+    /// The tokens of output.
+    pub output: u64,
+    /// The price in USD.
+    pub cost: f64,
+    /// The price of the tokens that were read from the cache, written to it, not cached, and put out.
+    pub parts: [f64; 4],
+}
+
+/// The use from which binding a skill to the prompt pays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BreakEven {
+    /// The skill.
+    pub skill: String,
+    /// The number of sessions of 100; `None` if it never pays.
+    pub sessions_of_100: Option<f64>,
+    /// The sentence that `rep cost` prints.
+    pub sentence: String,
+}

@@ -1,0 +1,11 @@
+//! The dashboard: its options, what its host tells it, and the senders of requests.
+
+mod host;
+mod options;
+mod state;
+mod asker;
+
+pub(crate) use asker::{Asker, WriteRefusal};
+pub use host::{BreakEven, Cost, CostOfWay, Decision, HealthItem, HealthState, Host, SkillOrigin};
+pub use options::DashboardOptions;
+pub(crate) use state::{Changes, ChangesSender, DashboardState, EntryTokenCounts, Streams, UsageCounts};

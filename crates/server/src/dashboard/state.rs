@@ -1,0 +1,132 @@
+//! State that all requests of the dashboard share.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use repertoire::store::{DailyLoads, UsageCount};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::host::Cost;
+
+/// The time that usage is kept for, so that a page that asks for it several times reads it once.
+const USAGE_TIME: Duration = Duration::from_secs(2);
+
+/// The usage of skills in some time.
+#[derive(Debug, Default)]
+pub(crate) struct UsageCounts {
+    /// The calls.
+    pub(crate) usage: Vec<UsageCount>,
+    /// The loads per day.
+    pub(crate) daily: Vec<DailyLoads>,
+}
+
+/// The tokens of skills in a catalog, by the index of their entries.
+pub(crate) type EntryTokenCounts = Arc<Vec<u64>>;
+
+/// Numbers that change with the skills, the proposals and the events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// The number of the snapshot.
+    pub(crate) skills: u64,
+    /// A digest of the proposals that wait for a decision.
+    pub(crate) proposals: u64,
+    /// The number of the newest event.
+    pub(crate) events: u64,
+}
+
+/// Tells of changes.
+pub(crate) type ChangesSender = watch::Sender<Changes>;
+
+/// The limits of streams of notices.
+#[derive(Clone)]
+pub(crate) struct Streams {
+    /// Cancelled when the server begins to stop.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// A snapshot and an agent, and the tokens and the shortened skills of its catalog.
+type CatalogSizes = HashMap<(u64, Option<String>), (usize, usize)>;
+
+/// State that all requests of the dashboard share.
+pub(crate) struct DashboardState {
+    /// The token that forms of the pages carry.
+    pub(crate) csrf: String,
+    usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
+    tokens: Mutex<Option<(u64, EntryTokenCounts)>>,
+    catalogs: Mutex<CatalogSizes>,
+    cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
+    /// The task that looks for changes, while somebody waits for them.
+    pub(crate) changes: Mutex<Weak<ChangesSender>>,
+}
+
+impl Default for DashboardState {
+    fn default() -> Self {
+        // Keyed hashes of a secret key from the operating system cannot be guessed.
+        let seed = RandomState::new();
+        let csrf = (0..4_u8).map(|part| format!("{:016x}", seed.hash_one(part))).collect();
+        Self {
+            csrf,
+            usage: Mutex::default(),
+            tokens: Mutex::default(),
+            catalogs: Mutex::default(),
+            cost: Mutex::default(),
+            changes: Mutex::default(),
+        }
+    }
+}
+
+impl DashboardState {
+    /// Returns the usage of the last `days` days if it was read a moment ago.
+    pub(crate) fn usage(&self, days: u64) -> Option<Arc<UsageCounts>> {
+        let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read, counts) = usage.get(&days)?;
+        (read.elapsed() < USAGE_TIME).then(|| Arc::clone(counts))
+    }
+
+    /// Keeps the usage of the last `days` days.
+    pub(crate) fn keep_usage(&self, days: u64, counts: Arc<UsageCounts>) {
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.retain(|_, (read, _)| read.elapsed() < USAGE_TIME);
+        usage.insert(days, (Instant::now(), counts));
+    }
+
+    /// Returns the tokens of the entries of the snapshot `number`, counted by `count` if they are not known yet.
+    pub(crate) fn entry_tokens(&self, number: u64, count: impl FnOnce() -> Vec<u64>) -> EntryTokenCounts {
+        let known = |tokens: &Option<(u64, EntryTokenCounts)>| {
+            tokens.as_ref().filter(|(of, _)| *of == number).map(|(_, counts)| Arc::clone(counts))
+        };
+        if let Some(counts) = known(&self.tokens.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return counts;
+        }
+        let counts = Arc::new(count());
+        *self.tokens.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(&counts)));
+        counts
+    }
+
+    /// Returns the tokens and the number of shortened skills of the catalog of a snapshot and an agent, if they are known.
+    pub(crate) fn catalog_size(&self, of: &(u64, Option<String>)) -> Option<(usize, usize)> {
+        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).get(of).copied()
+    }
+
+    /// Keeps the size of a catalog, and gives up those of earlier snapshots.
+    pub(crate) fn keep_catalog_size(&self, of: (u64, Option<String>), size: (usize, usize)) {
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        catalogs.retain(|(number, _), _| *number == of.0);
+        catalogs.insert(of, size);
+    }
+
+    /// Returns the cost of a session with the snapshot `number`, if it is known.
+    pub(crate) fn cost(&self, number: u64, turns: u32) -> Option<Result<Cost, String>> {
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).get(&(number, turns)).cloned()
+    }
+
+    /// Keeps the cost of a session with the snapshot `number`, and gives up those of earlier ones.
+    pub(crate) fn keep_cost(&self, number: u64, turns: u32, cost: Result<Cost, String>) {
+        let mut costs = self.cost.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.retain(|(of, _), _| *of == number);
+        costs.insert((number, turns), cost);
+    }
+}

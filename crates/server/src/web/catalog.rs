@@ -1,0 +1,87 @@
+//! The catalog lab: the catalog for an agent, a budget, a task and a format.
+
+use askama::Template;
+use axum::Extension;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::page::{self, Page};
+use super::text::{self, Shown};
+use super::{chart, url};
+use crate::api::Params;
+use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};
+use crate::dashboard::Asker;
+use repertoire_model::catalog::Format;
+
+/// The choices of the form. An empty field is one that was not chosen.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CatalogForm {
+    agent: String,
+    budget: String,
+    format: String,
+    task: String,
+    epoch: String,
+}
+
+#[derive(Template)]
+#[template(path = "catalog.html")]
+struct CatalogPage {
+    page: Page,
+    form: CatalogForm,
+    agents: Vec<String>,
+    formats: [&'static str; 7],
+    catalog: Option<CatalogAnswer>,
+    fault: Option<String>,
+}
+
+impl CatalogPage {
+    /// Returns the skills, those that the task needs first.
+    fn ranked(&self) -> Vec<&ShownSkill> {
+        let mut skills: Vec<&ShownSkill> = self.catalog.iter().flat_map(|catalog| &catalog.skills).collect();
+        skills.sort_by_key(|skill| skill.rank.unwrap_or(usize::MAX));
+        skills
+    }
+
+    /// Returns the reason for the share of a skill in words.
+    fn reason(&self, word: &str) -> &'static str {
+        match word {
+            "host" => "the configuration puts it first",
+            "fair_share" => "it is its turn",
+            "omitted" => "there is no room",
+            _ => "the same for all",
+        }
+    }
+
+    /// Returns a bar of the catalog, compared with its budget.
+    fn budget_bar(&self) -> String {
+        let Some(catalog) = &self.catalog else { return String::new() };
+        let class = if catalog.is_over_budget { "over" } else { "" };
+        chart::share(catalog.tokens as f64, catalog.budget.unwrap_or_default() as f64, class)
+    }
+}
+
+/// Answers with the page.
+pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params<CatalogForm>) -> Response {
+    let number = |text: &str| text.trim().parse().ok();
+    let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let query = CatalogQuery {
+        format: set(&form.format),
+        budget: number(&form.budget),
+        task: set(form.task.trim()),
+        epoch: number(&form.epoch).map(|epoch| epoch as u64),
+        agent: set(&form.agent),
+    };
+    let (catalog, fault) = match catalog::catalog(&asker, &query).await {
+        Ok(catalog) => (Some(catalog), None),
+        Err(error) => (None, Some(error.message)),
+    };
+    let agents = if asker.sees_all() {
+        asker.view.shared.library.agents().map(|agent| agent.name.clone()).collect()
+    } else {
+        Vec::new()
+    };
+    let page = Page::new(&asker, "catalog", "Catalog lab").await;
+    let formats = Format::ALL.map(Format::as_str);
+    page::html(&CatalogPage { page, form, agents, formats, catalog, fault })
+}

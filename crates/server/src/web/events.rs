@@ -1,0 +1,92 @@
+//! The page with the journal of events.
+
+use askama::Template;
+use axum::Extension;
+use axum::response::Response;
+use repertoire::{EventKind, Outcome};
+use serde::Deserialize;
+
+use super::page::{self, Page};
+use super::text::{self, Shown, ShownTime};
+use super::url;
+use crate::api::Params;
+use crate::api::events::{self, EventList, EventsQuery};
+use crate::dashboard::Asker;
+
+/// The filters of the form. An empty field is one that was not chosen.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct EventsForm {
+    kind: String,
+    outcome: String,
+    skill: String,
+    agent: String,
+    session: String,
+    hours: String,
+    cursor: String,
+}
+
+#[derive(Template)]
+#[template(path = "events.html")]
+struct EventsPage {
+    page: Page,
+    list: EventList,
+    form: EventsForm,
+    kinds: Vec<&'static str>,
+    outcomes: Vec<&'static str>,
+}
+
+impl EventsPage {
+    fn query(&self, cursor: &str) -> String {
+        let form = &self.form;
+        url::query(&[
+            ("kind", &form.kind),
+            ("outcome", &form.outcome),
+            ("skill", &form.skill),
+            ("agent", &form.agent),
+            ("session", &form.session),
+            ("hours", &form.hours),
+            ("cursor", cursor),
+        ])
+    }
+
+    fn here(&self) -> String {
+        format!("/events{}", self.query(&self.form.cursor))
+    }
+
+    fn export(&self) -> String {
+        format!("/api/v1/events/export{}", self.query(""))
+    }
+
+    fn next(&self) -> Option<String> {
+        Some(format!("/events{}", self.query(self.list.next_cursor.as_deref()?)))
+    }
+
+    fn is_filtered(&self) -> bool {
+        !self.query("").is_empty()
+    }
+}
+
+/// Answers with the page.
+pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params<EventsForm>) -> Response {
+    let set = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let query = EventsQuery {
+        kind: set(&form.kind),
+        outcome: set(&form.outcome),
+        skill: set(&form.skill),
+        agent: set(&form.agent),
+        session: set(&form.session),
+        hours: form.hours.trim().parse().ok(),
+        limit: None,
+        cursor: set(&form.cursor),
+    };
+    match events::list(&asker, &query).await {
+        Ok(list) => {
+            let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+            let page = Page::new(&asker, "events", "Events").await;
+            page::html(&EventsPage { page, list, form, kinds, outcomes })
+        }
+        Err(error) => page::error(&asker, "events", error).await,
+    }
+}

@@ -1,0 +1,60 @@
+//! The page with the library at a glance.
+
+use askama::Template;
+use axum::Extension;
+use axum::response::Response;
+
+use super::page::{self, Page};
+use super::text::{self, Shown, ShownTime};
+use super::{chart, url};
+use crate::api::events::{self, EventRecord, EventsQuery};
+use crate::api::health::{self, Health};
+use crate::api::overview::{self, Overview};
+use crate::dashboard::Asker;
+
+/// The number of events on the page.
+const EVENTS: usize = 8;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct OverviewPage {
+    page: Page,
+    overview: Overview,
+    health: Health,
+    events: Vec<EventRecord>,
+}
+
+impl OverviewPage {
+    /// Returns a bar of `loads`, compared with the skill that is loaded most.
+    fn load_bar(&self, loads: &u64) -> String {
+        let most = self.overview.top.first().map_or(0.0, |skill| skill.loads as f64);
+        chart::share(*loads as f64, most, "")
+    }
+
+    /// Returns a bar of the catalog, compared with its budget.
+    fn budget_bar(&self) -> String {
+        let (tokens, budget) =
+            (self.overview.catalog.tokens, self.overview.catalog.budget.unwrap_or_default());
+        chart::share(tokens as f64, budget as f64, if tokens > budget { "over" } else { "" })
+    }
+
+    fn skills(&self) -> usize {
+        self.overview.states.iter().map(|facet| facet.skills).sum()
+    }
+}
+
+/// Answers with the page.
+pub(super) async fn get(Extension(asker): Extension<Asker>) -> Response {
+    let overview = match overview::overview(&asker).await {
+        Ok(overview) => overview,
+        Err(error) => return page::error(&asker, "overview", error).await,
+    };
+    let health = match health::health(&asker).await {
+        Ok(health) => health,
+        Err(error) => return page::error(&asker, "overview", error).await,
+    };
+    let query = EventsQuery { limit: Some(EVENTS), ..EventsQuery::default() };
+    let events = events::list(&asker, &query).await.map(|list| list.events).unwrap_or_default();
+    let page = Page::new(&asker, "overview", "Overview").await;
+    page::html(&OverviewPage { page, overview, health, events })
+}

@@ -1,0 +1,163 @@
+//! The pages of proposals: the list, the review, and the decisions.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Form};
+use serde::Deserialize;
+
+use super::diff::{self, DiffFile};
+use super::page::{self, Page};
+use super::text::{self, Shown, ShownTime};
+use super::url;
+use crate::api::proposals::{self, Decided, ProposalDetail, ProposalList, ProposalsQuery};
+use crate::api::{ApiError, Params};
+use crate::dashboard::Asker;
+
+#[derive(Template)]
+#[template(path = "proposals.html")]
+struct ProposalsPage {
+    page: Page,
+    list: ProposalList,
+    query: ProposalsQuery,
+}
+
+impl ProposalsPage {
+    fn state(&self) -> &str {
+        self.query.state.as_deref().filter(|state| !state.is_empty()).unwrap_or("open")
+    }
+
+    fn next(&self) -> Option<String> {
+        let cursor = self.list.next_cursor.as_deref()?;
+        Some(format!("/proposals{}", url::query(&[("state", self.state()), ("cursor", cursor)])))
+    }
+}
+
+/// Answers with the list.
+pub(super) async fn get(
+    Extension(asker): Extension<Asker>,
+    Params(query): Params<ProposalsQuery>,
+) -> Response {
+    match proposals::list(&asker, &query).await {
+        Ok(list) => page::html(&ProposalsPage {
+            page: Page::new(&asker, "proposals", "Proposals").await,
+            list,
+            query,
+        }),
+        Err(error) => page::error(&asker, "proposals", error).await,
+    }
+}
+
+/// The view of a review.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ReviewQuery {
+    /// `split` for the old and the new text side by side.
+    view: Option<String>,
+    /// The decision that led here.
+    done: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "proposal.html")]
+struct ProposalPage {
+    page: Page,
+    proposal: ProposalDetail,
+    files: Vec<DiffFile>,
+    is_side_by_side: bool,
+    done: Option<String>,
+}
+
+impl ProposalPage {
+    fn is_open(&self) -> bool {
+        matches!(self.proposal.row.state.as_str(), "pending" | "stale")
+    }
+
+    /// Returns whether the proposal has to be rebased before it can be approved.
+    fn is_stale(&self) -> bool {
+        self.is_open() && (self.proposal.row.state == "stale" || self.proposal.changed_since)
+    }
+
+    fn here(&self) -> String {
+        let view = if self.is_side_by_side { "?view=split" } else { "" };
+        format!("/proposals/{}{view}", self.proposal.row.id)
+    }
+
+    /// Returns the change of tokens with its sign.
+    fn token_change(&self) -> String {
+        let (before, after) = (self.proposal.tokens_before, self.proposal.tokens_after);
+        if after >= before { format!("+{}", after - before) } else { format!("\u{2212}{}", before - after) }
+    }
+}
+
+/// Answers with the review of a proposal.
+pub(super) async fn get_one(
+    Extension(asker): Extension<Asker>,
+    Path(id): Path<u64>,
+    Params(query): Params<ReviewQuery>,
+) -> Response {
+    match proposals::detail(&asker, id).await {
+        Ok(proposal) => {
+            let page = Page::new(&asker, "proposals", format!("Proposal {id}")).await;
+            let files = diff::parse(&proposal.diff);
+            let is_side_by_side = query.view.as_deref() == Some("split");
+            page::html(&ProposalPage { page, proposal, files, is_side_by_side, done: query.done })
+        }
+        Err(error) => page::error(&asker, "proposals", error).await,
+    }
+}
+
+/// The form of a decision.
+#[derive(Debug, Deserialize)]
+pub(super) struct DecisionForm {
+    csrf: String,
+    #[serde(default)]
+    reason: String,
+}
+
+/// Approves a proposal.
+pub(super) async fn post_approve(
+    Extension(asker): Extension<Asker>,
+    Path(id): Path<u64>,
+    Form(form): Form<DecisionForm>,
+) -> Response {
+    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
+        return page::error(&asker, "proposals", refusal.into()).await;
+    }
+    decided(&asker, proposals::approve(&asker, id).await, "approved").await
+}
+
+/// Rejects a proposal.
+pub(super) async fn post_reject(
+    Extension(asker): Extension<Asker>,
+    Path(id): Path<u64>,
+    Form(form): Form<DecisionForm>,
+) -> Response {
+    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
+        return page::error(&asker, "proposals", refusal.into()).await;
+    }
+    decided(&asker, proposals::reject(&asker, id, &form.reason).await, "rejected").await
+}
+
+/// Rebases a proposal.
+pub(super) async fn post_rebase(
+    Extension(asker): Extension<Asker>,
+    Path(id): Path<u64>,
+    Form(form): Form<DecisionForm>,
+) -> Response {
+    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
+        return page::error(&asker, "proposals", refusal.into()).await;
+    }
+    decided(&asker, proposals::rebase(&asker, id).await, "rebased").await
+}
+
+/// Leads to the proposal after a decision, or tells why it was not carried out.
+async fn decided(asker: &Asker, outcome: Result<Decided, ApiError>, word: &str) -> Response {
+    match outcome {
+        Ok(decided) => {
+            let done = url::query(&[("done", word)]);
+            Redirect::to(&format!("/proposals/{}{done}", decided.id)).into_response()
+        }
+        Err(error) => page::error(asker, "proposals", error).await,
+    }
+}

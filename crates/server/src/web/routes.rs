@@ -1,0 +1,58 @@
+//! The routes of the pages.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::{get, post};
+
+use super::{assets, catalog, economics, events, overview, proposals, sessions, skill, skills, versions};
+
+/// Nothing is loaded from elsewhere, and nothing that stands in a page runs: scripts and styles are files of this server.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// The headers of every page.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // Without a referrer, browsers send forms of these pages with the origin `null`.
+    (header::REFERRER_POLICY, "same-origin"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// Returns the routes of the pages.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/", get(overview::get))
+        .route("/skills", get(skills::get))
+        .route("/skills/{name}", get(skill::get))
+        .route("/skills/{name}/explain", get(skill::get_explain))
+        .route("/skills/{name}/files/{*path}", get(skill::get_file))
+        .route("/skills/{name}/versions/{version}", get(versions::get))
+        .route("/skills/{name}/rollback", post(versions::post_rollback))
+        .route("/catalog", get(catalog::get))
+        .route("/proposals", get(proposals::get))
+        .route("/proposals/{id}", get(proposals::get_one))
+        .route("/proposals/{id}/approve", post(proposals::post_approve))
+        .route("/proposals/{id}/reject", post(proposals::post_reject))
+        .route("/proposals/{id}/rebase", post(proposals::post_rebase))
+        .route("/events", get(events::get))
+        .route("/sessions", get(sessions::get))
+        .route("/economics", get(economics::get))
+        .route("/assets/{name}", get(assets::get))
+        .layer(from_fn(secure))
+}
+
+/// Adds the headers of every page.
+async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

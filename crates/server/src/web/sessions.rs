@@ -1,0 +1,44 @@
+//! The page with the sessions.
+
+use askama::Template;
+use axum::Extension;
+use axum::response::Response;
+
+use super::page::{self, Page};
+use super::text::{Shown, ShownTime};
+use super::url;
+use crate::api::Params;
+use crate::api::sessions::{self, SessionList, SessionsQuery};
+use crate::dashboard::Asker;
+
+#[derive(Template)]
+#[template(path = "sessions.html")]
+struct SessionsPage {
+    page: Page,
+    list: SessionList,
+    cursor: String,
+}
+
+impl SessionsPage {
+    fn here(&self) -> String {
+        format!("/sessions{}", url::query(&[("cursor", &self.cursor)]))
+    }
+
+    fn next(&self) -> Option<String> {
+        Some(format!("/sessions{}", url::query(&[("cursor", self.list.next_cursor.as_deref()?)])))
+    }
+}
+
+/// Answers with the page.
+pub(super) async fn get(
+    Extension(asker): Extension<Asker>,
+    Params(query): Params<SessionsQuery>,
+) -> Response {
+    match sessions::list(&asker, &query).await {
+        Ok(list) => {
+            let page = Page::new(&asker, "sessions", "Sessions").await;
+            page::html(&SessionsPage { page, list, cursor: query.cursor.unwrap_or_default() })
+        }
+        Err(error) => page::error(&asker, "sessions", error).await,
+    }
+}

@@ -1,0 +1,125 @@
+//! The pages of one skill: itself, a file, and why it is offered as it is.
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::Path;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::page::{self, Page};
+use super::text::{self, Shown, ShownTime};
+use super::{chart, markdown, url};
+use crate::api::Params;
+use crate::api::explain::{self, Explanation};
+use crate::api::skill::{self, FileText, SkillDetail};
+use crate::api::versions::{self, VersionRow, VersionsQuery};
+use crate::dashboard::Asker;
+
+/// The number of versions on the page.
+const VERSIONS: usize = 20;
+
+/// The view of the instructions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ViewQuery {
+    /// `raw` for the text as it is.
+    view: Option<String>,
+    /// The decision that led here.
+    done: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "skill.html")]
+struct SkillPage {
+    page: Page,
+    skill: SkillDetail,
+    /// The instructions as HTML; `None` if they are shown as they are.
+    body: Option<String>,
+    versions: Vec<VersionRow>,
+    has_unrecorded_changes: bool,
+    done: Option<String>,
+}
+
+impl SkillPage {
+    fn address(&self) -> String {
+        url::part(&self.skill.row.address)
+    }
+
+    fn here(&self) -> String {
+        let raw = if self.body.is_none() { "?view=raw" } else { "" };
+        format!("/skills/{}{raw}", self.address())
+    }
+
+    fn references(&self) -> usize {
+        self.skill.files.iter().filter(|file| file.kind == "reference").count()
+    }
+}
+
+/// Answers with the page of a skill.
+pub(super) async fn get(
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    Params(query): Params<ViewQuery>,
+) -> Response {
+    let skill = match skill::detail(&asker, &name).await {
+        Ok(skill) => skill,
+        Err(error) => return page::error(&asker, "skills", error).await,
+    };
+    let is_raw = query.view.as_deref() == Some("raw");
+    let files = format!("/skills/{}/files/", url::part(&skill.row.address));
+    let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
+    let part = VersionsQuery { limit: Some(VERSIONS), cursor: None };
+    let (versions, has_unrecorded_changes) = match versions::list(&asker, &name, &part).await {
+        Ok(list) => (list.versions, list.has_unrecorded_changes),
+        Err(_) => (Vec::new(), false),
+    };
+    let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
+    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done: query.done })
+}
+
+#[derive(Template)]
+#[template(path = "file.html")]
+struct FilePage {
+    page: Page,
+    name: String,
+    file: FileText,
+    /// The file as HTML, if it is Markdown.
+    body: Option<String>,
+}
+
+/// Answers with the page of a file of a skill.
+pub(super) async fn get_file(
+    Extension(asker): Extension<Asker>,
+    Path((name, path)): Path<(String, String)>,
+    Params(query): Params<ViewQuery>,
+) -> Response {
+    let file = match skill::file(&asker, &name, &path).await {
+        Ok(file) => file,
+        Err(error) => return page::error(&asker, "skills", error).await,
+    };
+    let is_markdown = file.path.ends_with(".md") && query.view.as_deref() != Some("raw");
+    let files = format!("/skills/{}/files/", url::part(&name));
+    let text = file.text.as_deref().filter(|_| is_markdown);
+    let body = text.and_then(|text| markdown::render(text, &files));
+    let page = Page::new(&asker, "skills", format!("{} in {name}", file.path)).await;
+    page::html(&FilePage { page, name, file, body })
+}
+
+#[derive(Template)]
+#[template(path = "explain.html")]
+struct ExplainPage {
+    page: Page,
+    name: String,
+    explanation: Explanation,
+}
+
+/// Answers with the decisions about a skill.
+pub(super) async fn get_explain(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
+    match explain::explain(&asker, &name).await {
+        Ok(explanation) => {
+            let page = Page::new(&asker, "skills", format!("Why {} is so", explanation.name)).await;
+            page::html(&ExplainPage { page, name, explanation })
+        }
+        Err(error) => page::error(&asker, "skills", error).await,
+    }
+}

@@ -1,0 +1,78 @@
+//! The pages of versions: a difference, and restoring one.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Form};
+use serde::Deserialize;
+
+use super::diff::{self, DiffFile};
+use super::page::{self, Page};
+use super::url;
+use crate::api::Params;
+use crate::api::versions::{self, DiffQuery, RollbackRequest, VersionDiff};
+use crate::dashboard::Asker;
+
+#[derive(Template)]
+#[template(path = "version.html")]
+struct VersionPage {
+    page: Page,
+    name: String,
+    version: VersionDiff,
+    files: Vec<DiffFile>,
+    is_side_by_side: bool,
+}
+
+/// The versions of a difference, and how it is shown.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct DiffView {
+    against: Option<u64>,
+    view: Option<String>,
+}
+
+/// Answers with what changed in a version.
+pub(super) async fn get(
+    Extension(asker): Extension<Asker>,
+    Path((name, number)): Path<(String, u64)>,
+    Params(query): Params<DiffView>,
+) -> Response {
+    let DiffQuery { against } = DiffQuery { against: query.against };
+    match versions::diff(&asker, &name, number, against).await {
+        Ok(version) => {
+            let page = Page::new(&asker, "skills", format!("Version {number} of {name}")).await;
+            let files = diff::parse(&version.diff);
+            let is_side_by_side = query.view.as_deref() == Some("split");
+            page::html(&VersionPage { page, name, version, files, is_side_by_side })
+        }
+        Err(error) => page::error(&asker, "skills", error).await,
+    }
+}
+
+/// The form that restores a version.
+#[derive(Debug, Deserialize)]
+pub(super) struct RollbackForm {
+    csrf: String,
+    version: u64,
+    #[serde(default)]
+    force: Option<String>,
+}
+
+/// Restores a version.
+pub(super) async fn post_rollback(
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    Form(form): Form<RollbackForm>,
+) -> Response {
+    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
+        return page::error(&asker, "skills", refusal.into()).await;
+    }
+    let request = RollbackRequest { version: form.version, force: form.force.is_some() };
+    match versions::rollback(&asker, &name, request).await {
+        Ok(_) => {
+            let done = url::query(&[("done", &format!("version {} is restored", form.version))]);
+            Redirect::to(&format!("{}{done}", url::skill(&name))).into_response()
+        }
+        Err(error) => page::error(&asker, "skills", error).await,
+    }
+}

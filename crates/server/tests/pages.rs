@@ -1,0 +1,162 @@
+//! The pages as browsers get them: headers, hostile content, forms.
+
+use crate::api::Dashboard;
+use crate::world::{Http, World};
+
+const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>alert(1)</script>";
+
+fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default()
+}
+
+fn field<'a>(page: &'a str, name: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).expect("the field");
+    rest.split_once('"').unwrap().0
+}
+
+fn submit(http: &Http, path: &str, form: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    let headers = [&[("Content-Type", "application/x-www-form-urlencoded")], headers].concat();
+    http.ask("POST", path, &headers, form)
+}
+
+#[test]
+fn every_page_has_the_headers_and_escapes_what_skills_say() {
+    let world = World::new();
+    world.write(
+        "hostile/SKILL.md",
+        format!("---\nname: hostile\ndescription: '{HOSTILE} does. Use when.'\ntags: ['{HOSTILE}']\nlicense: '{HOSTILE}'\n---\n# {HOSTILE}\n\n[a](javascript:alert(1)) <svg onload=alert(1)>\n"),
+    );
+    world.write("hostile/references/<script>alert(1)<script>.md", HOSTILE);
+    world.write("hostile/assets/x.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>");
+    let dashboard = Dashboard::of(world, |options| {
+        options.allows_writes = true;
+        options.title = HOSTILE.to_owned();
+    });
+    dashboard.load(HOSTILE);
+    dashboard.record("hostile");
+    let id = dashboard.propose("hostile", HOSTILE);
+    let http = dashboard.http();
+    for path in [
+        "/",
+        "/skills",
+        "/skills?q=%22%3E%3Cscript%3E",
+        "/skills/hostile",
+        "/skills/hostile?view=raw",
+        "/skills/hostile/explain",
+        "/skills/hostile/files/assets/x.svg",
+        "/skills/hostile/files/references/%3Cscript%3Ealert(1)%3Cscript%3E.md",
+        "/skills/hostile/versions/1",
+        "/skills/hostile/versions/1?view=split",
+        "/catalog?task=%22%3E%3Cscript%3E&format=json",
+        "/proposals",
+        &format!("/proposals/{id}"),
+        &format!("/proposals/{id}?view=split&done=%3Cscript%3E"),
+        "/events",
+        "/events?skill=%22%3E%3Cscript%3E",
+        "/sessions",
+        "/economics",
+        "/skills/%22%3E%3Cscript%3E",
+    ] {
+        let (status, answer) = http.get(path);
+        assert!(matches!(status, 200 | 400 | 404), "{path}: {status}");
+        let (head, page) = answer.split_once("\r\n\r\n").unwrap();
+        let head = head.to_ascii_lowercase();
+        assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:"), "{path}");
+        assert!(
+            head.contains("x-content-type-options: nosniff") && head.contains("referrer-policy: same-origin"),
+            "{path}"
+        );
+        assert!(
+            head.contains("content-type: text/html; charset=utf-8")
+                && head.contains("cache-control: no-store"),
+            "{path}"
+        );
+        for bad in [
+            "<script>",
+            "<img src=x",
+            "<svg onload",
+            "href=\"javascript",
+            " style=\"",
+            " onload=\"",
+            "<svg xmlns",
+        ] {
+            assert!(!page.contains(bad), "{path} has {bad}");
+        }
+    }
+}
+
+#[test]
+fn the_api_is_no_page() {
+    let dashboard = Dashboard::new(|_| {});
+    let (_, answer) = dashboard.http().get("/api/v1/skills");
+    assert!(answer.to_ascii_lowercase().contains("content-security-policy: default-src 'none'"));
+    assert!(answer.to_ascii_lowercase().contains("x-content-type-options: nosniff"));
+}
+
+#[test]
+fn assets_are_revalidated() {
+    let dashboard = Dashboard::new(|_| {});
+    let http = dashboard.http();
+    for (path, media_type) in [
+        ("app.css", "text/css"),
+        ("app.js", "text/javascript"),
+        ("htmx.js", "text/javascript"),
+        ("icon.svg", "image/svg+xml"),
+    ] {
+        let (status, answer) = http.get(&format!("/assets/{path}"));
+        assert_eq!(status, 200);
+        assert!(answer.contains(&format!("content-type: {media_type}")), "{path}");
+        let tag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+        assert_eq!(http.ask("GET", &format!("/assets/{path}"), &[("If-None-Match", tag)], "").0, 304);
+    }
+    assert_eq!(http.get("/assets/..%2fCargo.toml").0, 404);
+}
+
+#[test]
+fn forms_need_the_token_of_a_page_of_this_server() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let id = dashboard.propose("alpha", "More.");
+    let http = dashboard.http();
+    let path = format!("/proposals/{id}");
+    let page = http.get(&path).1;
+    let csrf = field(body(&page), "csrf").to_owned();
+    let own = format!("http://{}", http.address);
+    let approve = format!("{path}/approve");
+    for (form, headers) in [
+        (String::new(), vec![]),
+        ("csrf=".to_owned(), vec![]),
+        ("csrf=wrong".to_owned(), vec![("Origin", own.as_str())]),
+        (format!("csrf={csrf}"), vec![("Origin", "http://evil.test")]),
+        (format!("csrf={csrf}"), vec![("Sec-Fetch-Site", "cross-site")]),
+        (format!("csrf={csrf}"), vec![("Origin", "null")]),
+    ] {
+        let (status, _) = submit(&http, &approve, &form, &headers);
+        assert!(matches!(status, 403 | 422), "{form} {headers:?}: {status}");
+    }
+    assert!(!std::fs::read_to_string(dashboard.world.path("alpha/SKILL.md")).unwrap().contains("More."));
+    let (status, answer) = submit(
+        &http,
+        &approve,
+        &format!("csrf={csrf}"),
+        &[("Origin", &own), ("Sec-Fetch-Site", "same-origin")],
+    );
+    assert_eq!(status, 303, "{answer}");
+    assert!(answer.contains(&format!("location: {path}?done=approved")));
+    assert!(std::fs::read_to_string(dashboard.world.path("alpha/SKILL.md")).unwrap().contains("More."));
+    let (status, answer) = submit(&http, &format!("{path}/reject"), &format!("csrf={csrf}&reason=late"), &[]);
+    assert_eq!(status, 409);
+    assert!(answer.contains("It was decided already"));
+}
+
+#[test]
+fn a_page_that_is_read_only_has_no_forms_that_write() {
+    let dashboard = Dashboard::new(|_| {});
+    let id = dashboard.propose("alpha", "More.");
+    let http = dashboard.http();
+    let page = http.get(&format!("/proposals/{id}")).1;
+    assert!(!page.contains("method=\"post\"") && page.contains("rep proposals approve"));
+    let other = Dashboard::new(|options| options.allows_writes = true);
+    other.propose("alpha", "More.");
+    let csrf = field(body(&other.http().get("/proposals/1").1), "csrf").to_owned();
+    assert_eq!(submit(&http, &format!("/proposals/{id}/approve"), &format!("csrf={csrf}"), &[]).0, 403);
+}

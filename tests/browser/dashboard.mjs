@@ -1,0 +1,246 @@
+// The pages of the dashboard in a browser: node dashboard.mjs REP CHROMIUM SKILLS OUTPUT
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { HOSTILE, World } from "./world.mjs";
+
+const [rep, executablePath, skills, output] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const world = new World(rep, skills);
+const LONG = 20_000;
+
+world.skill("hostile", `Does harm ${HOSTILE} to pages. Use when a page is tested.`,
+  `# Hostile ${HOSTILE}\n\n[run](javascript:window.hacked=1) ![x](https://evil.test/x.png) <svg onload=window.hacked=1>\n\n<div hx-get="/x" hx-trigger="load">x</div>\n`);
+world.write("hostile/references/<img src=x onerror=hacked=1>.md", HOSTILE);
+world.write("hostile/assets/picture.svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script></svg>`);
+world.write("broken/SKILL.md", "---\nname: broken\n---\n");
+for (const name of ["git", "git", "git", "qa", "docs", "backend", "backend", "security", "code-review"]) world.load(name);
+world.run("call", "search_skills", JSON.stringify({ query: HOSTILE }));
+const approved = world.propose("git", "Never force-push a shared branch.", "Two agents overwrote each other on Monday.");
+const rejected = world.propose("docs", "Check every link.", `Links were dead ${HOSTILE}`);
+const stale = world.propose("qa", "Run the tests twice.", "One run is not enough.");
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const faults = [];
+
+// A page that notes everything that goes wrong in it.
+async function open(base, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.base = base;
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type()) && !message.text().includes("status of 4")) faults.push(`${page.url()}: ${message.text()}`); });
+  page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
+  page.on("request", (request) => { if (!request.url().startsWith(base)) faults.push(`${page.url()} asks for ${request.url()}`); });
+  page.setDefaultTimeout(LONG);
+  return page;
+}
+
+async function visit(page, path, status = 200) {
+  const response = await page.goto(page.base + path);
+  assert.equal(response.status(), status, path);
+  const headers = response.headers();
+  assert.match(headers["content-security-policy"], /default-src 'none'; script-src 'self'; style-src 'self'/);
+  assert.equal(headers["x-content-type-options"], "nosniff");
+  assert.equal(headers["referrer-policy"], "same-origin");
+}
+
+async function accessible(page) {
+  const context = await page.context().newCDPSession(page);
+  // The policy of the page keeps scripts out; the debugger is not bound to it.
+  await context.send("Runtime.evaluate", { expression: axe });
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = found.violations.filter((violation) => ["serious", "critical"].includes(violation.impact));
+  assert.deepEqual(serious.map((violation) => `${violation.id}: ${violation.nodes[0].html}`), [], page.url());
+}
+
+async function harmless(page) {
+  assert.equal(await page.evaluate(() => window.hacked), undefined, page.url());
+  assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script, main iframe, [onload], [onerror]").length), 0, page.url());
+  const links = await page.evaluate(() => [...document.links].map((link) => link.protocol));
+  assert.deepEqual(links.filter((protocol) => !/^https?:$/.test(protocol)), [], page.url());
+}
+
+const PAGES = {
+  overview: "/", skills: "/skills", search: "/skills?q=review+a+change", skill: "/skills/git", raw: "/skills/git?view=raw", file: "/skills/git/files/SKILL.md",
+  explain: "/skills/git/explain", version: "/skills/git/versions/1", broken: "/skills?state=quarantined", hostile: "/skills/hostile",
+  catalog: "/catalog?budget=600&task=fix+the+failing+pipeline", proposals: "/proposals", proposal: `/proposals/${approved}`, split: `/proposals/${approved}?view=split`,
+  "hostile-proposal": `/proposals/${rejected}`, events: "/events", filtered: "/events?kind=skills_searched", sessions: "/sessions", economics: "/economics",
+};
+
+const cases = {
+  async "every page is sound, accessible and harmless"() {
+    const page = await open(base);
+    for (const [name, path] of Object.entries(PAGES)) {
+      await visit(page, path);
+      await harmless(page);
+      await accessible(page);
+      await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });
+    }
+    await visit(page, "/skills/nothing", 404);
+    await accessible(page);
+  },
+
+  async "files of a skill never run"() {
+    const page = await open(base);
+    await visit(page, "/skills/hostile");
+    for (const path of await page.$$eval('a[href*="/files/"]', (links) => links.map((link) => link.getAttribute("href")))) {
+      await visit(page, path);
+      await harmless(page);
+    }
+  },
+
+  async "pages fit a phone and are dark at night"() {
+    const page = await open(base, { viewport: { width: 360, height: 740 }, colorScheme: "dark", isMobile: true });
+    for (const [name, path] of Object.entries(PAGES)) {
+      await visit(page, path);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      assert.ok(overflow <= 0, `${path} is ${overflow} pixels too wide`);
+      await accessible(page);
+      await page.screenshot({ path: join(output, `${name}-phone.png`), fullPage: true });
+    }
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(background, "rgb(17, 18, 20)");
+  },
+
+  async "pages are dark on a large screen too"() {
+    const page = await open(base, { colorScheme: "dark" });
+    for (const name of ["overview", "skill", "proposal", "economics"]) {
+      await visit(page, PAGES[name]);
+      await accessible(page);
+      await page.screenshot({ path: join(output, `${name}-dark.png`), fullPage: true });
+    }
+  },
+
+  async "search finds while somebody types"() {
+    const page = await open(base);
+    await visit(page, "/skills");
+    await page.keyboard.press("/");
+    await page.keyboard.type("resolve merge conflicts", { delay: 10 });
+    await page.waitForFunction(() => document.querySelector("#results tbody tr .name")?.textContent === "resolver");
+    assert.match(page.url(), /q=resolve/);
+    assert.equal(await page.inputValue("input[type=search]"), "resolve merge conflicts");
+    await page.selectOption("select[name=tag]", "git");
+    await page.waitForFunction(() => !document.querySelector("#results")?.textContent.includes("code-review"));
+  },
+
+  async "pages work without JavaScript"() {
+    const page = await open(base, { javaScriptEnabled: false });
+    await visit(page, "/skills");
+    await page.fill("input[type=search]", "merge conflicts");
+    await page.press("input[type=search]", "Enter");
+    await page.waitForURL(/q=merge/);
+    assert.equal(await page.textContent("#results tbody tr .name"), "resolver");
+    await visit(page, `/proposals/${approved}`);
+    assert.ok(await page.isVisible("text=Approve and write"));
+  },
+
+  async "events show up by themselves"() {
+    const page = await open(base);
+    await visit(page, "/events?skill=architect");
+    await page.waitForSelector("#live:not([hidden])");
+    assert.equal(await page.locator("#events tbody tr").count(), 0);
+    world.load("architect");
+    await page.waitForSelector("#events tbody tr");
+  },
+
+  async "a skill that is edited changes on the page"() {
+    const page = await open(base);
+    await visit(page, "/skills/hostile");
+    await page.waitForSelector("#live:not([hidden])");
+    world.skill("hostile", "Is tamed. Use when a page is tested.", "# Tamed\n\nNow it is tame.\n");
+    await page.waitForSelector("text=Now it is tame.");
+  },
+
+  async "an approval writes the file, and other pages follow"() {
+    const [page, other] = [await open(base), await open(base)];
+    await visit(other, "/proposals");
+    await other.waitForSelector("#live:not([hidden])");
+    await visit(page, `/proposals/${approved}`);
+    await page.click("text=Approve and write");
+    await page.waitForSelector("text=Approved. The files are written");
+    assert.match(world.read("git/SKILL.md"), /Never force-push a shared branch\./);
+    await other.waitForFunction((id) => !document.querySelector(`#proposals a[href="/proposals/${id}"]`), approved);
+    await page.screenshot({ path: join(output, "approved.png"), fullPage: true });
+  },
+
+  async "two reviewers decide about one proposal, and the second is told"() {
+    const [one, two] = [await open(base), await open(base)];
+    await visit(one, `/proposals/${rejected}`);
+    await two.context().route("**/api/v1/changes", (route) => route.abort());
+    faults.length = 0;
+    await visit(two, `/proposals/${rejected}`);
+    await one.fill("textarea[name=reason]", "We have a link checker.");
+    await one.click("button.danger");
+    await one.waitForSelector("text=We have a link checker.");
+    await two.click("text=Approve and write");
+    await two.waitForSelector("text=It was decided already");
+    assert.doesNotMatch(world.read("docs/SKILL.md"), /Check every link\./);
+    faults.length = 0;
+  },
+
+  async "a proposal becomes stale on the page, and is rebased"() {
+    const page = await open(base);
+    await visit(page, `/proposals/${stale}`);
+    await page.waitForSelector("#live:not([hidden])");
+    world.write("qa/SKILL.md", world.read("qa/SKILL.md") + "\nA line of somebody else.\n");
+    await page.waitForSelector("button:has-text('Rebase')");
+    await page.screenshot({ path: join(output, "stale.png"), fullPage: true });
+    await page.click("button:has-text('Rebase')");
+    await page.waitForSelector("text=repeats the change on the skill as it is now");
+    await page.click("text=Approve and write");
+    await page.waitForSelector("text=Approved. The files are written");
+    assert.match(world.read("qa/SKILL.md"), /Run the tests twice\.[\s\S]*A line of somebody else\./);
+  },
+
+  async "a version is restored"() {
+    const page = await open(base);
+    await visit(page, "/skills/git");
+    await page.click("li:has-text('Version 1') button");
+    await page.waitForSelector("text=version 1 is restored");
+    assert.doesNotMatch(world.read("git/SKILL.md"), /Never force-push/);
+  },
+
+  async "a dashboard without --allow-write decides nothing"() {
+    const page = await open(await world.start());
+    await visit(page, "/proposals?state=all");
+    await visit(page, `/proposals/${stale}`);
+    assert.equal(await page.locator("form[method=post]").count(), 0);
+    const status = await page.evaluate(async (id) => (await fetch(`/api/v1/proposals/${id}/reject`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"reason":"x"}' })).status, stale);
+    assert.equal(status, 403);
+  },
+
+  async "an empty library says what to do next"() {
+    const empty = new World(rep);
+    try {
+      const page = await open(await empty.start());
+      for (const path of ["/", "/skills", "/proposals", "/events", "/sessions", "/catalog"]) {
+        await visit(page, path);
+        await accessible(page);
+        await page.screenshot({ path: join(output, `empty${path.replace("/", "-")}.png`), fullPage: true });
+      }
+    } finally {
+      empty.end();
+    }
+  },
+};
+
+const base = await world.start("--allow-write");
+let failed = 0;
+for (const [name, run] of Object.entries(cases)) {
+  faults.length = 0;
+  try {
+    await run();
+    assert.deepEqual(faults, []);
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}\n${error.stack}`);
+  }
+  for (const context of browser.contexts()) await context.close();
+}
+await browser.close();
+world.end();
+process.exit(failed ? 1 : 0);
