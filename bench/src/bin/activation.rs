@@ -43,8 +43,8 @@ struct Arguments {
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = Format::ALL.map(Format::as_str),
         default_values = [Format::default().as_str()])]
     formats: Vec<String>,
-    /// The tool surfaces
-    #[arg(long, value_name = "SURFACES", value_delimiter = ',', value_parser = ["all", "minimal"],
+    /// The tool surfaces: minimal, all, or names of tools with `+` between them
+    #[arg(long, value_name = "SURFACES", value_delimiter = ',',
         default_values = ["all"])]
     surfaces: Vec<String>,
     /// The answer to a call of a skill's name
@@ -138,7 +138,11 @@ fn library(arguments: &Arguments, format: &str, surface: &str) -> Result<Library
     let mut options = SessionOptions::default();
     options.catalog.format = Format::parse(format).unwrap_or_default();
     options.catalog.usage = !arguments.no_usage;
-    options.offered = if surface == "minimal" { OfferedTools::Minimal } else { OfferedTools::All };
+    options.offered = match surface {
+        "minimal" => OfferedTools::Minimal,
+        "all" => OfferedTools::All,
+        tools => OfferedTools::Only(tools.split('+').map(str::to_owned).collect()),
+    };
     options.skill_as_tool = SkillAsTool::parse(&arguments.skill_as_tool).unwrap_or_default();
     let provider = FsProvider::new(FsOptions::new("skills", &arguments.skills));
     let library = Library::builder().provider(provider).searcher(SkillSearch::default());

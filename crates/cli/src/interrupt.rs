@@ -25,6 +25,12 @@ impl Interrupt {
         Exit::Interrupted(u8::try_from(self.0).unwrap_or_default())
     }
 
+    /// Ends the program at once with the exit code for it.
+    #[allow(clippy::disallowed_methods, reason = "`main` may be waiting for an answer or for a server")]
+    pub(crate) fn exit_now(self) {
+        std::process::exit(self.exit().code().into());
+    }
+
     /// Ends the program at once, as the signal would have done.
     pub(crate) fn end_now(self) {
         // If that fails, the sender can send another.

@@ -7,6 +7,7 @@
 // The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
 #![allow(rustdoc::bare_urls)]
 
+mod change_guard;
 mod cli;
 mod clients;
 mod commands;

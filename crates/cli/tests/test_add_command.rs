@@ -486,7 +486,7 @@ fn two_processes_add_at_once() {
 #[test]
 fn a_published_directory_is_added_from_a_static_server() {
     let (published, sandbox) = (Sandbox::with_skills(), empty_project());
-    let run = published.run(&["publish", ".agents/skills", "--static", "site"]);
+    let run = published.run(&["publish", ".agents/skills", "--to", "well-known", "site"]);
     assert_eq!(run.stdout, "wrote 2 skills and their index to [DIR]/project/site\n", "{}", run.stderr);
     let url = static_server(&published.project().join("site"), None);
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
@@ -494,7 +494,7 @@ fn a_published_directory_is_added_from_a_static_server() {
     assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
     assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
     published.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nBetter.\n"));
-    published.json(&["publish", ".agents/skills", "--static", "site", "--json"]);
+    published.json(&["publish", ".agents/skills", "--to", "well-known", "site", "--json"]);
     sandbox.json(&["update", "--yes", "--json"]);
     assert!(sandbox.read(".agents/skills/beta/SKILL.md").contains("Better."));
 }

@@ -1,10 +1,16 @@
 //! Changes of added skills that meet what others do at the same time: nothing of theirs is lost, and nothing is left half done.
 
-use std::fs;
+use std::fs::{self, File};
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::git_repository::{Repository, empty_project};
 use crate::sandbox::Sandbox;
+use crate::test_interruption::is_ignored;
 use crate::test_terminal::answering_after;
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
@@ -101,4 +107,69 @@ fn settings_of_the_project_are_not_read_when_sources_are_asked_for_their_version
     repository.commit();
     sandbox.json(&["update", "--yes", "--json"]);
     assert!(sandbox.read(PDF).contains("from the source"));
+}
+
+/// Starts `rep` with its output captured.
+fn start(sandbox: &Sandbox, arguments: &[&str]) -> Child {
+    let mut command = sandbox.command(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Types Ctrl-C, and returns the exit code and the messages.
+fn interrupted(child: Child, then: impl FnOnce()) -> (Option<i32>, String) {
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
+    then();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn ctrl_c_before_a_change_leaves_everything_as_it_was() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let sandbox = empty_project();
+    // A server that never answers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let child = start(&sandbox, &["add", &format!("http://{}", listener.local_addr().unwrap()), "--yes"]);
+    let _connection = listener.accept().unwrap();
+    let (code, messages) = interrupted(child, || {});
+    assert_eq!(code, Some(130), "{messages}");
+    assert!(messages.contains("rep: interrupted; everything is as it was\n"), "{messages}");
+    assert!(!sandbox.project().join("repertoire.lock").exists());
+    assert!(!sandbox.project().join(".agents").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_during_a_change_completes_it() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    let skills = sandbox.project().join(".agents/skills");
+    fs::create_dir_all(&skills).unwrap();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    // The change waits for another program that writes skills.
+    let other = File::open(&skills).unwrap();
+    other.lock().unwrap();
+    let child = start(&sandbox, &["add", &repository.url(), "--all", "--yes"]);
+    let files = format!("/proc/{}/fd", child.id());
+    let is_lock = |file: fs::DirEntry| {
+        fs::read_link(file.path()).is_ok_and(|path| path.extension().is_some_and(|it| it == "lock"))
+    };
+    let since = Instant::now();
+    while !fs::read_dir(&files).unwrap().flatten().any(is_lock) {
+        assert!(since.elapsed() < Duration::from_secs(60), "the change never began");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (code, messages) = interrupted(child, || other.unlock().unwrap());
+    assert_eq!(code, Some(130), "{messages}");
+    assert!(messages.contains("interrupted; the change had begun, and was completed"), "{messages}");
+    for name in ["csv", "pdf"] {
+        assert!(skills.join(name).join("SKILL.md").is_file());
+        assert!(sandbox.project().join(".claude/skills").join(name).is_symlink());
+    }
+    let run = sandbox.run(&["sync", "--frozen"]);
+    assert!(run.code == 0 && run.stderr.is_empty(), "{}", run.stderr);
 }

@@ -70,7 +70,7 @@ fn send(child: &Child, signal: Signal) {
 }
 
 /// Returns `true` if the tests were started with `signal` ignored; then `rep` ignores it too.
-fn is_ignored(signal: Signal) -> bool {
+pub(crate) fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
     u64::from_str_radix(bits.trim(), 16).unwrap() & (1 << (signal.as_raw() - 1)) != 0

@@ -268,14 +268,131 @@ fn of_several_publications_at_once_one_makes_a_release() {
 #[test]
 fn publish_refuses_a_word_as_a_store() {
     let sandbox = Sandbox::with_skills();
-    for word in ["git", "dir", "well-known", "site"] {
-        let run = sandbox.run(&["publish", SKILLS, "--to", word]);
-        assert_eq!(run.code, 2);
-        assert!(run.stderr.contains(&format!("`{word}` is not the address of a store")), "{}", run.stderr);
-        assert!(run.stderr.contains("hint: `--static OUT` writes"), "{}", run.stderr);
-        assert!(!sandbox.project().join(word).exists());
+    let run = sandbox.run(&["publish", SKILLS, "--to", "site"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("`site` is not the address of a store"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: other places are `--to git REPOSITORY`"), "{}", run.stderr);
+    for kind in ["git", "dir", "well-known"] {
+        let run = sandbox.run(&["publish", SKILLS, "--to", kind]);
+        assert!(
+            run.code == 2 && run.stderr.contains(&format!("`--to {kind}` needs a place")),
+            "{}",
+            run.stderr
+        );
+        assert!(!sandbox.project().join(kind).exists());
+    }
+    for (option, value) in [("--channel", "x"), ("--remove", "x"), ("--branch", "x"), ("--message", "x")] {
+        let run = sandbox.run(&["publish", SKILLS, "--to", "dir", "out", option, value]);
+        let message = format!("`{option}` does not fit this place");
+        assert!(run.code == 2 && run.stderr.contains(&message), "{}", run.stderr);
     }
     assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "./fleet"]).code, 0);
+    // What follows a store is a directory of skills.
+    assert_eq!(sandbox.run(&["publish", "--to", "./fleet", SKILLS]).code, 0);
+    assert_eq!(sandbox.run(&["publish", "--to", "./fleet"]).code, 2);
+}
+
+#[test]
+fn publish_writes_checked_skills_to_a_directory() {
+    let sandbox = Sandbox::with_skills();
+    let to = ["publish", SKILLS, "--to", "dir", "out"];
+    let with = |more: &[&str]| sandbox.run(&[&to, more].concat());
+    let run = with(&[]);
+    assert!(run.code == 1 && run.stderr.contains("2 skills would be written"), "{}", run.stderr);
+    assert!(!sandbox.project().join("out").exists());
+    assert_eq!(with(&["--dry-run"]).stdout, "+ alpha, 3 files\n+ beta, 1 file\n");
+    let run = with(&["--yes"]);
+    assert_eq!(
+        run.stdout, "+ alpha, 3 files\n+ beta, 1 file\nwrote 2 skills to [DIR]/project/out\n",
+        "{}",
+        run.stderr
+    );
+    assert_eq!(with(&[]).stdout, "[DIR]/project/out has these skills already\n");
+    // Only what differs is written, and hidden files stay.
+    sandbox.write("out/beta/.notes", "mine");
+    sandbox.write(&format!("{SKILLS}/beta/SKILL.md"), skill("beta", "# Beta\n\nBetter.\n"));
+    let run = with(&["--yes"]);
+    assert!(run.stdout.contains("~ beta") && run.stdout.contains("+Better."), "{}", run.stdout);
+    assert!(sandbox.read("out/beta/SKILL.md").contains("Better."));
+    assert_eq!(sandbox.read("out/beta/.notes"), "mine");
+    let report = sandbox.json(&["publish", SKILLS, "--to", "dir", "out", "--json"]);
+    assert_eq!(report["skills"][1], serde_json::json!({"name": "beta", "change": "unchanged"}));
+    // Nothing is written if a skill has an error.
+    sandbox.write(&format!("{SKILLS}/broken/SKILL.md"), "---\nname: broken\n---\n");
+    let run = with(&["--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("nothing was published"), "{}", run.stderr);
+    assert!(!sandbox.project().join("out/broken").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn publish_commits_and_pushes_to_a_repository() {
+    use crate::git_repository::{Repository, empty_project};
+
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("PATH", &std::env::var("PATH").unwrap());
+    sandbox.write("../home/.gitconfig", "[user]\n\tname = Ann\n\temail = ann@example.com\n");
+    let repository = Repository::with_skills();
+    // A branch that is checked out cannot be pushed to.
+    repository.git(&["checkout", "-q", "--detach"]);
+    let url = repository.url();
+    let to = ["publish", SKILLS, "--to", "git", &url];
+    let with = |more: &[&str]| sandbox.run(&[&to, more].concat());
+    let before = repository.git(&["rev-parse", "main"]);
+    let run = with(&["--branch", "main"]);
+    assert!(run.code == 1 && run.stderr.contains("2 skills would be pushed"), "{}", run.stderr);
+    assert_eq!(repository.git(&["rev-parse", "main"]), before);
+    let run = with(&["--branch", "main", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains(&format!("pushed 2 skills to {url}, branch main as ")), "{}", run.stdout);
+    let log = repository.git(&["log", "-1", "--format=%an|%s|%P", "main"]);
+    assert_eq!(log, format!("Ann|Publish alpha, beta|{before}"));
+    let files = repository.git(&["ls-tree", "-r", "--name-only", "main"]);
+    assert!(
+        files.contains("skills/alpha/scripts/run.sh") && files.contains("skills/pdf/SKILL.md"),
+        "{files}"
+    );
+    assert!(with(&["--branch", "main"]).stdout.contains("has these skills already"));
+    // They can be added from there.
+    let other = empty_project();
+    other.json(&["add", &format!("{url}#main"), "--skill", "alpha", "--yes", "--json"]);
+    // A new branch, another directory, a message.
+    sandbox.write(&format!("{SKILLS}/beta/SKILL.md"), skill("beta", "# Beta\n\nBetter.\n"));
+    let place = format!("{url}//more");
+    let arguments = ["publish", SKILLS, "--to", "git", &place, "--branch", "next", "-m", "My words", "--yes"];
+    let report = sandbox.json(&[&arguments[..], &["--json"]].concat());
+    assert_eq!((&report["branch"], &report["directory"]), (&"next".into(), &"more".into()));
+    assert_eq!(repository.git(&["rev-parse", "next"]).trim(), report["commit"]);
+    assert_eq!(repository.git(&["log", "-1", "--format=%s", "next"]), "My words\n");
+    assert!(repository.git(&["show", "next:more/beta/SKILL.md"]).contains("Better."));
+    // An empty repository.
+    let empty = Repository::new();
+    empty.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+    let arguments = ["publish", SKILLS, "--to", "git", &empty.path().display().to_string(), "--yes"];
+    assert_eq!(sandbox.run(&arguments).code, 0);
+    assert!(empty.git(&["log", "--all", "--format=%s"]).contains("Publish alpha, beta"));
+    // What git refuses is said.
+    repository.git(&["checkout", "-q", "main"]);
+    let run = with(&["--branch", "main", "--yes"]);
+    assert!(run.code == 3 && run.stderr.contains("that branch is checked out there"), "{}", run.stderr);
+    let run = sandbox.run(&["publish", SKILLS, "--to", "git", "npm:x", "--yes"]);
+    assert!(run.code == 2 && run.stderr.contains("is no repository to push to"), "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn publish_writes_through_no_link_of_a_repository() {
+    use crate::git_repository::Repository;
+
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("PATH", &std::env::var("PATH").unwrap());
+    let (repository, outside) = (Repository::new(), sandbox.home().join("outside"));
+    std::fs::create_dir_all(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, repository.path().join("skills")).unwrap();
+    repository.commit();
+    let run = sandbox.run(&["publish", SKILLS, "--to", "git", &repository.url(), "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("is no directory"), "{}", run.stderr);
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
 
 #[test]
@@ -285,12 +402,12 @@ fn publishing_fewer_skills_to_a_directory_removes_what_was_written_before() {
         sandbox.write(&format!("{SKILLS}/{name}/SKILL.md"), skill(name, "x\n"));
         sandbox.write(&format!("{SKILLS}/{name}/references/x.md"), "x");
     }
-    assert_eq!(sandbox.run(&["publish", SKILLS, "--static", "site"]).code, 0);
+    assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "well-known", "site"]).code, 0);
     let site = sandbox.project().join("site/.well-known/agent-skills");
     assert!(site.join("beta/SKILL.md").is_file() && site.join("large.tar.gz").is_file());
     std::fs::write(site.join("edited.tar.gz"), "of somebody else").unwrap();
     std::fs::write(site.join("other.tar.gz"), "of somebody else").unwrap();
-    assert_eq!(sandbox.run(&["publish", ".agents/skills/alpha", "--static", "site"]).code, 0);
+    assert_eq!(sandbox.run(&["publish", ".agents/skills/alpha", "--to", "well-known", "site"]).code, 0);
     let mut names: Vec<String> = site
         .read_dir()
         .unwrap()

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::git_repository::{Repository, empty_project, skipped};
-use crate::sandbox::{Sandbox, assert_run};
+use crate::sandbox::{Sandbox, assert_run, skill};
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
 
@@ -187,7 +187,11 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     repository.edit("moved/SKILL.md", "name: pdf", "name: forms");
     repository.commit();
     let run = sandbox.run(&["update", "pdf", "--yes"]);
-    assert!(run.code == 0 && run.stderr.contains("the source calls it `forms` now"), "{}", run.stderr);
+    assert!(
+        run.code == 0 && run.stderr.contains("the source calls it forms now; `rep update --rename` takes"),
+        "{}",
+        run.stderr
+    );
     assert_eq!(sandbox.run(&["update", "--check"]).code, 0);
     // A source that is gone is reported, and everything stays.
     fs::remove_dir_all(repository.path().join(".git")).unwrap();
@@ -196,6 +200,53 @@ fn skills_that_the_source_renamed_moved_or_removed_are_reported() {
     let run = sandbox.run(&["outdated"]);
     assert!(run.code == 1 && run.stdout.contains("unreachable"), "{}", run.stdout);
     assert!(sandbox.read(PDF).contains("Third!"));
+}
+
+#[test]
+fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
+    let (repository, sandbox) = added();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    sandbox.json(&["sync", "--json"]);
+    edit(&sandbox, "First.", "First, my way.");
+    repository.git(&["mv", "skills/pdf", "skills/forms"]);
+    repository.edit("skills/forms/SKILL.md", "name: pdf", "name: forms");
+    repository.edit("skills/forms/SKILL.md", "Third.", "Third!");
+    // Another new skill, which is not like it.
+    repository.write("skills/other/SKILL.md", skill("other", "# Other\n\nAnother one altogether.\n"));
+    repository.commit();
+    let document = sandbox.json(&["outdated", "--json"]);
+    assert_eq!(states(&document), pairs(&[("csv", "current"), ("pdf", "renamed")]));
+    assert_eq!(document["skills"][1]["renamed_to"], "forms");
+    let run = sandbox.run(&["update", "--yes"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""));
+    assert!(run.stderr.contains("renamed: pdf: the source calls it forms now"), "{}", run.stderr);
+    assert!(sandbox.read(PDF).contains("my way"));
+    // What is in the way stays.
+    sandbox.write(".agents/skills/forms/notes.md", "mine");
+    let run = sandbox.run(&["update", "--rename", "--yes"]);
+    assert!(
+        run.code == 1 && run.stderr.contains("renamed: pdf stays: there is something at"),
+        "{}",
+        run.stderr
+    );
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/forms")).unwrap();
+    // So do files that a skill cannot have.
+    sandbox.write(".agents/skills/pdf/.env", "mine");
+    let run = sandbox.run(&["update", "--rename", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("it has other files, such as .env"), "{}", run.stderr);
+    fs::remove_file(sandbox.project().join(".agents/skills/pdf/.env")).unwrap();
+    let run = sandbox.run(&["update", "--rename", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("; it is called forms now"), "{}", run.stdout);
+    assert!(run.stdout.contains("updated pdf to forms"), "{}", run.stdout);
+    let text = sandbox.read(".agents/skills/forms/SKILL.md");
+    assert!(text.contains("First, my way.") && text.contains("Third!") && text.contains("name: forms"));
+    assert!(!sandbox.project().join(".agents/skills/pdf").exists());
+    let links = sandbox.project().join(".claude/skills");
+    assert!(links.join("forms").is_symlink() && !links.join("pdf").is_symlink());
+    assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
+    let lock = sandbox.read("repertoire.lock");
+    assert!(lock.contains("name = \"forms\"") && !lock.contains("name = \"pdf\""), "{lock}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ const MAX_LISTING: u64 = 64 * 1024 * 1024;
 /// The largest file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 /// The most bytes of an error message of git.
-const MAX_MESSAGE: u64 = 16 * 1024;
+pub(crate) const MAX_MESSAGE: u64 = 16 * 1024;
 /// The most directories that are named to git one by one.
 const MAX_NAMED_DIRECTORIES: usize = 200;
 
@@ -150,25 +150,82 @@ struct Git {
     prompt: GitPrompt,
 }
 
+/// A command of git with the settings of the user alone.
+pub(crate) struct UserGit(Command);
+
+impl UserGit {
+    /// Returns the command `arguments` for the repository at `url`.
+    pub(crate) fn new(url: &str, prompt: GitPrompt, arguments: &[&str]) -> Self {
+        let mut command = git_command(url, prompt);
+        command.args(["-c", "submodule.recurse=false"]).args(arguments);
+        Self(command)
+    }
+
+    /// Returns the command in the work tree `root`.
+    pub(crate) fn inside(mut self, root: &Path) -> Self {
+        self.0.current_dir(root).env("GIT_DIR", root.join(".git")).env("GIT_WORK_TREE", root);
+        self
+    }
+
+    /// Runs the command, which prints at most `most` bytes; `None` if it prints more.
+    pub(crate) fn run(self, most: u64) -> Result<Option<GitOutput>, Error> {
+        run_git(self.0, most)
+    }
+}
+
+/// Returns git for the repository at `url`.
+fn git_command(url: &str, prompt: GitPrompt) -> Command {
+    #[allow(clippy::disallowed_methods, reason = "this is the place of the crate that starts git")]
+    let mut command = Command::new("git");
+    for variable in REMOVED_VARIABLES {
+        command.env_remove(variable);
+    }
+    let protocols = if is_loopback(url) { LOOPBACK_PROTOCOLS } else { PROTOCOLS };
+    command.env("GIT_ALLOW_PROTOCOL", protocols);
+    if prompt == GitPrompt::Never {
+        command.env("GIT_TERMINAL_PROMPT", "0");
+    }
+    // A repository around the working directory would bring its own settings along.
+    command.current_dir("/").env("GIT_CEILING_DIRECTORIES", "/");
+    command.env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The end of a command of git.
+pub(crate) struct GitOutput {
+    /// The bytes that it printed.
+    pub(crate) output: Vec<u8>,
+    /// Its messages.
+    pub(crate) message: String,
+    pub(crate) is_success: bool,
+}
+
+/// Runs `command`, which prints at most `most` bytes; `None` if it prints more.
+fn run_git(mut command: Command, most: u64) -> Result<Option<GitOutput>, Error> {
+    let mut child = command.spawn().map_err(not_started)?;
+    let errors = message_of(&mut child);
+    let mut output = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(most + 1).read_to_end(&mut output).map_err(not_read)?;
+    }
+    if output.len() as u64 > most {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Ok(None);
+    }
+    let is_success = child.wait().map_err(not_read)?.success();
+    let message = errors.join().unwrap_or_default();
+    Ok(Some(GitOutput { output, message, is_success }))
+}
+
 impl Git {
     fn command(&self, arguments: &[&str]) -> Command {
-        #[allow(clippy::disallowed_methods, reason = "this is the place of the crate that starts git")]
-        let mut command = Command::new("git");
-        for variable in REMOVED_VARIABLES {
-            command.env_remove(variable);
-        }
+        let mut command = git_command(&self.url, self.prompt);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        let protocols = if is_loopback(&self.url) { LOOPBACK_PROTOCOLS } else { PROTOCOLS };
-        command.env("GIT_ALLOW_PROTOCOL", protocols);
-        if self.prompt == GitPrompt::Never {
-            command.env("GIT_TERMINAL_PROMPT", "0");
-        }
-        // A repository around the working directory would bring its own settings along.
-        command.current_dir("/").env("GIT_CEILING_DIRECTORIES", "/");
-        command.env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "1");
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments);
         command
     }
 
@@ -180,22 +237,12 @@ impl Git {
     }
 
     /// Runs `command` and returns what it prints, at most `most` bytes.
-    fn run(&self, mut command: Command, most: u64) -> Result<Vec<u8>, Error> {
-        let mut child = command.spawn().map_err(not_started)?;
-        let errors = message_of(&mut child);
-        let mut output = Vec::new();
-        if let Some(stdout) = child.stdout.take() {
-            stdout.take(most + 1).read_to_end(&mut output).map_err(not_read)?;
-        }
-        if output.len() as u64 > most {
-            let _ = child.kill();
-            let _ = child.wait();
+    fn run(&self, command: Command, most: u64) -> Result<Vec<u8>, Error> {
+        let Some(run) = run_git(command, most)? else {
             let message = format!("git lists more than {} MiB of names in {}", most >> 20, self.url);
             return Err(Error::new(ErrorKind::Refused, message));
-        }
-        let status = child.wait().map_err(not_read)?;
-        let message = errors.join().unwrap_or_default();
-        if status.success() { Ok(output) } else { Err(self.failure(&message)) }
+        };
+        if run.is_success { Ok(run.output) } else { Err(self.failure(&run.message)) }
     }
 
     /// Returns the error of a command that failed with this message.
@@ -446,7 +493,7 @@ fn message_of(child: &mut Child) -> thread::JoinHandle<String> {
 }
 
 /// Returns the line of a message that says most: the first that is fatal or an error, or else the last.
-fn last_line(message: &str) -> String {
+pub(crate) fn last_line(message: &str) -> String {
     let is_telling =
         |line: &&str| ["fatal:", "error:", "ERROR:", "remote:"].iter().any(|word| line.starts_with(word));
     let line = message.lines().find(is_telling);
@@ -468,7 +515,7 @@ fn not_read(error: io::Error) -> Error {
     Error::new(ErrorKind::Git, "cannot read what git prints").because(error)
 }
 /// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for options or for several references.
-fn is_reference(text: &str) -> bool {
+pub(crate) fn is_reference(text: &str) -> bool {
     let is_allowed = |letter: char| !letter.is_control() && !" ~^:?*[\\".contains(letter);
     !text.is_empty() && !text.starts_with(['-', '+']) && !text.contains("..") && text.chars().all(is_allowed)
 }

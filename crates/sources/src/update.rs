@@ -5,14 +5,15 @@ use std::path::Path;
 
 use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
-use repertoire_model::{Policy, SkillName, SkillPath};
+use repertoire_model::{Policy, SkillPath};
 
 use crate::Error;
 use crate::bundle_store::BundleStore;
 use crate::fetch::{FetchedTree, fetch, newest_version};
 use crate::fetch_options::FetchOptions;
 use crate::found::{FoundSkill, find_skills};
-use crate::lock::LockedSkill;
+use crate::lock::{Lock, LockedSkill};
+use crate::renamed::renamed;
 use crate::source::{Source, SourceText};
 
 /// A skill of a lock, and its newest state in its source.
@@ -32,8 +33,8 @@ pub enum Newest {
     Current,
     /// It has changed.
     Changed(Box<NewestSkill>),
-    /// The source has the same skill under another name.
-    Renamed(SkillName),
+    /// The source has it under another name, which its entry for the lock has.
+    Renamed(Box<NewestSkill>),
     /// The source does not have it any more.
     Gone,
     /// It cannot be used as it is now.
@@ -51,9 +52,12 @@ pub struct NewestSkill {
     pub locked: LockedSkill,
 }
 
-/// Returns the newest state of each of `skills`, whose relative sources count from `base`.
+/// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of those that
+/// were renamed are compared with what `store` has.
 pub fn check_updates(
+    lock: &Lock,
     skills: &[&LockedSkill],
+    store: &BundleStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -65,7 +69,7 @@ pub fn check_updates(
     }
     let mut checks = Vec::new();
     for of_source in sources.into_values() {
-        checks.extend(check_source(&of_source, base, home, options, policy));
+        checks.extend(check_source(lock, &of_source, store, base, home, options, policy));
     }
     checks.sort_by(|a, b| a.locked.name.cmp(&b.locked.name));
     checks
@@ -81,7 +85,9 @@ pub fn source_of(locked: &LockedSkill, base: &Path, home: Option<&Path>) -> Resu
 }
 
 fn check_source(
+    lock: &Lock,
     skills: &[&LockedSkill],
+    store: &BundleStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -112,11 +118,21 @@ fn check_source(
         Err(error) => return unreachable_by(skills, error),
     };
     let found = find_skills(&tree, policy);
-    let check = |locked: &&LockedSkill| UpdateCheck {
-        locked: (*locked).clone(),
-        newest: newest(locked, &tree, &found),
-    };
-    skills.iter().map(check).collect()
+    // A skill that was added on its own is not the new name of another.
+    let is_new = |skill: &&FoundSkill| skill.fault.is_none() && lock.get(skill.name.as_str()).is_none();
+    let mut candidates: Vec<&FoundSkill> = found.iter().filter(is_new).collect();
+    let mut checks = Vec::new();
+    let mut skills = skills.to_vec();
+    // A new name in the same directory is surer than one of a similar skill.
+    skills.sort_by_key(|locked| !candidates.iter().any(|skill| skill.path == locked.path));
+    for locked in skills {
+        let newest = newest(locked, &tree, &found, &candidates, store);
+        if let Newest::Renamed(newest) = &newest {
+            candidates.retain(|skill| skill.name != newest.skill.name);
+        }
+        checks.push(UpdateCheck { locked: locked.clone(), newest });
+    }
+    checks
 }
 
 fn unreachable_by(skills: &[&LockedSkill], error: Error) -> Vec<UpdateCheck> {
@@ -129,13 +145,20 @@ fn unreachable_by(skills: &[&LockedSkill], error: Error) -> Vec<UpdateCheck> {
     skills.iter().map(&mut check).collect()
 }
 
-fn newest(locked: &LockedSkill, tree: &FetchedTree, found: &[FoundSkill]) -> Newest {
+fn newest(
+    locked: &LockedSkill,
+    tree: &FetchedTree,
+    found: &[FoundSkill],
+    candidates: &[&FoundSkill],
+    store: &BundleStore,
+) -> Newest {
     let named = || found.iter().filter(|skill| skill.name == locked.name);
     // A skill that moved to another directory is followed.
     let skill = named().find(|skill| skill.path == locked.path).or_else(|| named().next());
     let Some(skill) = skill else {
-        let same = found.iter().find(|skill| skill.path == locked.path || skill.digest == locked.digest);
-        return same.map_or(Newest::Gone, |skill| Newest::Renamed(skill.name.clone()));
+        let files = store.get(&locked.digest).ok().flatten();
+        let renamed = renamed(locked, files.as_ref(), candidates);
+        return renamed.map_or(Newest::Gone, |skill| Newest::Renamed(newest_skill(locked, tree, skill)));
     };
     if skill.digest == locked.digest {
         return Newest::Current;
@@ -143,14 +166,19 @@ fn newest(locked: &LockedSkill, tree: &FetchedTree, found: &[FoundSkill]) -> New
     if let Some(fault) = &skill.fault {
         return Newest::Broken(fault.clone());
     }
+    Newest::Changed(newest_skill(locked, tree, skill))
+}
+
+fn newest_skill(locked: &LockedSkill, tree: &FetchedTree, skill: &FoundSkill) -> Box<NewestSkill> {
     let locked = LockedSkill {
+        name: skill.name.clone(),
         path: skill.path.clone(),
         resolved: tree.resolved_of(&skill.path),
         digest: skill.digest,
         files: LockedSkill::digests(&skill.files),
         ..locked.clone()
     };
-    Newest::Changed(Box::new(NewestSkill { skill: skill.clone(), locked }))
+    Box::new(NewestSkill { skill: skill.clone(), locked })
 }
 
 /// Returns the files of `locked` as they were added: from the store, or else from the source at the version of then.

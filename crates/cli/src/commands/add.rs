@@ -11,6 +11,7 @@ use repertoire::Entry;
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
+use crate::change_guard::{ChangeGuard, guarded};
 use crate::clients::Owner;
 use crate::commands::link;
 use crate::error::CliError;
@@ -61,6 +62,15 @@ pub(crate) fn owner(word: &str) -> Owner {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| fetch_and_add(ui, context, args, guard))
+}
+
+fn fetch_and_add(
+    ui: &mut Ui,
+    context: &Context,
+    args: &AddArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
     let owner = owner(&args.to);
     let installation = context.installation(owner)?;
     let parsed = context.source(&args.source, context.env.working_directory())?;
@@ -97,8 +107,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AddArgs) -> Result<Exit
         }
     };
     let plan = plan::plan(&installation, &tree, &chosen)?;
-    let applied = add(ui, context, args, &installation, &tree, plan)?;
-    Ok(applied)
+    add(ui, context, args, &installation, &tree, plan, guard)
 }
 
 /// Fetches the source; an error says if a directory may be meant.
@@ -131,6 +140,7 @@ fn add(
     installation: &Installation,
     tree: &FetchedTree,
     plan: Plan<'_>,
+    guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
     let new: Vec<&FoundSkill> = plan.of(Standing::New).collect();
     if !ui.is_json() {
@@ -151,6 +161,7 @@ fn add(
     let is_added = consent == Consent::Given;
     let mut links = Vec::new();
     if is_added {
+        guard.begin();
         // The change ends once its links are made.
         let applied = match changes.skills.is_empty() {
             true => None,

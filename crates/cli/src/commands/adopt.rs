@@ -10,6 +10,7 @@ mod undo;
 pub(crate) use args::AdoptArgs;
 pub(crate) use finish::finish_interrupted;
 
+use crate::change_guard::{ChangeGuard, guarded};
 use crate::clients::Places;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -18,13 +19,17 @@ use crate::wire::Context;
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| adopt(ui, context, args, guard))
+}
+
+fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let places = Places::new(&context.env);
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in")
             .hint("set HOME, or leave --user out")
     })?;
     if args.undo {
-        return undo::run(ui, &places, args, &base);
+        return undo::run(ui, &places, args, &base, guard);
     }
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named")
@@ -33,5 +38,5 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Ex
     }
     let library = context.inspect(context.settings.policy.clone());
     let plan = plan::plan(&library, &places, args, &base)?;
-    apply::run(ui, &places, args, &base, plan)
+    apply::run(ui, &places, args, &base, plan, guard)
 }

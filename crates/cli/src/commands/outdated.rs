@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
             Newest::Changed(newest) => {
                 short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string())
             }
-            Newest::Renamed(name) => name.to_string(),
+            Newest::Renamed(newest) => newest.locked.name.to_string(),
             Newest::Broken(reason) => reason.clone(),
             Newest::Unreachable(error) => error.to_string(),
             Newest::Current | Newest::Gone => String::new(),
@@ -69,6 +69,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
     table.write(ui)?;
     if outdated.iter().any(|check| matches!(check.newest, Newest::Changed(_))) {
         ui.hint("run `rep update` to see the changes and take them over")?;
+    }
+    if outdated.iter().any(|check| matches!(check.newest, Newest::Renamed(_))) {
+        ui.hint("run `rep update --rename` to take over new names, too")?;
     }
     Ok(exit(&checks))
 }

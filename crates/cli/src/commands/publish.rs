@@ -1,12 +1,15 @@
 //! `rep publish`.
 
-mod static_site;
+mod args;
+mod directory;
+mod repository;
+mod skill_copies;
+mod well_known;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf, is_separator};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clap::Args;
 use pollster::block_on;
 use repertoire::history::{capture, record};
 use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
@@ -17,45 +20,14 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::served::{STABLE, channel_name};
 use crate::ui::{Progress, Style, Ui, count, escape};
 use crate::wire::{Context, Library, skill_directory};
-use static_site::PublishedFiles;
+use args::Destination;
+pub(crate) use args::PublishArgs;
+use skill_copies::PublishedFiles;
 
 /// The most errors that are shown.
 const MAX_ERRORS: usize = 20;
-
-/// Publishes skills to a store, which servers serve them from
-///
-/// All skills in the directories are checked, and nothing is published if one has an error. One release makes all changes at once: servers
-/// that `rep serve --store` started see them within a second. Content that is damaged in the store is stored again. `rep channel` shows what is published, promotes it and rolls it back.
-#[derive(Debug, Args)]
-pub(crate) struct PublishArgs {
-    /// The skills: directories of skills, or of a single one
-    #[arg(value_name = "DIR", required_unless_present = "remove", value_hint = clap::ValueHint::DirPath)]
-    directories: Vec<PathBuf>,
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
-    #[arg(long, value_name = "URL")]
-    to: Option<String>,
-    /// The channel
-    #[arg(long, value_name = "CHANNEL", default_value = STABLE, value_parser = channel_name)]
-    channel: String,
-    /// Remove this skill from the channel
-    #[arg(long, value_name = "NAME")]
-    remove: Vec<String>,
-    /// Remove all skills from the channel that are not in the directories
-    #[arg(long, requires = "directories")]
-    prune: bool,
-    /// Only say what would change
-    #[arg(long)]
-    dry_run: bool,
-    /// Write the skills and an index of them to this directory, for any web server, instead of a store
-    ///
-    /// `rep add https://HOST` and other installers read the index at its well-known address.
-    #[arg(long = "static", value_name = "OUT", value_hint = clap::ValueHint::DirPath)]
-    #[arg(conflicts_with_all = ["to", "channel", "remove", "prune", "dry_run"])]
-    site: Option<PathBuf>,
-}
 
 /// A skill to publish.
 struct SkillToPublish {
@@ -66,34 +38,41 @@ struct SkillToPublish {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
-    if let Some(address) = args.to.as_deref().filter(|address| !is_store_address(address)) {
-        return Err(CliError::usage(format!("`{}` is not the address of a store", escape(address)))
-            .hint("a store is postgres://user@host/database, or a SQLite file as fleet.db or ./fleet")
-            .hint("`--static OUT` writes the skills to a directory, for a web server or a git repository"));
+    let (destination, directories) = args.parsed(context.env.working_directory())?;
+    let skills = read(context, &directories)?;
+    let published: Vec<PublishedFiles<'_>> = skills
+        .iter()
+        .map(|(name, skill)| PublishedFiles { name, description: &skill.description, files: &skill.files })
+        .collect();
+    match destination {
+        Destination::WellKnown(site) => well_known::write(ui, &site, &published),
+        Destination::Directory(directory) => directory::write(ui, args, &directory, &published),
+        Destination::Git(address) => repository::publish(ui, context, args, &address, &published),
+        Destination::Store(address) => release(ui, context, args, address.as_deref(), &skills),
     }
-    let skills = read(context, &args.directories)?;
-    if let Some(site) = &args.site {
-        let skills: Vec<PublishedFiles<'_>> = skills
-            .iter()
-            .map(|(name, skill)| PublishedFiles {
-                name,
-                description: &skill.description,
-                files: &skill.files,
-            })
-            .collect();
-        return static_site::write(ui, &context.env.working_directory().join(site), &skills);
-    }
-    let store = context.store_to(args.to.as_deref())?;
+}
+
+/// Publishes `skills` to the store at `address`, or to that of the configuration.
+fn release(
+    ui: &mut Ui,
+    context: &Context,
+    args: &PublishArgs,
+    address: Option<&str>,
+    skills: &BTreeMap<String, SkillToPublish>,
+) -> Result<Exit, CliError> {
+    let store = context.store_to(address)?;
+    let channel = args.channel();
     let released: BTreeMap<String, Digest> =
-        store.released(&args.channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
+        store.released(channel)?.into_iter().map(|skill| (skill.name, skill.digest)).collect();
     let mut removed: BTreeSet<&String> = args.remove.iter().collect();
     if let Some(name) = removed.iter().find(|name| !released.contains_key(**name)) {
-        return Err(CliError::no(format!("there is no skill `{name}` in the channel {}", args.channel))
-            .hint(format!(
+        return Err(CliError::no(format!("there is no skill `{name}` in the channel {channel}")).hint(
+            format!(
                 "run `rep channel show {}{}` to see the skills",
-                args.channel,
-                Context::store_option(args.to.as_deref(), &*store)
-            )));
+                channel,
+                Context::store_option(address, &*store)
+            ),
+        ));
     }
     if let Some(name) = removed.iter().find(|name| skills.contains_key(**name)) {
         return Err(CliError::usage(format!("`{name}` is both to be published and to be removed")));
@@ -119,7 +98,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
             let names = (identity.as_str(), change.name.as_str());
             record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
         }
-        store.release(&args.channel, &changes, Some(&author), time)?
+        store.release(channel, &changes, Some(&author), time)?
     };
     if !args.dry_run {
         // Content that is damaged in the store is stored again.
@@ -127,15 +106,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
             put_skill_safely(&*store, &skill.files)?;
         }
     }
-    let outcome = ChannelChanges { channel: &args.channel, changes: &changes, before: &released, release };
+    let outcome = ChannelChanges { channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
-}
-
-/// Returns `true` if `address` looks like a store. A bare word does not: it is rather the kind of a place that was meant.
-fn is_store_address(address: &str) -> bool {
-    let is_file = [".db", ".sqlite", ".sqlite3"].iter().any(|ending| address.ends_with(ending));
-    is_file || address.contains("://") || address.contains(is_separator)
 }
 
 /// Returns the identity under which the versions of a published skill are recorded.

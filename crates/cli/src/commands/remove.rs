@@ -8,6 +8,7 @@ use repertoire_model::SkillName;
 use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
 use serde_json::{Value, json};
 
+use crate::change_guard::{ChangeGuard, guarded};
 use crate::clients::{Owner, Places};
 use crate::commands::link::{forget_links, links_to};
 use crate::complete::skill_names;
@@ -53,6 +54,10 @@ struct Removal {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| remove(ui, context, args, guard))
+}
+
+fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let installation = context.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let mut names: BTreeSet<SkillName> = BTreeSet::new();
@@ -81,6 +86,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RemoveArgs) -> Result<E
         let what = format!("{} would be removed", count(removals.len(), "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` removes them without asking"));
     }
+    guard.begin();
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();
     let removed: Vec<String> = removals.iter().map(|removal| removal.change.name.to_string()).collect();
     let skills = removals.into_iter().map(|removal| removal.change).collect();

@@ -9,6 +9,7 @@ use repertoire_sources::{
 };
 use serde_json::{Value, json};
 
+use crate::change_guard::{ChangeGuard, guarded};
 use crate::clients::Owner;
 use crate::commands::link;
 use crate::error::CliError;
@@ -58,6 +59,10 @@ struct SyncedSkill<'l> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exit, CliError> {
+    guarded(ui, |ui, guard| sync(ui, context, args, guard))
+}
+
+fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let owner = if args.user { Owner::User } else { Owner::Project };
     let installation = context.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
@@ -77,6 +82,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
     for skill in skills.iter_mut().filter(|skill| is_wanted(skill)) {
         changes.push(restored(ui, context, args, &installation, skill)?);
         skill.is_restored = true;
+    }
+    if !args.frozen {
+        guard.begin();
     }
     // The change ends once its links are made.
     let applied = if changes.is_empty() {

@@ -11,7 +11,9 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
-use crate::commands::link::link_added;
+use crate::change_guard::{ChangeGuard, guarded};
+use crate::clients::Places;
+use crate::commands::link::{forget_links, link_added, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,7 +21,8 @@ use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
 pub(crate) use newest::{checks, described, short, word};
 use newest::{named, owner};
-use plan::{Step, StepKind};
+use plan::{Rename, Step, StepKind};
+pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits
 ///
@@ -43,6 +46,9 @@ pub(crate) struct UpdateArgs {
     /// Put copies in place whose conflicts are resolved
     #[arg(long, conflicts_with = "check")]
     resolved: bool,
+    /// Take over the new names of skills that their source renamed
+    #[arg(long, conflicts_with = "resolved")]
+    rename: bool,
     /// Update without asking
     #[arg(long, short)]
     yes: bool,
@@ -50,11 +56,19 @@ pub(crate) struct UpdateArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
-    if args.resolved {
-        return put_resolved_in_place(ui, context, args);
-    }
+    guarded(ui, |ui, guard| {
+        if args.resolved {
+            put_resolved_in_place(ui, context, args, guard)
+        } else {
+            update(ui, context, args, guard)
+        }
+    })
+}
+
+fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
     let (installation, checks) = checks(ui, context, &args.names, args.user, args.token_file.as_deref())?;
-    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks)?;
+    let rename = if args.rename { Rename::Follow } else { Rename::Report };
+    let mut steps = plan::steps(ui, context, args.token_file.as_deref(), &installation, checks, rename)?;
     for step in &steps {
         report::print(ui, step)?;
     }
@@ -69,12 +83,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
     let is_done = consent == Consent::Given && !args.check;
     let mut links = Vec::new();
     if is_done {
-        let changes: Vec<SkillChange> = steps.iter_mut().filter_map(Step::take_change).collect();
+        guard.begin();
+        let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
+        let places = Places::new(&context.env);
+        let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
+        let old =
+            old.flat_map(|name| links_to(&places, owner(args.user), name, &installation.directory(name)));
+        let old_links: Vec<PathBuf> = old.collect();
         let store = context.bundle_store()?;
         // The change ends once its links are made.
         let applied = match changes.is_empty() {
             true => None,
-            false => Some(apply(&installation, &store, &Change { skills: changes, links: Vec::new() })?),
+            false => {
+                Some(apply(&installation, &store, &Change { skills: changes, links: old_links.clone() })?)
+            }
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
@@ -89,7 +111,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
             }
         }
         // Links that a command which was killed did not make.
-        let directories = steps.iter().map(|step| installation.directory(&step.check.locked.name));
+        forget_links(&places, owner(args.user), &old_links)?;
+        let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
+        let directories = steps.iter().map(|step| installation.directory(&name(step)));
         let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
         links = link_added(context, owner(args.user), &directories)?;
     }
@@ -112,7 +136,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<E
 }
 
 /// Puts the copies in place in which the conflicts are resolved.
-fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
+fn put_resolved_in_place(
+    ui: &mut Ui,
+    context: &Context,
+    args: &UpdateArgs,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
     let installation = context.installation(owner(args.user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
@@ -126,6 +155,7 @@ fn put_resolved_in_place(ui: &mut Ui, context: &Context, args: &UpdateArgs) -> R
         let what = format!("{} would be put in place", count(changes.len(), "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` does it without asking"));
     }
+    guard.begin();
     // The copies may have been edited while the question was asked.
     for (skill, shown) in skills.iter().zip(&changes) {
         if resolved(skill)?.after != shown.after {

@@ -1,6 +1,6 @@
 //! Corrects misspelled words by the vocabulary of a library.
 
-/// The fewest letters of a word that is corrected: of shorter ones, too many others are near.
+/// The fewest letters of a word that is corrected: of shorter ones, too many others are near. Of three letters, only swapped ones are.
 const MIN_LETTERS: usize = 4;
 /// The fewest letters of a word that is corrected in two places.
 const MIN_LETTERS_FOR_TWO: usize = 7;
@@ -14,11 +14,13 @@ const MAX_LETTERS: usize = 20;
 /// mistakes is an added letter or a swap: all others would be too many to try.
 pub(crate) fn corrected(word: &str, distance: u8, frequency: impl Fn(&str) -> usize) -> Option<String> {
     let is_plain = word.bytes().all(|letter| letter.is_ascii_lowercase());
-    if !is_plain || !(MIN_LETTERS..=MAX_LETTERS).contains(&word.len()) {
+    if !is_plain || !(MIN_LETTERS - 1..=MAX_LETTERS).contains(&word.len()) {
         return None;
     }
     let mut best = Best { frequency: 0, word: None };
-    if distance == 1 {
+    if word.len() < MIN_LETTERS {
+        for_each_swap(word.as_bytes(), &mut |edit| best.consider(edit, &frequency));
+    } else if distance == 1 {
         for_each_edit(word.as_bytes(), &mut |edit| best.consider(edit, &frequency));
     } else if word.len() >= MIN_LETTERS_FOR_TWO {
         for_each_removal(word.as_bytes(), &mut |edit| {
@@ -55,6 +57,11 @@ fn for_each_removal(word: &[u8], take: &mut dyn FnMut(&[u8])) {
         edit.extend_from_slice(&word[place + 1..]);
         take(&edit);
     }
+    for_each_swap(word, take);
+}
+
+/// Calls `take` with `word` with two adjacent letters swapped.
+fn for_each_swap(word: &[u8], take: &mut dyn FnMut(&[u8])) {
     let mut edit = word.to_vec();
     for place in 1..word.len() {
         if edit[place - 1] != edit[place] {
@@ -92,8 +99,15 @@ mod tests {
 
     #[test]
     fn misspelled_words_are_corrected() {
-        let words =
-            [("spreadsheet", 3), ("calendar", 2), ("interview", 1), ("card", 4), ("care", 9), ("deploy", 1)];
+        let words = [
+            ("spreadsheet", 3),
+            ("calendar", 2),
+            ("interview", 1),
+            ("card", 4),
+            ("care", 9),
+            ("deploy", 1),
+            ("git", 5),
+        ];
         let frequency =
             |word: &str| words.iter().find(|(other, _)| *other == word).map_or(0, |(_, count)| *count);
         let check = |word: &str, expected: Option<&str>| {
@@ -108,6 +122,8 @@ mod tests {
         check("carr", Some("care"));
         check("dpeloy", Some("deploy"));
         check("marmalade", None);
+        check("gti", Some("git"));
+        check("gut", None);
         check("ca", None);
         check("crème", None);
     }

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::args::AdoptArgs;
 use super::plan::{GatheredSkill, Plan};
 use super::record::{AdoptedCopy, Record, original};
+use crate::change_guard::ChangeGuard;
 use crate::clients::{Owner, Places};
 use crate::commands::link::{self, paths};
 use crate::error::CliError;
@@ -34,6 +35,7 @@ pub(super) fn run(
     args: &AdoptArgs,
     base: &Path,
     plan: Plan,
+    guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
     // A record that cannot be read is an error before anyone is asked.
     Record::load(places, args.owner(), base)?;
@@ -65,6 +67,7 @@ pub(super) fn run(
     };
     let (mut gathered, mut failure) = (0, None);
     if consent == Consent::Given && !plan.skills.is_empty() {
+        guard.begin();
         let _lock = lock(base);
         let mut record = Record::load(places, args.owner(), base)?;
         for skill in &plan.skills {

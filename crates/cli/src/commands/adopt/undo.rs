@@ -9,6 +9,7 @@ use serde_json::json;
 use super::apply::{lock, rename};
 use super::args::AdoptArgs;
 use super::record::{AdoptedCopy, Record};
+use crate::change_guard::ChangeGuard;
 use crate::clients::Places;
 use crate::commands::link;
 use crate::error::CliError;
@@ -36,7 +37,13 @@ struct CopyJson {
 }
 
 /// Puts back the copies of the skills that are meant.
-pub(super) fn run(ui: &mut Ui, places: &Places, args: &AdoptArgs, base: &Path) -> Result<Exit, CliError> {
+pub(super) fn run(
+    ui: &mut Ui,
+    places: &Places,
+    args: &AdoptArgs,
+    base: &Path,
+    guard: &ChangeGuard,
+) -> Result<Exit, CliError> {
     let mut record = Record::load(places, args.owner(), base)?;
     let (mut meant, kept): (Vec<AdoptedCopy>, Vec<AdoptedCopy>) =
         record.adopted.iter().cloned().partition(|copy| args.is_meant(&copy.name));
@@ -67,6 +74,7 @@ pub(super) fn run(ui: &mut Ui, places: &Places, args: &AdoptArgs, base: &Path) -
     };
     let mut failure = None;
     if consent == Consent::Given {
+        guard.begin();
         let _lock = lock(base);
         if planned > 0 {
             // A link that is removed when this is interrupted is made again.

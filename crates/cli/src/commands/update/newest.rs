@@ -26,7 +26,8 @@ pub(crate) fn checks(
     let _progress = Progress::start(&context.env, "asking the sources");
     let home = context.env.home();
     let policy = &context.settings.policy;
-    let checks = check_updates(&skills, &installation.base, home.as_deref(), &options, policy);
+    let store = context.bundle_store()?;
+    let checks = check_updates(&lock, &skills, &store, &installation.base, home.as_deref(), &options, policy);
     Ok((installation, checks))
 }
 
@@ -77,17 +78,24 @@ pub(crate) fn short(resolved: Option<&str>, digest: &str) -> String {
 pub(crate) fn described(check: &UpdateCheck) -> Value {
     let locked = &check.locked;
     let (newest, digest) = match &check.newest {
-        Newest::Changed(newest) => (newest.locked.resolved.clone(), Some(newest.locked.digest.to_string())),
+        Newest::Changed(newest) | Newest::Renamed(newest) => {
+            (newest.locked.resolved.clone(), Some(newest.locked.digest.to_string()))
+        }
         _ => (None, None),
     };
     let reason = match &check.newest {
-        Newest::Renamed(name) => Some(format!("the source calls it {name} now")),
+        Newest::Renamed(newest) => Some(format!("the source calls it {} now", newest.locked.name)),
         Newest::Broken(reason) => Some(reason.clone()),
         Newest::Unreachable(error) => Some(escape(&error.to_string()).into_owned()),
         _ => None,
     };
+    let new_name = match &check.newest {
+        Newest::Renamed(newest) => Some(newest.locked.name.as_str()),
+        _ => None,
+    };
     json!({
         "name": locked.name.as_str(),
+        "renamed_to": new_name,
         "source": locked.source,
         "ref": locked.reference,
         "state": word(&check.newest),

@@ -2,17 +2,26 @@
 
 use std::path::Path;
 
-use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::{SkillName, SkillPath};
 use repertoire_sources::{
-    Installation, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck, locked_files, manifest_fault,
-    merge_edits, read_installed,
+    Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck,
+    locked_files, manifest_fault, merge_edits, read_installed,
 };
 
 use super::conflicts;
 use crate::error::CliError;
 use crate::ui::Ui;
 use crate::wire::Context;
+
+/// The choice to take over new names, or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rename {
+    /// A skill that its source renamed gets the new name.
+    Follow,
+    /// It is only reported.
+    Report,
+}
 
 /// A skill of the lock, and what can be done about it.
 pub(super) struct Step {
@@ -28,10 +37,12 @@ pub(super) enum StepKind {
     None,
     /// The skill is in the lock but not here.
     Missing,
+    /// The skill has a new name that cannot be taken over, for this reason.
+    NotRenamed(String),
     /// The new files.
     Ready {
-        /// The change; taken when it is carried out.
-        change: Option<Box<SkillChange>>,
+        /// The changes; taken when they are carried out. A skill that is renamed is removed under its old name.
+        changes: Vec<SkillChange>,
         /// The files as they were added, if they are known.
         base: SkillFiles,
         before: SkillFiles,
@@ -52,18 +63,33 @@ pub(super) enum StepKind {
 }
 
 impl Step {
-    /// Returns the change of a skill that is ready.
-    pub(super) fn take_change(&mut self) -> Option<SkillChange> {
+    /// Returns the changes of a skill that is ready.
+    pub(super) fn take_changes(&mut self) -> Vec<SkillChange> {
         match &mut self.kind {
-            StepKind::Ready { change, .. } => change.take().map(|change| *change),
+            StepKind::Ready { changes, .. } => std::mem::take(changes),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the new name of a skill whose name changes.
+    pub(super) fn new_name(&self) -> Option<&SkillName> {
+        match (&self.kind, &self.check.newest) {
+            (StepKind::Ready { newest, .. }, Newest::Renamed(_)) => Some(&newest.locked.name),
             _ => None,
         }
     }
 
-    /// Returns `true` if it has conflicts, or its source could not be asked. A skill that the source removed or renamed stays for good
-    /// and is no failure.
+    /// Returns the name of the skill as it is shown, with its new name.
+    pub(super) fn shown_name(&self) -> String {
+        let name = &self.check.locked.name;
+        self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
+    }
+
+    /// Returns `true` if it has conflicts, its new name cannot be taken over, or its source could not be asked. A skill that the source
+    /// removed or renamed stays for good and is no failure.
     pub(super) fn is_failure(&self) -> bool {
-        matches!(self.kind, StepKind::Conflicts { .. }) || matches!(self.check.newest, Newest::Unreachable(_))
+        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::NotRenamed(_))
+            || matches!(self.check.newest, Newest::Unreachable(_))
     }
 
     /// Returns `true` if the source has a newer state that can be used.
@@ -79,8 +105,9 @@ pub(super) fn steps(
     token_file: Option<&Path>,
     installation: &Installation,
     checks: Vec<UpdateCheck>,
+    rename: Rename,
 ) -> Result<Vec<Step>, CliError> {
-    checks.into_iter().map(|check| step(ui, context, token_file, installation, check)).collect()
+    checks.into_iter().map(|check| step(ui, context, token_file, installation, check, rename)).collect()
 }
 
 fn step(
@@ -88,16 +115,24 @@ fn step(
     context: &Context,
     token_file: Option<&Path>,
     installation: &Installation,
-    mut check: UpdateCheck,
+    check: UpdateCheck,
+    rename: Rename,
 ) -> Result<Step, CliError> {
-    let Newest::Changed(newest) = &mut check.newest else {
-        return Ok(Step { check, kind: StepKind::None });
+    let newest = match &check.newest {
+        Newest::Changed(newest) => newest,
+        Newest::Renamed(newest) if rename == Rename::Follow => newest,
+        _ => return Ok(Step { check, kind: StepKind::None }),
     };
+    let name = newest.locked.name.clone();
     let newest = Box::new(NewestSkill { skill: newest.skill.clone(), locked: newest.locked.clone() });
     let Some(installed) = read_installed(&installation.directory(&check.locked.name))? else {
         return Ok(Step { check, kind: StepKind::Missing });
     };
     let policy = &context.settings.policy;
+    let is_renamed = name != check.locked.name;
+    if let Some(reason) = obstacle(installation, &installed, &name).filter(|_| is_renamed) {
+        return Ok(Step { check, kind: StepKind::NotRenamed(reason) });
+    }
     let before = installed.files;
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
@@ -109,7 +144,7 @@ fn step(
         let base = base.ok().flatten().unwrap_or_default();
         let merged = match merge_edits(&base, &before, theirs) {
             // Edits that fit together line by line may still make no skill.
-            MergeOutcome::Clean(copy) if manifest_fault(&copy, &check.locked.name, policy).is_some() => {
+            MergeOutcome::Clean(copy) if manifest_fault(&copy, &name, policy).is_some() => {
                 let paths = copy.keys().filter(|path| is_manifest(path)).cloned().collect();
                 MergeOutcome::Conflicts { copy, paths }
             }
@@ -121,26 +156,61 @@ fn step(
     };
     let kind = match merged {
         MergeOutcome::Clean(after) => StepKind::Ready {
-            change: Some(Box::new(SkillChange {
-                name: check.locked.name.clone(),
-                before: Some(before.clone()),
-                after: Some(after.clone()),
-                others: Vec::new(),
-                locked_before: Some(check.locked.clone()),
-                locked: Some(newest.locked.clone()),
-            })),
+            changes: changes(&check.locked, &newest.locked, &before, &after),
             is_edited: after != *theirs,
             base,
             before,
             after,
             newest,
         },
+        MergeOutcome::Conflicts { .. } if is_renamed => StepKind::NotRenamed(format!(
+            "your edits and the source do not fit together; add {name}, and take your edits over by hand"
+        )),
         MergeOutcome::Conflicts { copy, paths } => {
             let is_open = conflicts::is_open(installation, &check.locked.name);
             StepKind::Conflicts { newest, copy, paths, before, is_open }
         }
     };
     Ok(Step { check, kind })
+}
+
+/// Returns the changes that replace `before`, the files of the skill of `locked`, by `after`.
+fn changes(
+    locked: &LockedSkill,
+    newest: &LockedSkill,
+    before: &SkillFiles,
+    after: &SkillFiles,
+) -> Vec<SkillChange> {
+    let change = SkillChange {
+        name: newest.name.clone(),
+        before: Some(before.clone()),
+        after: Some(after.clone()),
+        others: Vec::new(),
+        locked_before: Some(locked.clone()),
+        locked: Some(newest.clone()),
+    };
+    if newest.name == locked.name {
+        return vec![change];
+    }
+    let removal = SkillChange {
+        name: locked.name.clone(),
+        before: Some(before.clone()),
+        after: None,
+        others: Vec::new(),
+        locked_before: Some(locked.clone()),
+        locked: None,
+    };
+    vec![SkillChange { before: None, locked_before: None, ..change }, removal]
+}
+
+/// Returns the reason that the skill cannot be moved to a directory called `name`.
+fn obstacle(installation: &Installation, installed: &InstalledSkill, name: &SkillName) -> Option<String> {
+    let directory = installation.directory(name);
+    if directory.symlink_metadata().is_ok() {
+        return Some(format!("there is something at {} already", directory.display()));
+    }
+    let other = installed.others.first()?;
+    Some(format!("it has other files, such as {other}, which would not go with it"))
 }
 
 fn is_manifest(path: &SkillPath) -> bool {

@@ -23,8 +23,11 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         (StepKind::None, Newest::Current) => {}
         (StepKind::None, newest) => {
             let reason = match newest {
-                Newest::Renamed(new) => {
-                    format!("the source calls it `{new}` now; add that, and remove `{name}`")
+                Newest::Renamed(newest) => {
+                    format!(
+                        "the source calls it {} now; `rep update --rename` takes that over",
+                        newest.locked.name
+                    )
                 }
                 Newest::Gone => "the source does not have it any more; it stays as it is".to_owned(),
                 Newest::Broken(reason) => format!("its newest state cannot be used: {reason}"),
@@ -36,6 +39,9 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         (StepKind::Missing, _) => {
             ui.message(Style::Warning, "missing:", &format!("{name} is in the lock but not here"))?;
             ui.hint("run `rep sync` to restore it")?;
+        }
+        (StepKind::NotRenamed(reason), newest) => {
+            ui.message(Style::Warning, &format!("{}:", word(newest)), &format!("{name} stays: {reason}"))?;
         }
         (StepKind::Ready { base, before, after, newest, is_edited, .. }, _) => {
             heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
@@ -73,6 +79,9 @@ fn heading(
     let from = short(locked.resolved.as_deref(), &locked.digest.to_string());
     let to = short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string());
     let mut line = format!("{}: {from} -> {to}{note}", locked.name);
+    if newest.locked.name != locked.name {
+        line += &format!("; it is called {} now", newest.locked.name);
+    }
     if newest.locked.path != locked.path {
         line += &format!("; it moved from {} to {}", locked.path, newest.locked.path);
     }
@@ -111,7 +120,8 @@ fn wider(before: &SkillFiles, after: &SkillFiles) -> Vec<String> {
     lines
 }
 
-fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
+/// Writes the differences between two states of a skill.
+pub(crate) fn print_diff(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
     let diff = patch::diff(before, after);
     let number = diff.lines().count();
     for line in diff.lines().take(MAX_LINES) {
@@ -137,7 +147,7 @@ pub(super) fn summary(
     is_done: bool,
 ) -> Result<(), CliError> {
     let names = |is_meant: &dyn Fn(&Step) -> bool| -> Vec<String> {
-        steps.iter().filter(|step| is_meant(step)).map(|step| step.check.locked.name.to_string()).collect()
+        steps.iter().filter(|step| is_meant(step)).map(Step::shown_name).collect()
     };
     let updated = names(&|step| matches!(step.kind, StepKind::Ready { .. }));
     if is_done && !updated.is_empty() {
@@ -165,8 +175,12 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
     let (state, diff, conflicts, new) = match &step.kind {
         StepKind::None => (word(&step.check.newest), None, Vec::new(), Vec::new()),
         StepKind::Missing => ("missing", None, Vec::new(), Vec::new()),
+        StepKind::NotRenamed(reason) => {
+            value["reason"] = reason.as_str().into();
+            (word(&step.check.newest), None, Vec::new(), Vec::new())
+        }
         StepKind::Ready { base, before, after, newest, .. } => {
-            let state = if is_done { "updated" } else { "outdated" };
+            let state = if is_done { "updated" } else { word(&step.check.newest) };
             (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill.files))
         }
         StepKind::Conflicts { newest, copy, paths, before, is_open } => {

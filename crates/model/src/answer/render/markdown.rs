@@ -204,7 +204,8 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         let loaded = result.loaded.then(|| "loaded".to_owned());
         let source = result.source.as_deref().map(shown_source);
         let weak = result.is_weak().then(|| "weak".to_owned());
-        let facts = [result.score.to_string()].into_iter().chain(weak).chain(loaded).chain(source);
+        let facts =
+            [format!("confidence {}", result.confidence)].into_iter().chain(weak).chain(loaded).chain(source);
         let status = in_parentheses(facts);
         lines.push(format!("- **{}**{status}: {}", result.name, result.summary()));
         lines.push(format!("  - why: {}", result.reasons()));

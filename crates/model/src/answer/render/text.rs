@@ -145,9 +145,9 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         let status = if result.loaded { LOADED } else { "" };
         let source = result.source.as_deref().map(|source| format!(", from {}", sentence::line(source)));
         lines.push(format!(
-            "- {} ({}{}{}): {}{status}",
+            "- {} (confidence {}{}{}): {}{status}",
             result.name,
-            result.score,
+            result.confidence,
             if result.is_weak() { ", weak" } else { "" },
             source.unwrap_or_default(),
             text::unmarked(&summary, LOADED)

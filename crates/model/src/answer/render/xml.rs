@@ -217,6 +217,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
         let mut tag = Tag::open("skill_result");
         tag.attribute("name", result.name.as_str());
         tag.attribute("score", &result.score.to_string());
+        tag.attribute("confidence", &result.confidence.to_string());
         tag.optional("weak", result.is_weak().then_some("true"));
         tag.optional("loaded", result.loaded.then_some("true"));
         tag.optional("source", result.source.as_deref());

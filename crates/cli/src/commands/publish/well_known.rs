@@ -1,14 +1,15 @@
-//! A directory with an index of skills and their archives, for any web server.
+//! `rep publish --to well-known`: a directory with an index of skills and their archives, for any web server.
 
 use std::fs;
 use std::path::Path;
 
 use repertoire::regular_file;
-use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, SkillName, SkillPath};
 use repertoire_server::pack_files;
 use serde_json::{Value, json};
 
+use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, count, escape};
@@ -24,13 +25,6 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The schema by which clients recognize the version of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
-
-/// A skill to write.
-pub(super) struct PublishedFiles<'a> {
-    pub(super) name: &'a str,
-    pub(super) description: &'a str,
-    pub(super) files: &'a SkillFiles,
-}
 
 /// Writes `skills` to `site`. The index comes last, so that it never names what is not there yet; then the files are removed that
 /// only the index before it named.

@@ -1,0 +1,115 @@
+//! `rep publish --to git`.
+
+use repertoire_sources::{GitPublication, Source, is_real_directory};
+use serde_json::{Value, json};
+
+use super::args::PublishArgs;
+use super::skill_copies::{PublishedFiles, SkillCopy, copies, show};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Progress, Style, Ui, count, escape};
+use crate::wire::Context;
+
+/// The directory of a repository that skills are written to, unless the address names another.
+const DIRECTORY: &str = "skills";
+
+/// The most skills that a commit message names.
+const MAX_NAMED: usize = 5;
+
+/// A repository to publish to.
+struct Target {
+    url: String,
+    branch: Option<String>,
+    directory: String,
+}
+
+/// Commits `skills` to the repository at `address` and pushes them.
+pub(super) fn publish(
+    ui: &mut Ui,
+    context: &Context,
+    args: &PublishArgs,
+    address: &str,
+    skills: &[PublishedFiles<'_>],
+) -> Result<Exit, CliError> {
+    let target = target(context, args, address)?;
+    let options = context.fetch_options(ui, None)?;
+    let repository = {
+        let _progress = Progress::start(&context.env, "fetching");
+        GitPublication::clone(&target.url, target.branch.as_deref(), &options)?
+    };
+    let (root, directory) = (repository.root(), &target.directory);
+    if !is_real_directory(&root, directory) {
+        return Err(CliError::no(format!("{directory} of {} is no directory", target.url))
+            .hint("nothing was published; name another directory behind `//` of the address"));
+    }
+    let copies = copies(&root.join(directory), skills)?;
+    show(ui, &copies)?;
+    let new: Vec<&SkillCopy<'_>> = copies.iter().filter(|copy| copy.is_new()).collect();
+    let place = format!("{}, branch {}", target.url, repository.branch());
+    let consent = match new.len() {
+        0 => Consent::Given,
+        _ if args.dry_run => Consent::Refused,
+        number => {
+            let question = format!("commit {} and push to {}?", count(number, "skill"), escape(&place));
+            ui.consent(&question, args.yes)?
+        }
+    };
+    let mut commit = None;
+    if consent == Consent::Given && !new.is_empty() {
+        new.iter().try_for_each(|copy| copy.write())?;
+        let paths: Vec<String> = new.iter().map(|copy| format!("{directory}/{}", copy.name)).collect();
+        let _progress = Progress::start(&context.env, "pushing");
+        commit = repository.publish(&paths, &message(args, &new))?;
+    }
+    if ui.is_json() {
+        let skills: Vec<Value> = copies.iter().map(SkillCopy::described).collect();
+        ui.write_json(&json!({
+            "repository": target.url,
+            "branch": repository.branch(),
+            "directory": directory,
+            "commit": commit,
+            "skills": skills,
+        }))?;
+    } else if let Some(commit) = &commit {
+        let short: String = commit.chars().take(10).collect();
+        let line = format!("pushed {} to {} as {short}", count(new.len(), "skill"), escape(&place));
+        let line = ui.paint(Style::Good, &line);
+        writeln!(ui.out(), "{line}")?;
+    } else if consent == Consent::Given {
+        writeln!(ui.out(), "{} has these skills already", escape(&place))?;
+    }
+    if consent != Consent::Given && !args.dry_run {
+        let what = format!("{} would be pushed", count(new.len(), "skill"));
+        return Err(CliError::not_written(consent, &what, "`--yes` pushes them without asking"));
+    }
+    Ok(Exit::Success)
+}
+
+fn target(context: &Context, args: &PublishArgs, address: &str) -> Result<Target, CliError> {
+    let parsed = context.source(address, context.env.working_directory())?;
+    let (url, reference, path) = match parsed.source {
+        Source::Git(git) if git.tree.is_none() && parsed.skill.is_none() => {
+            (git.url, git.reference, git.path)
+        }
+        Source::Directory(path) => (path.display().to_string(), None, None),
+        _ => {
+            return Err(CliError::usage(format!("`{}` is no repository to push to", escape(address))).hint(
+                "name owner/repo, the address of a repository, or the path of one such as ../skills.git",
+            ));
+        }
+    };
+    let branch = args.branch.clone().or(reference);
+    Ok(Target { url, branch, directory: path.unwrap_or_else(|| DIRECTORY.to_owned()) })
+}
+
+/// Returns the message of the commit.
+fn message(args: &PublishArgs, new: &[&SkillCopy<'_>]) -> String {
+    if let Some(message) = &args.message {
+        return message.clone();
+    }
+    if new.len() > MAX_NAMED {
+        return format!("Publish {}", count(new.len(), "skill"));
+    }
+    let names: Vec<&str> = new.iter().map(|copy| copy.name).collect();
+    format!("Publish {}", names.join(", "))
+}
