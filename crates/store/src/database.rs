@@ -11,7 +11,7 @@ const MAX_PARAMETERS: usize = 256;
 
 /// A lock that writers hold until their transaction ends, so that numbers become visible in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriterLock {
+pub enum TransactionLock {
     /// For a change of the tables.
     Schema = 1,
     /// For new events.
@@ -45,7 +45,7 @@ pub trait Connection {
     fn script(&mut self, sql: &str) -> Result<(), Error>;
 
     /// Takes a lock until the transaction ends.
-    fn lock(&mut self, lock: WriterLock) -> Result<(), Error>;
+    fn lock(&mut self, lock: TransactionLock) -> Result<(), Error>;
 
     /// Wakes those who wait for a release once the transaction has ended.
     fn notify(&mut self) -> Result<(), Error>;

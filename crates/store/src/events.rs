@@ -9,7 +9,7 @@ use repertoire::store::{DailyLoads, EventQuery, Journal, JournalLine, Retention,
 use repertoire::{Error, ErrorKind};
 
 use crate::SqlStore;
-use crate::database::{Database, Durability, WriterLock, insert};
+use crate::database::{Database, Durability, TransactionLock, insert};
 use crate::usage::{self, UsageBatch, bounded, day};
 use crate::value::SqlValue;
 
@@ -31,7 +31,7 @@ impl<D: Database> Journal for SqlStore<D> {
             usage.add(event);
         }
         self.database.write(Durability::Relaxed, |connection| {
-            connection.lock(WriterLock::Events)?;
+            connection.lock(TransactionLock::Events)?;
             insert(connection, "INSERT INTO events (time_ms, skill, agent, json)", &rows, "")?;
             usage.write(connection)
         })

@@ -2,7 +2,7 @@
 
 use repertoire::Error;
 
-use crate::database::{Connection, WriterLock};
+use crate::database::{Connection, TransactionLock};
 use crate::value::SqlValue;
 
 /// The changes of the tables of SQLite, in order. They are never edited, only added to.
@@ -30,7 +30,7 @@ pub(crate) fn is_current(connection: &mut dyn Connection, migrations: &[&str]) -
 
 /// Applies those of `migrations` that were not, in the transaction of `connection`.
 pub(crate) fn migrate(connection: &mut dyn Connection, migrations: &[&str]) -> Result<(), Error> {
-    connection.lock(WriterLock::Schema)?;
+    connection.lock(TransactionLock::Schema)?;
     connection.script("CREATE TABLE IF NOT EXISTS schema (number BIGINT PRIMARY KEY)")?;
     is_current(connection, migrations)?;
     let applied = applied(connection)? as usize;

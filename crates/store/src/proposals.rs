@@ -7,7 +7,7 @@ use repertoire::store::{
 };
 
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, WriterLock, parameters};
+use crate::database::{Connection, Database, Durability, TransactionLock, parameters};
 use crate::value::{Row, SqlValue, time};
 
 /// The columns that a new proposal fills.
@@ -17,7 +17,7 @@ const CONTENT: &str = "id, kind, skill, name, base, result, diff, justification,
 impl<D: Database> Proposals for SqlStore<D> {
     fn submit(&self, proposal: &NewProposal, limits: ProposalLimits) -> Result<Submission, Error> {
         self.database.write(Durability::Full, |connection| {
-            connection.lock(WriterLock::Proposals)?;
+            connection.lock(TransactionLock::Proposals)?;
             if let Some(refusal) = refusal(connection, proposal, limits)? {
                 return Ok(refusal);
             }

@@ -6,7 +6,7 @@ use repertoire::Error;
 use repertoire::store::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, WriterLock, insert};
+use crate::database::{Connection, Database, Durability, TransactionLock, insert};
 use crate::value::{Row, SqlValue};
 
 impl<D: Database> Releases for SqlStore<D> {
@@ -18,7 +18,7 @@ impl<D: Database> Releases for SqlStore<D> {
         time: SystemTime,
     ) -> Result<Option<u64>, Error> {
         self.database.write(Durability::Full, |connection| {
-            connection.lock(WriterLock::Releases)?;
+            connection.lock(TransactionLock::Releases)?;
             let served = served(connection, channel)?;
             let served = served.into_iter().map(|skill| (skill.name, skill.digest)).collect();
             let changes = effective_changes(changes, &served);

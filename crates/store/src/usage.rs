@@ -9,7 +9,7 @@ use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::UsageCount;
 use repertoire_model::bundle::Digest;
 
-use crate::database::{Connection, WriterLock, insert};
+use crate::database::{Connection, TransactionLock, insert};
 use crate::value::{Row, SqlValue, milliseconds, time};
 
 /// The most tokens that one event counts, so that sums fit into a column.
@@ -95,7 +95,7 @@ impl UsageBatch {
 /// Removes the calls before the day of `oldest` that found nothing: agents may ask for any number of names.
 pub(crate) fn forget_unknown(connection: &mut dyn Connection, oldest: SystemTime) -> Result<(), Error> {
     // No key may go that an event which is being written counts by.
-    connection.lock(WriterLock::Events)?;
+    connection.lock(TransactionLock::Events)?;
     let outcome = SqlValue::from(Outcome::NotFound.as_str());
     connection.execute(
         "DELETE FROM usage WHERE day < $1 AND key IN (SELECT key FROM usage_keys WHERE outcome = $2)",

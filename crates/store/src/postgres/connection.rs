@@ -8,7 +8,7 @@ use postgres::types::private::BytesMut;
 use postgres::types::{Format, IsNull, ToSql, Type};
 use repertoire::{Error, ErrorKind};
 
-use crate::database::{Connection, WriterLock};
+use crate::database::{Connection, TransactionLock};
 use crate::value::{Row, SqlValue};
 
 /// The channel on which releases are announced.
@@ -54,7 +54,7 @@ impl Connection for PostgresConnection<'_> {
         self.client.batch_execute(sql).map_err(|error| self.failure(error))
     }
 
-    fn lock(&mut self, lock: WriterLock) -> Result<(), Error> {
+    fn lock(&mut self, lock: TransactionLock) -> Result<(), Error> {
         self.execute("SELECT pg_advisory_xact_lock($1)", &[SqlValue::Int(LOCKS + lock as i64)]).map(drop)
     }
 

@@ -13,7 +13,7 @@ use super::address::Address;
 use super::connection::{PostgresConnection, RELEASES};
 use super::pool::{Pool, close};
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, WriterLock};
+use crate::database::{Connection, Database, Durability, TransactionLock};
 use crate::migrations;
 
 /// The longest time between two looks for releases, for notifications may get lost.
@@ -75,7 +75,7 @@ impl PostgresDatabase {
         }
         self.write(Durability::Full, |connection| {
             connection.script("SET LOCAL statement_timeout = 0")?;
-            connection.lock(WriterLock::Schema)?;
+            connection.lock(TransactionLock::Schema)?;
             let encoding = connection.query_first("SHOW server_encoding", &[])?.map(|mut row| row.text());
             if encoding.transpose()?.is_some_and(|encoding| encoding != "UTF8") {
                 return Err(connection.error("the encoding of the database must be UTF8"));

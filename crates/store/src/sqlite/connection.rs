@@ -6,7 +6,7 @@ use repertoire::{Error, ErrorKind};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ffi, params_from_iter};
 
-use crate::database::{Connection, WriterLock};
+use crate::database::{Connection, TransactionLock};
 use crate::value::{Row, SqlValue};
 
 /// A connection to a SQLite file.
@@ -45,7 +45,7 @@ impl Connection for SqliteConnection<'_> {
         self.connection.execute_batch(sql).map_err(|error| failure(self.path, error))
     }
 
-    fn lock(&mut self, _: WriterLock) -> Result<(), Error> {
+    fn lock(&mut self, _: TransactionLock) -> Result<(), Error> {
         // A transaction that writes is the only one.
         Ok(())
     }
