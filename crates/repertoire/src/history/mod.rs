@@ -11,4 +11,7 @@ mod write_skill;
 pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
 pub use recorder::Recorder;
 #[cfg(feature = "fs")]
-pub use write_skill::{SkillLock, WrittenSkill, lock_skill, remove_unfinished_writes, write_skill};
+pub use write_skill::{
+    SkillLock, WrittenSkill, lock_skill, remove_unfinished_writes, sync_skills, write_skill,
+    write_skill_of_batch,
+};

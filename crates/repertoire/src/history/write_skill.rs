@@ -52,6 +52,19 @@ pub struct WrittenSkill {
 /// Other files of the directory, such as hidden ones, stay. Files that do not change keep their permissions; changed ones do, too, except
 /// for the executable bit. A directory that does not exist is created.
 pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) -> Result<WrittenSkill, Error> {
+    let written = write_skill_of_batch(directory, before, after)?;
+    let target = fs::canonicalize(directory);
+    let target = target.map_err(|error| Error::new(ErrorKind::Io).at(directory).because(error))?;
+    sync_skills(target.parent().unwrap_or(&target))?;
+    Ok(written)
+}
+
+/// As [`write_skill`], for one of many skills: [`sync_skills`] makes all of them durable at once.
+pub fn write_skill_of_batch(
+    directory: &Path,
+    before: &SkillFiles,
+    after: &SkillFiles,
+) -> Result<WrittenSkill, Error> {
     let fail = |error: io::Error| Error::new(ErrorKind::Io).at(directory).because(error);
     // A link to a skill stays a link; the directory that it leads to is replaced.
     let target = match fs::canonicalize(directory) {
@@ -66,7 +79,6 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     if !exists {
         fs::create_dir_all(parent).map_err(fail)?;
     }
-    remove_leftovers(parent);
     let staging = staging_path(parent, name);
     let outcome = replace(&target, &staging, before, after, exists);
     // After the exchange this is the old state, before it the unfinished new one.
@@ -87,6 +99,17 @@ pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
     // Where directories cannot be locked, somebody may.
     if lock.directory.is_some() {
         remove_leftovers_older_than(skills, Duration::ZERO);
+    }
+}
+
+/// Makes the skills durable that were written to the directory `skills`, and removes what interrupted writes left there long ago.
+pub fn sync_skills(skills: &Path) -> Result<(), Error> {
+    remove_leftovers(skills);
+    match sync(skills) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::Io).at(skills).because(error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -181,7 +204,6 @@ fn replace(
     } else {
         rename_without_replacing(staging, target)?;
     }
-    target.parent().map_or(Ok(()), sync)?;
     Ok(())
 }
 
@@ -425,9 +447,11 @@ fn remove_leftovers(parent: &Path) {
 
 fn remove_leftovers_older_than(parent: &Path, least: Duration) {
     for child in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_staging = child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING));
+        if !child.file_name().to_str().is_some_and(|name| name.starts_with(STAGING)) {
+            continue;
+        }
         let created = child.metadata().and_then(|metadata| metadata.modified());
-        if is_staging && created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
+        if created.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= least)) {
             let _ = fs::remove_dir_all(child.path());
         }
     }
