@@ -1,4 +1,4 @@
-//! Work on many files that mostly waits for the disk.
+//! Work on many skills at once; most of it waits for the disk.
 
 use std::thread;
 
