@@ -30,14 +30,27 @@ pub(crate) fn write(path: &Path, bytes: Option<&[u8]>) -> Result<(), Error> {
     };
     let parent = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(failed)?;
-    write_new(path, parent, bytes).map_err(failed)?;
+    write_new(path, parent, bytes, File::sync_all).map_err(failed)?;
     if cfg!(unix) {
         File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
     }
     Ok(())
 }
 
-fn write_new(path: &Path, parent: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Makes the file at `path` hold `bytes`. A crash of the program leaves the old file or the new one, but a power failure may leave a file
+/// without content.
+pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let written = fs::create_dir_all(parent).and_then(|()| write_new(path, parent, bytes, |_| Ok(())));
+    written.map_err(|error| Error::io("write", path, error))
+}
+
+fn write_new(
+    path: &Path,
+    parent: &Path,
+    bytes: &[u8],
+    sync: impl Fn(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A random name: processes in containers that share the directory may have the same number.
     let prefix = format!(".{name}.");
@@ -56,6 +69,6 @@ fn write_new(path: &Path, parent: &Path, bytes: &[u8]) -> io::Result<()> {
         file.as_file().set_permissions(permissions)?;
     }
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
+    sync(file.as_file())?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

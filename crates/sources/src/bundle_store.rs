@@ -42,8 +42,21 @@ impl BundleStore {
         self.directory.join(&name[..2]).join(name)
     }
 
-    /// Stores `files`, and returns their digest.
+    /// Stores `files`, and returns their digest. After a power failure they may be missing.
     pub fn put(&self, files: &SkillFiles) -> Result<Digest, Error> {
+        self.put_by(files, atomic_file::write_unsynced)
+    }
+
+    /// Stores `files` so that they survive a power failure, and returns their digest.
+    pub(crate) fn put_durably(&self, files: &SkillFiles) -> Result<Digest, Error> {
+        self.put_by(files, |path, bytes| atomic_file::write(path, Some(bytes)))
+    }
+
+    fn put_by(
+        &self,
+        files: &SkillFiles,
+        write: impl Fn(&Path, &[u8]) -> Result<(), Error>,
+    ) -> Result<Digest, Error> {
         let bundle = bundle(files);
         let digest = bundle.digest();
         if self.get(&digest)?.is_some() {
@@ -56,7 +69,7 @@ impl BundleStore {
         for file in bundle.files() {
             bytes.extend_from_slice(&files[&file.path].bytes);
         }
-        atomic_file::write(&self.path(&digest), Some(&bytes))?;
+        write(&self.path(&digest), &bytes)?;
         Ok(digest)
     }
 

@@ -19,6 +19,7 @@ use repertoire_model::{
 };
 
 use crate::fetch::FetchedTree;
+use crate::parallel::in_parallel;
 
 /// A skill of a source.
 #[derive(Debug, Clone)]
@@ -84,8 +85,7 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     };
     let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
     let snapshot = registry.snapshot();
-    let mut found: Vec<FoundSkill> =
-        snapshot.entries().iter().map(|entry| skill(tree, &registry, entry)).collect();
+    let mut found: Vec<FoundSkill> = in_parallel(snapshot.entries(), |entry| skill(tree, &registry, entry));
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     // A copy of a skill, as repositories keep one for each client, is no second skill.
     found.dedup_by(|later, first| {

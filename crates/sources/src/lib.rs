@@ -18,6 +18,7 @@ mod fetch;
 mod fetch_options;
 mod found;
 mod atomic_file;
+mod parallel;
 mod collation;
 mod bundle_store;
 mod lock;

@@ -1,18 +1,22 @@
 //! Scratch directories, which are removed when they are dropped, or later if the process was killed.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::Error;
+use crate::parallel::in_parallel;
 
 /// The start of the names of scratch directories.
 const PREFIX: &str = "fetch-";
 
 /// The age below which a scratch directory may be one that another process has not locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
+
+/// The depth at which most directories of skills lie, as `tree/skills/NAME`, which are removed in parallel.
+const PARALLEL_DEPTH: usize = 3;
 
 /// A directory that is removed when this value is dropped.
 #[derive(Debug)]
@@ -38,6 +42,26 @@ impl Scratch {
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let mut level = vec![self.directory.path().to_owned()];
+        for _ in 0..PARALLEL_DEPTH {
+            level = level.iter().flat_map(|directory| directories_in(directory)).collect();
+        }
+        in_parallel(&level, |directory| {
+            // What stays is removed with the whole, or by the next process.
+            let _ = fs::remove_dir_all(directory);
+        });
+    }
+}
+
+/// Returns the directories in `directory`, without links.
+fn directories_in(directory: &Path) -> Vec<PathBuf> {
+    let children = fs::read_dir(directory).into_iter().flatten().flatten();
+    let directories = children.filter(|child| child.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.map(|child| child.path()).collect()
 }
 
 fn remove_leftovers(parent: &Path) {
@@ -76,6 +100,8 @@ mod tests {
         let second = Scratch::create(parent.path()).unwrap();
         assert!(!other.is_dir() && used.path().is_dir());
         let path = second.path().to_owned();
+        fs::create_dir_all(path.join("tree/skills/a/b")).unwrap();
+        fs::write(path.join("tree/skills/a/b/c"), "x").unwrap();
         drop(second);
         assert!(!path.is_dir());
     }

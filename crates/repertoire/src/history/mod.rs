@@ -19,4 +19,4 @@ pub use skill_lock::{SkillLock, lock_skill};
 #[cfg(feature = "fs")]
 pub use staging::remove_unfinished_writes;
 #[cfg(feature = "fs")]
-pub use write_skill::{WrittenSkill, write_skill};
+pub use write_skill::{WrittenSkill, sync_skills, write_skill, write_skill_of_batch};

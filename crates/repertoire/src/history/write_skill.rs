@@ -38,6 +38,19 @@ pub struct WrittenSkill {
 /// Other files of the directory, such as hidden ones, stay. Files that do not change keep their permissions; changed ones do, too, except
 /// for the executable bit. A directory that does not exist is created.
 pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) -> Result<WrittenSkill, Error> {
+    let written = write_skill_of_batch(directory, before, after)?;
+    let target = fs::canonicalize(directory);
+    let target = target.map_err(|error| Error::new(ErrorKind::Io).at(directory).because(error))?;
+    sync_skills(target.parent().unwrap_or(&target))?;
+    Ok(written)
+}
+
+/// As [`write_skill`], for one of many skills: [`sync_skills`] makes all of them durable at once.
+pub fn write_skill_of_batch(
+    directory: &Path,
+    before: &SkillFiles,
+    after: &SkillFiles,
+) -> Result<WrittenSkill, Error> {
     let fail = |error: io::Error| Error::new(ErrorKind::Io).at(directory).because(error);
     // A link to a skill stays a link; the directory that it leads to is replaced.
     let target = match fs::canonicalize(directory) {
@@ -52,7 +65,6 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     if !exists {
         fs::create_dir_all(parent).map_err(fail)?;
     }
-    remove_leftovers(parent);
     let staging = staging_path(parent, name);
     let outcome = replace(&target, &staging, before, after, exists);
     // After the exchange this is the old state, before it the unfinished new one.
@@ -66,6 +78,17 @@ pub fn write_skill(directory: &Path, before: &SkillFiles, after: &SkillFiles) ->
     let paths: BTreeSet<&SkillPath> = before.keys().chain(after.keys()).collect();
     let changed = paths.into_iter().filter(|path| before.get(path) != after.get(path)).cloned().collect();
     Ok(WrittenSkill { changed })
+}
+
+/// Makes the skills durable that were written to the directory `skills`, and removes what interrupted writes left there long ago.
+pub fn sync_skills(skills: &Path) -> Result<(), Error> {
+    remove_leftovers(skills);
+    match sync(skills) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::Io).at(skills).because(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The reason that a skill was not written.
@@ -112,7 +135,6 @@ fn replace(
     } else {
         rename_without_replacing(staging, target)?;
     }
-    target.parent().map_or(Ok(()), sync)?;
     Ok(())
 }
 

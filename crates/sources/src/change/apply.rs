@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use repertoire::history::sync_skills;
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 
@@ -14,6 +15,7 @@ use crate::bundle_store::BundleStore;
 use crate::installation::Installation;
 use crate::installed::InstalledSkill;
 use crate::lock::{self, Lock, LockedSkill};
+use crate::parallel::in_parallel;
 use crate::{Error, ErrorKind, atomic_file, skills_lock};
 
 /// A change of an installation.
@@ -81,12 +83,13 @@ pub fn apply(
     let link = |path: &PathBuf| Some(JournalLink { path: path.clone(), to: fs::read_link(path).ok()? });
     let links = change.links.iter().filter_map(link).collect();
     let mut journal = Journal { skills: Vec::new(), files, links, is_undo: false };
-    for skill in &change.skills {
-        let put = |files: &Option<SkillFiles>| files.as_ref().map(|files| store.put(files)).transpose();
-        let (before, after) = (put(&skill.before)?, put(&skill.after)?);
-        let (name, others) = (skill.name.clone(), skill.others.clone());
-        journal.skills.push(JournalSkill { name, before, after, others });
-    }
+    let stored = in_parallel(&change.skills, |skill| -> Result<JournalSkill, Error> {
+        // What the skill was is needed to undo the change. Without what it will be, the change is undone.
+        let before = skill.before.as_ref().map(|files| store.put_durably(files)).transpose()?;
+        let after = skill.after.as_ref().map(|files| store.put(files)).transpose()?;
+        Ok(JournalSkill { name: skill.name.clone(), before, after, others: skill.others.clone() })
+    });
+    journal.skills = stored.into_iter().collect::<Result<_, _>>()?;
     journal.write(installation)?;
     if let Err(error) = carry_out(installation, change, &journal) {
         return Err(match undo(installation, store, &mut journal) {
@@ -100,11 +103,13 @@ pub fn apply(
 }
 
 fn carry_out(installation: &Installation, change: &Change, journal: &Journal) -> Result<(), Error> {
-    for skill in &change.skills {
+    let outcomes = in_parallel(&change.skills, |skill| {
         let (files, others) = (skill.before.clone(), skill.others.clone());
         let before = files.map(|files| InstalledSkill { files, others });
-        set(installation, &skill.name, before.as_ref(), skill.after.as_ref())?;
-    }
+        set(installation, &skill.name, before.as_ref(), skill.after.as_ref())
+    });
+    outcomes.into_iter().collect::<Result<(), Error>>()?;
+    sync_skills(&installation.skills)?;
     remove_links(&journal.links);
     write_locks(installation, &journal.files)
 }

@@ -1,6 +1,6 @@
 //! Completes or undoes a change that a crash interrupted.
 
-use repertoire::history::{lock_skill, remove_unfinished_writes};
+use repertoire::history::{lock_skill, remove_unfinished_writes, sync_skills};
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::{Digest, SkillName};
 
@@ -70,6 +70,7 @@ fn complete(installation: &Installation, store: &BundleStore, journal: &Journal)
     if steps.iter().try_for_each(|step| step.take(installation)).is_err() {
         return Ok(false);
     }
+    sync_skills(&installation.skills)?;
     remove_links(&journal.links);
     write_locks(installation, &known(installation, &journal.files)?)?;
     Ok(true)
@@ -92,6 +93,7 @@ pub(super) fn undo(
             let _ = journal.write(installation);
         }
         steps.iter().rev().try_for_each(|step| step.take(installation))?;
+        sync_skills(&installation.skills)?;
         restore_links(&journal.links)?;
         restore_locks(installation, &journal.files)?;
         discard_removed(installation);

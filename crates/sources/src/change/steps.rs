@@ -1,10 +1,10 @@
 //! The steps of a change: of a skill, of links, of lock files.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use repertoire::history::write_skill;
+use repertoire::history::write_skill_of_batch;
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 
@@ -20,7 +20,7 @@ const REMOVED: &str = ".rep-staging-removed";
 /// The name of that directory while it is deleted.
 const DISCARDED: &str = ".rep-staging-discarded";
 
-/// Makes the skill `name`, which is `before`, have the files `after`. A skill with everything else in its directory is removed only if
+/// Makes the skill `name`, which is `before`, have the files `after`; it is durable once the directory of the skills is. A skill with everything else in its directory is removed only if
 /// it is exactly as it is expected.
 pub(super) fn set(
     installation: &Installation,
@@ -40,12 +40,12 @@ pub(super) fn set(
             if directory.symlink_metadata().is_ok() {
                 return Err(in_the_way(directory));
             }
-            let outcome = write_skill(directory, &SkillFiles::new(), after);
+            let outcome = write_skill_of_batch(directory, &SkillFiles::new(), after);
             outcome.map(drop).map_err(|error| not_written(directory, error))
         }
         (Some(before), Some(after)) if before.files == *after => Ok(()),
         (Some(before), Some(after)) => {
-            let outcome = write_skill(directory, &before.files, after);
+            let outcome = write_skill_of_batch(directory, &before.files, after);
             outcome.map(drop).map_err(|error| not_written(directory, error))
         }
     }
@@ -66,9 +66,6 @@ fn remove(installation: &Installation, name: &SkillName, expected: &InstalledSki
     if !matches!(read_installed(&aside), Ok(Some(found)) if found == *expected) {
         put_back(installation, name)?;
         return Err(changed(&directory));
-    }
-    if cfg!(unix) {
-        File::open(&installation.skills).and_then(|skills| skills.sync_all()).map_err(failed)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use repertoire_model::{SkillName, SkillPath};
 
 use super::*;
 use crate::ErrorKind;
-use crate::change::journal::{JournalLink, LockKind, named_bundles};
+use crate::change::journal::{LockKind, named_bundles};
 use crate::{Change, SkillChange, apply};
 
 struct Fixture {
@@ -203,8 +203,11 @@ fn bundles_that_a_journal_names_are_known() {
     assert_eq!(named, digests.into_iter().collect());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_removal_that_is_undone_restores_hidden_files_and_links() {
+    use crate::change::journal::JournalLink;
+
     let fixture = fixture();
     fixture.put("a", "one");
     fs::write(fixture.installation.skills.join("a/.env"), "secret").unwrap();
