@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::request::Answer;
 use super::route::Route;
 use super::{catalog, changes, economics, events, explain, health, openapi, overview};
-use super::{proposals, search, sessions, skill, skills, versions};
+use super::{proposals, search, sessions, skill, skills, switch, versions};
 use crate::dashboard::Asker;
 
 /// The path of the document.
@@ -116,6 +116,12 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             "rollbackSkill",
             "Restores a version of a skill",
             post(versions::post_rollback),
+        ),
+        Route::post::<switch::SwitchRequest, switch::SwitchAnswer>(
+            "/api/v1/skills/{name}/switch",
+            "switchSkill",
+            "Switches a skill off or on for all agents",
+            post(switch::post),
         ),
         Route::get::<search::SearchAnswer>(
             "/api/v1/search",
