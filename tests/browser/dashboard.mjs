@@ -203,6 +203,17 @@ const cases = {
     assert.doesNotMatch(world.read("git/SKILL.md"), /Never force-push/);
   },
 
+  async "a skill is switched off and on"() {
+    const page = await open(base);
+    await visit(page, "/skills/docs");
+    await page.click("button:has-text('Switch off')");
+    await page.waitForSelector("text=Done: switched off.");
+    assert.doesNotMatch(world.run("list"), /^docs/m);
+    await page.click("button:has-text('Switch on')");
+    await page.waitForSelector("text=Done: switched on.");
+    assert.match(world.run("list"), /^docs/m);
+  },
+
   async "a dashboard without --allow-write decides nothing"() {
     const page = await open(await world.start());
     await visit(page, "/proposals?state=all");

@@ -100,6 +100,21 @@ fn the_dashboard_shows_the_library_at_hand() {
 }
 
 #[test]
+fn a_skill_is_switched_off_and_on_in_the_configuration() {
+    let sandbox = Sandbox::with_skills();
+    let dashboard = Dashboard::start(&sandbox, &["--allow-write"]);
+    let state = || dashboard.json("/api/v1/skills/alpha")["state"].as_str().unwrap().to_owned();
+    let listed = || sandbox.run(&["list"]).stdout.contains("alpha");
+    assert_eq!((state().as_str(), listed()), ("active", true));
+    let (status, body) = dashboard.ask("POST", "/api/v1/skills/alpha/switch", r#"{"on": false}"#);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!((state().as_str(), listed()), ("disabled", false));
+    let (status, body) = dashboard.ask("POST", "/api/v1/skills/alpha/switch", r#"{"on": true}"#);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!((state().as_str(), listed()), ("active", true));
+}
+
+#[test]
 fn proposals_are_decided_only_where_writes_are_allowed() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("new.diff", "--- /dev/null\n+++ b/references/more.md\n@@ -0,0 +1 @@\n+More.\n");

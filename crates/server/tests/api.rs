@@ -6,7 +6,7 @@ use repertoire::event::{Event, EventKind};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
-use repertoire::{Agent, Library, SessionOptions};
+use repertoire::{Agent, Entry, Library, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host};
 use repertoire_server::http::{HttpOptions, Token};
@@ -24,6 +24,10 @@ struct TestHost;
 impl Host for TestHost {
     fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
         Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
+    }
+
+    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
+        Some(Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] }))
     }
 
     fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
@@ -245,6 +249,7 @@ fn every_route_answers_as_the_document_says() {
         (format!("/proposals/{rejected}/reject"), "/proposals/{id}/reject", json!({"reason": "no"})),
         (format!("/proposals/{rebased}/rebase"), "/proposals/{id}/rebase", json!({})),
         ("/skills/alpha/rollback".to_owned(), "/skills/{name}/rollback", json!({"version": 1})),
+        ("/skills/alpha/switch".to_owned(), "/skills/{name}/switch", json!({"on": true})),
     ] {
         let (path, of) = (format!("/api/v1{path}"), format!("/api/v1{of}"));
         check(&path, &of, "post", post(&http, &path, request, &[]));
@@ -268,12 +273,12 @@ fn errors_have_stable_codes() {
         ("/api/v1/nothing", 404, "not_found"),
         ("/api/v1/skills/nothing", 404, "not_found"),
         ("/api/v1/skills/alpha/files/nothing", 404, "not_found"),
-        ("/api/v1/skills/alpha/files/..%2F..%2Fx", 400, "invalid_request"),
+        ("/api/v1/skills/alpha/files/..%2F..%2Fx", 404, "not_found"),
         ("/api/v1/skills?limit=0", 400, "invalid_request"),
         ("/api/v1/skills?limit=x", 400, "invalid_request"),
         ("/api/v1/skills?cursor=x", 400, "invalid_request"),
         ("/api/v1/skills?sort=x", 400, "invalid_request"),
-        ("/api/v1/skills?agent=x", 400, "invalid_request"),
+        ("/api/v1/skills?agent=x", 404, "not_found"),
         ("/api/v1/catalog?format=x", 400, "invalid_request"),
         ("/api/v1/search", 400, "invalid_request"),
         ("/api/v1/proposals/x", 400, "invalid_request"),
@@ -401,6 +406,22 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
 }
 
 #[test]
+fn a_skill_is_switched_off_and_on_while_the_server_runs() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let http = dashboard.http();
+    let names = |http: &Http| get(http, "/api/v1/catalog").1["skills"].as_array().unwrap().len();
+    assert_eq!(names(&http), 2);
+    let (status, answer) = post(&http, "/api/v1/skills/alpha/switch", json!({"on": false}), &[]);
+    assert_eq!((status, answer["state"].as_str()), (200, Some("disabled")), "{answer}");
+    assert_eq!(names(&http), 1, "agents that come later are not offered it");
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["state"], "disabled");
+    assert_eq!(post(&http, "/api/v1/skills/alpha/switch", json!({"on": true}), &[]).1["state"], "active");
+    assert_eq!(names(&http), 2);
+    let dashboard = Dashboard::new(|_| {});
+    assert_eq!(post(&dashboard.http(), "/api/v1/skills/alpha/switch", json!({"on": false}), &[]).0, 403);
+}
+
+#[test]
 fn a_stream_tells_of_changes() {
     let dashboard = Dashboard::new(|_| {});
     let _watcher = crate::world::watched(&dashboard.server);
@@ -445,7 +466,7 @@ fn reference(document: &Value) -> String {
         - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -34,7 +34,7 @@ pub(crate) struct DashboardArgs {
     /// Do not open the browser; print the address only
     #[arg(long)]
     no_open: bool,
-    /// Let the page change something: decide about proposals, restore versions
+    /// Let the page change something: decide about proposals, restore versions, switch skills
     #[arg(long)]
     allow_write: bool,
     /// Use this port

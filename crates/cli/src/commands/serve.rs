@@ -4,6 +4,7 @@ mod address;
 mod host;
 mod notices;
 mod open_files;
+mod switch;
 mod tokens;
 
 use std::net::SocketAddr;
@@ -66,7 +67,7 @@ pub(crate) struct ServeArgs {
     /// Accept HTTP requests for this host name, such as skills.example.com
     #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
-    /// Let people decide about proposals and restore versions on the pages, also without a token
+    /// Let people decide about proposals, restore versions and switch skills on the pages, also without a token
     #[arg(long, conflicts_with = "stdio")]
     allow_write: bool,
     /// Serve no pages and no JSON API over HTTP

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use repertoire_model::scope::Pattern;
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
@@ -49,6 +50,8 @@ pub struct Registry {
 struct RegistryState {
     providers: Vec<Arc<dyn Provider>>,
     options: RegistryOptions,
+    /// The patterns of disabled skills in place of those of the policy, once they were changed.
+    disabled: RwLock<Option<Vec<Pattern>>>,
     /// The number of reloads that began.
     reloads: AtomicU64,
     current: RwLock<Current>,
@@ -109,6 +112,7 @@ impl Registry {
         let shared = RegistryState {
             providers,
             options,
+            disabled: RwLock::default(),
             reloads: AtomicU64::new(0),
             current: RwLock::new(Current { snapshot, reload: 0 }),
             last_reload: Mutex::new((Instant::now(), Duration::ZERO)),
@@ -173,6 +177,12 @@ impl Registry {
         snapshot
     }
 
+    /// Disables the skills that `patterns` match, in place of those that the policy disables, and returns the newest snapshot.
+    pub async fn set_disabled(&self, patterns: Vec<Pattern>) -> Arc<Snapshot> {
+        *self.shared.disabled.write().unwrap_or_else(PoisonError::into_inner) = Some(patterns);
+        self.reload().await
+    }
+
     /// Publishes the result of the reload `number`, begun at `started`, if it differs from the newest snapshot.
     fn publish(
         &self,
@@ -184,7 +194,14 @@ impl Registry {
         // Readers wait while the lock is held, so the merge is done before.
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
         let sources: Vec<(Arc<str>, &Listing)> = labels.zip(listings).collect();
-        let mut snapshot = Snapshot::merge(&sources, self.policy());
+        let mut snapshot = match &*self.shared.disabled.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(disabled) => {
+                let mut policy = self.policy().clone();
+                policy.disabled.clone_from(disabled);
+                Snapshot::merge(&sources, &policy)
+            }
+            None => Snapshot::merge(&sources, self.policy()),
+        };
         snapshot.unlisted = unlisted;
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
@@ -245,7 +262,7 @@ impl Registry {
         Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
     }
 
-    /// Returns the policy in force.
+    /// Returns the policy that the registry was opened with. [`Registry::set_disabled`] takes the place of its disabled skills.
     pub fn policy(&self) -> &Policy {
         &self.shared.options.policy
     }

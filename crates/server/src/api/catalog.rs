@@ -17,17 +17,24 @@ use crate::dashboard::Asker;
 /// Maximum characters of a task.
 const MAX_TASK_CHARS: usize = 20_000;
 
+/// Maximum of numbers.
+const MAX_NUMBER: u64 = 1_000_000_000;
+
 /// The choices of a catalog.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct CatalogQuery {
     /// The format: `xml`, `list`, `menu`, `bracket`, `markdown`, `json` or `compat`.
+    #[schemars(extend("enum" = ["", "xml", "list", "menu", "bracket", "markdown", "json", "compat"]))]
     pub(crate) format: Option<String>,
     /// The most tokens; 0 for any number. Without it, the budget of the configuration.
+    #[schemars(extend("maximum" = 1_000_000_000))]
     pub(crate) budget: Option<usize>,
     /// The task whose skills are shown in full if the budget is too small for all.
+    #[schemars(extend("maxLength" = 20_000))]
     pub(crate) task: Option<String>,
     /// The turn among the other skills.
+    #[schemars(extend("maximum" = 1_000_000_000))]
     pub(crate) epoch: Option<u64>,
     /// The agent of the configuration whose catalog it is.
     pub(crate) agent: Option<String>,
@@ -94,10 +101,10 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
         Some(name) if asker.sees_all() => Some(
             library
                 .agent(name)
-                .map_err(|_| ApiError::invalid(format!("agent: there is no agent `{name}`")))?
+                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?
                 .clone(),
         ),
-        Some(_) => return Err(ApiError::invalid("agent: this token has the catalog of its own agent only")),
+        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
         None => None,
     };
     let mut options = match &agent {
@@ -110,6 +117,11 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
     }
     if let Some(budget) = query.budget {
         options.budget_tokens = Some(budget).filter(|budget| *budget > 0);
+    }
+    if query.budget.is_some_and(|budget| budget as u64 > MAX_NUMBER)
+        || query.epoch.is_some_and(|epoch| epoch > MAX_NUMBER)
+    {
+        return Err(ApiError::invalid(format!("budget, epoch: at most {MAX_NUMBER}")));
     }
     let text = query.task.clone().unwrap_or_default();
     if text.chars().count() > MAX_TASK_CHARS {

@@ -13,13 +13,14 @@ use crate::dashboard::{Asker, Cost};
 const TURNS: u32 = 30;
 
 /// Maximum turns.
-const MAX_TURNS: u32 = 200;
+const MAX_TURNS: u32 = 100;
 
 /// The session whose price is asked for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct EconomicsQuery {
-    /// The number of turns, from 1 to 200.
+    /// The number of turns, from 1 to 100.
+    #[schemars(extend("minimum" = 1, "maximum" = 100))]
     pub(crate) turns: Option<u32>,
 }
 
@@ -87,6 +88,8 @@ pub(crate) async fn economics(asker: &Asker, query: &EconomicsQuery) -> Result<E
     let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unknown)?;
     let shared = &asker.view.shared;
     let number = shared.registry.snapshot().number();
+    // One session is measured at a time, and those that wait for the same one get it from there.
+    let _measuring = shared.dashboard.measuring.lock().await;
     let cost = match shared.dashboard.cost(number, turns) {
         Some(cost) => cost,
         None => {

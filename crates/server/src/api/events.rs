@@ -23,6 +23,9 @@ const PAGE: usize = 50;
 /// Maximum events that one answer looks at, where filters leave most of them out.
 const MAX_SCANNED: usize = 20_000;
 
+/// Maximum hours that events are looked back for.
+const MAX_HOURS: u32 = 1_000_000;
+
 /// The number of events that are read at once.
 const BATCH: usize = 1_000;
 
@@ -41,11 +44,33 @@ pub(crate) struct EventsQuery {
     /// Only events of this session.
     pub(crate) session: Option<String>,
     /// Only events of the last hours.
+    #[schemars(extend("maximum" = 1_000_000))]
     pub(crate) hours: Option<u32>,
     /// The most events of the answer, from 1 to 500.
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the answer before.
+    #[schemars(extend("pattern" = "^[0-9]{0,15}$"))]
     pub(crate) cursor: Option<String>,
+}
+
+/// The filters of an export.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ExportQuery {
+    /// Only events of this kind, such as `skill_loaded`.
+    pub(crate) kind: Option<String>,
+    /// Only events with this outcome: `ok`, `not_found`, `denied`, `invalid` or `error`.
+    pub(crate) outcome: Option<String>,
+    /// Only events about the skill of this name.
+    pub(crate) skill: Option<String>,
+    /// Only events of the agent of this name.
+    pub(crate) agent: Option<String>,
+    /// Only events of this session.
+    pub(crate) session: Option<String>,
+    /// Only events of the last hours.
+    #[schemars(extend("maximum" = 1_000_000))]
+    pub(crate) hours: Option<u32>,
 }
 
 /// An event.
@@ -114,9 +139,10 @@ pub(crate) async fn get(
 /// Answers with events as lines of JSON, the oldest first.
 pub(crate) async fn get_export(
     Extension(asker): Extension<Asker>,
-    Params(query): Params<EventsQuery>,
+    Params(query): Params<ExportQuery>,
 ) -> Result<Response, ApiError> {
-    export(asker, query).await
+    let ExportQuery { kind, outcome, skill, agent, session, hours } = query;
+    export(asker, EventsQuery { kind, outcome, skill, agent, session, hours, ..EventsQuery::default() }).await
 }
 
 /// The filters of a query, and the scope of the sender.
@@ -126,7 +152,10 @@ struct Filter {
 }
 
 impl Filter {
-    fn new(asker: &Asker, query: &EventsQuery) -> Self {
+    fn new(asker: &Asker, query: &EventsQuery) -> Result<Self, ApiError> {
+        if query.hours.is_some_and(|hours| hours > MAX_HOURS) {
+            return Err(ApiError::invalid(format!("hours: at most {MAX_HOURS}")));
+        }
         let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let query = EventsQuery {
             kind: set(&query.kind),
@@ -143,7 +172,7 @@ impl Filter {
         journal.skill.clone_from(&query.skill);
         journal.agent = own.or_else(|| query.agent.clone());
         journal.limit = BATCH;
-        Self { query, journal }
+        Ok(Self { query, journal })
     }
 
     /// Returns `line` as an event if the filters let it pass and the sender may see it.
@@ -165,7 +194,7 @@ impl Filter {
 /// Returns the events that `query` selects, the newest first.
 pub(crate) async fn list(asker: &Asker, query: &EventsQuery) -> Result<EventList, ApiError> {
     let limit = page_size(query.limit, PAGE)?;
-    let filter = Filter::new(asker, query);
+    let filter = Filter::new(asker, query)?;
     let mut before = match query.cursor.as_deref().filter(|cursor| !cursor.is_empty()) {
         Some(cursor) => {
             Some(cursor.parse().map_err(|_| ApiError::invalid("cursor: it is none of this list"))?)
@@ -198,7 +227,7 @@ pub(crate) async fn list(asker: &Asker, query: &EventsQuery) -> Result<EventList
 
 /// Returns the events that `query` selects as a download, read piece by piece.
 pub(crate) async fn export(asker: Asker, query: EventsQuery) -> Result<Response, ApiError> {
-    let filter = Filter::new(&asker, &query);
+    let filter = Filter::new(&asker, &query)?;
     // Events that come later are not in it, so that it ends.
     let last = with_store(&asker, |store| {
         let mut newest = EventQuery::default();

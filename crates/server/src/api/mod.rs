@@ -10,6 +10,7 @@ pub(crate) mod skills;
 pub(crate) mod skill;
 pub(crate) mod explain;
 pub(crate) mod versions;
+pub(crate) mod switch;
 pub(crate) mod search;
 pub(crate) mod catalog;
 pub(crate) mod proposals;

@@ -42,7 +42,9 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
     let mut parameters: Vec<Value> = path_parameters(route.path)
         .map(|name| {
             let schema = match name {
-                "id" | "version" => json!({"type": "integer", "minimum": 0, "format": "uint64"}),
+                "id" | "version" => {
+                    json!({"type": "integer", "minimum": 0, "maximum": 1_000_000_000, "format": "uint64"})
+                }
                 _ => json!({"type": "string"}),
             };
             json!({"name": name, "in": "path", "required": true, "schema": schema})

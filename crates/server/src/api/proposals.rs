@@ -28,12 +28,15 @@ const PAGE: usize = 50;
 pub(crate) struct ProposalsQuery {
     /// Only proposals in this state: `pending`, `stale`, `applied`, `rejected` and others; `open` for those that wait, which is the
     /// default, `all` for all.
+    #[schemars(extend("enum" = ["", "open", "all", "pending", "approved", "applied", "rejected", "stale", "superseded", "rolled_back"]))]
     pub(crate) state: Option<String>,
     /// Only proposals about the skill of this name.
     pub(crate) skill: Option<String>,
     /// The most proposals of the answer, from 1 to 500.
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the answer before.
+    #[schemars(extend("pattern" = "^[0-9]{0,15}$"))]
     pub(crate) cursor: Option<String>,
 }
 
@@ -149,6 +152,7 @@ pub(crate) struct ApproveRequest {}
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct RejectRequest {
     /// The reason, which the author is told.
+    #[schemars(extend("pattern" = "[^\\s]"))]
     pub(crate) reason: String,
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn part<T>(
     usual: usize,
 ) -> Result<Part<T>, ApiError> {
     let limit = page_size(limit, usual)?;
-    let start = match cursor {
+    let start = match cursor.filter(|cursor| !cursor.is_empty()) {
         Some(cursor) => cursor.parse().map_err(|_| ApiError::invalid("cursor: it is none of this list"))?,
         None => 0_usize,
     };

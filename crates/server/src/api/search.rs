@@ -20,6 +20,7 @@ const MAX_QUERY_CHARS: usize = 1_000;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct SearchQuery {
     /// The task or question.
+    #[schemars(extend("maxLength" = 1000))]
     pub(crate) q: String,
     /// Only skills with this tag.
     #[serde(default)]
@@ -29,6 +30,7 @@ pub(crate) struct SearchQuery {
     pub(crate) source: Option<String>,
     /// The most results, from 1 to 500.
     #[serde(default)]
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
 }
 

@@ -32,8 +32,10 @@ pub(crate) struct SessionsQuery {
     /// Only sessions of the agent of this name.
     pub(crate) agent: Option<String>,
     /// The most sessions of the answer, from 1 to 500.
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the answer before.
+    #[schemars(extend("pattern" = "^[0-9]{0,15}$"))]
     pub(crate) cursor: Option<String>,
 }
 

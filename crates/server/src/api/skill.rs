@@ -382,7 +382,8 @@ pub(crate) async fn file(asker: &Asker, name: &str, path: &str) -> Result<FileTe
     let registry = &asker.view.shared.registry;
     let snapshot: Arc<Snapshot> = registry.snapshot();
     let entry = find(asker, &snapshot, name)?;
-    let path = SkillPath::new(path).map_err(|fault| ApiError::invalid(format!("path: {fault}")))?;
+    let path = SkillPath::new(path)
+        .map_err(|fault| ApiError::not_found(format!("`{name}` has no such file: {fault}")))?;
     let files = registry.files(entry).await?.files;
     let listed = files.iter().find(|file| file.path == path);
     let Some(listed) = listed else {

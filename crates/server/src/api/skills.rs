@@ -33,6 +33,7 @@ const MAX_QUERY_CHARS: usize = 1_000;
 #[serde(default)]
 pub(crate) struct SkillsQuery {
     /// Only skills that this text is about, best first.
+    #[schemars(extend("maxLength" = 1000))]
     pub(crate) q: Option<String>,
     /// Only skills of this source.
     pub(crate) source: Option<String>,
@@ -43,10 +44,13 @@ pub(crate) struct SkillsQuery {
     /// Only skills that this agent of the configuration sees.
     pub(crate) agent: Option<String>,
     /// The order: `name`, `loads`, `tokens` or `last_use`.
+    #[schemars(extend("enum" = ["", "name", "loads", "tokens", "last_use"]))]
     pub(crate) sort: Option<String>,
     /// The most skills of the answer, from 1 to 500.
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the answer before.
+    #[schemars(extend("pattern" = "^[0-9]{0,15}$"))]
     pub(crate) cursor: Option<String>,
 }
 
@@ -150,9 +154,9 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
                 .shared
                 .library
                 .agent(name)
-                .map_err(|_| ApiError::invalid(format!("agent: there is no agent `{name}`")))?,
+                .map_err(|_| ApiError::not_found(format!("there is no agent `{name}`")))?,
         ),
-        Some(_) => return Err(ApiError::invalid("agent: this token sees the skills of its own agent only")),
+        Some(name) => return Err(ApiError::not_found(format!("there is no agent `{name}`"))),
         None => None,
     };
     let is = |wanted: &Option<String>, value: &str| {

@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::request::Answer;
 use super::route::Route;
 use super::{catalog, changes, economics, events, explain, health, openapi, overview};
-use super::{proposals, search, sessions, skill, skills, versions};
+use super::{proposals, search, sessions, skill, skills, switch, versions};
 use crate::dashboard::Asker;
 
 /// The path of the document.
@@ -73,7 +73,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(skills::get),
         )
         .query::<skills::SkillsQuery>()
-        .errors(&[400]),
+        .errors(&[400, 404]),
         Route::get::<skill::SkillDetail>(
             "/api/v1/skills/{name}",
             "getSkill",
@@ -87,7 +87,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             "A file of a skill",
             get(skill::get_file),
         )
-        .errors(&[400, 404, 409]),
+        .errors(&[404, 409]),
         Route::get::<explain::Explanation>(
             "/api/v1/skills/{name}/explain",
             "explainSkill",
@@ -117,6 +117,12 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             "Restores a version of a skill",
             post(versions::post_rollback),
         ),
+        Route::post::<switch::SwitchRequest, switch::SwitchAnswer>(
+            "/api/v1/skills/{name}/switch",
+            "switchSkill",
+            "Switches a skill off or on for all agents",
+            post(switch::post),
+        ),
         Route::get::<search::SearchAnswer>(
             "/api/v1/search",
             "search",
@@ -132,7 +138,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(catalog::get),
         )
         .query::<catalog::CatalogQuery>()
-        .errors(&[400]),
+        .errors(&[400, 404]),
         Route::get::<proposals::ProposalList>(
             "/api/v1/proposals",
             "listProposals",
@@ -180,7 +186,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             "The journal as lines of JSON, the oldest first",
             get(events::get_export),
         )
-        .query::<events::EventsQuery>()
+        .query::<events::ExportQuery>()
         .errors(&[400, 503])
         .media_type("application/x-ndjson"),
         Route::get::<sessions::SessionList>(

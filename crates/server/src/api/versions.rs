@@ -10,7 +10,7 @@ use repertoire::proposal::review::Reviewer;
 use repertoire::store::{Store, Version, skill_files};
 use repertoire_model::patch;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::decision::{audit, fault};
 use super::error::ApiError;
@@ -27,8 +27,10 @@ const PAGE: usize = 50;
 #[serde(default)]
 pub(crate) struct VersionsQuery {
     /// The most versions of the answer, from 1 to 500.
+    #[schemars(extend("minimum" = 1, "maximum" = 500))]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the answer before.
+    #[schemars(extend("pattern" = "^[0-9]{0,15}$"))]
     pub(crate) cursor: Option<String>,
 }
 
@@ -69,6 +71,7 @@ pub(crate) struct VersionList {
 #[serde(default)]
 pub(crate) struct DiffQuery {
     /// The version to compare with; without it, the one before.
+    #[schemars(extend("maximum" = 1_000_000_000))]
     pub(crate) against: Option<u64>,
 }
 
@@ -87,6 +90,8 @@ pub(crate) struct VersionDiff {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct RollbackRequest {
     /// The number of the version.
+    #[serde(deserialize_with = "whole_number")]
+    #[schemars(extend("maximum" = 1_000_000_000))]
     pub(crate) version: u64,
     /// True if changes that no version holds are replaced too, after they are recorded.
     #[serde(default)]
@@ -119,6 +124,16 @@ pub(crate) async fn post_rollback(
 ) -> Result<Answer<VersionRow>, ApiError> {
     asker.expect_write(None)?;
     Ok(Answer(rollback(&asker, &name, request).await?))
+}
+
+/// Reads a whole number, which JSON may also write as `1.0`.
+fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    if number.fract() == 0.0 && (0.0..1e15).contains(&number) {
+        Ok(number as u64)
+    } else {
+        Err(serde::de::Error::custom("a whole number is needed"))
+    }
 }
 
 fn entry_of(asker: &Asker, name: &str) -> Result<Entry, ApiError> {

@@ -1,6 +1,7 @@
 //! The questions that the dashboard asks the program around it, because the answers are not in the library.
 
 use repertoire::Entry;
+use repertoire_model::scope::Pattern;
 
 /// Answers questions about the surroundings of a library. Methods are called on threads that may block.
 ///
@@ -21,6 +22,13 @@ pub trait Host: Send + Sync {
     /// Returns the state of the approval of the skill's tools; `None` if they were never approved.
     fn approval(&self, entry: &Entry) -> Option<String> {
         let _ = entry;
+        None
+    }
+
+    /// Switches the skill off or on for all agents, as `rep disable` and `rep enable` do. Returns the patterns of all skills that are
+    /// disabled now; `None` if the host does not switch skills.
+    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
+        let _ = (entry, is_on);
         None
     }
 

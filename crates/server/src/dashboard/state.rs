@@ -57,6 +57,8 @@ pub(crate) struct DashboardState {
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
     tokens: Mutex<Option<(u64, EntryTokenCounts)>>,
     catalogs: Mutex<CatalogSizes>,
+    /// Held while the cost of a session is measured.
+    pub(crate) measuring: tokio::sync::Mutex<()>,
     cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
     /// The task that looks for changes, while somebody waits for them.
     pub(crate) changes: Mutex<Weak<ChangesSender>>,
@@ -72,6 +74,7 @@ impl Default for DashboardState {
             usage: Mutex::default(),
             tokens: Mutex::default(),
             catalogs: Mutex::default(),
+            measuring: tokio::sync::Mutex::default(),
             cost: Mutex::default(),
             changes: Mutex::default(),
         }

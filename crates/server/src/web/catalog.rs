@@ -13,6 +13,10 @@ use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};
 use crate::dashboard::Asker;
 use repertoire_model::catalog::Format;
 
+/// Maximum characters of the text on the page, and maximum skills; the API answers with all of them.
+const MAX_TEXT_CHARS: usize = 30_000;
+const MAX_SKILLS: usize = 150;
+
 /// The choices of the form. An empty field is one that was not chosen.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -40,7 +44,22 @@ impl CatalogPage {
     fn ranked(&self) -> Vec<&ShownSkill> {
         let mut skills: Vec<&ShownSkill> = self.catalog.iter().flat_map(|catalog| &catalog.skills).collect();
         skills.sort_by_key(|skill| skill.rank.unwrap_or(usize::MAX));
+        skills.truncate(MAX_SKILLS);
         skills
+    }
+
+    /// Returns the beginning of the text.
+    fn text(&self) -> &str {
+        let text = self.catalog.as_ref().map(|catalog| catalog.text.as_str()).unwrap_or_default();
+        text.char_indices().nth(MAX_TEXT_CHARS).map_or(text, |(end, _)| &text[..end])
+    }
+
+    /// Returns whether the page shows less than there is.
+    fn is_cut(&self) -> bool {
+        let is_cut = |catalog: &CatalogAnswer| {
+            catalog.text.len() > self.text().len() || catalog.skills.len() > MAX_SKILLS
+        };
+        self.catalog.as_ref().is_some_and(is_cut)
     }
 
     /// Returns the reason for the share of a skill in words.

@@ -32,6 +32,7 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/skills/{name}/explain", get(skill::get_explain))
         .route("/skills/{name}/files/{*path}", get(skill::get_file))
         .route("/skills/{name}/versions/{version}", get(versions::get))
+        .route("/skills/{name}/switch", post(skill::post_switch))
         .route("/skills/{name}/rollback", post(versions::post_rollback))
         .route("/catalog", get(catalog::get))
         .route("/proposals", get(proposals::get))

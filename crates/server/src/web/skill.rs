@@ -1,9 +1,9 @@
 //! The pages of one skill: itself, a file, and why it is offered as it is.
 
 use askama::Template;
-use axum::Extension;
 use axum::extract::Path;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -12,6 +12,7 @@ use super::{chart, markdown, url};
 use crate::api::Params;
 use crate::api::explain::{self, Explanation};
 use crate::api::skill::{self, FileText, SkillDetail};
+use crate::api::switch;
 use crate::api::versions::{self, VersionRow, VersionsQuery};
 use crate::dashboard::Asker;
 
@@ -75,6 +76,33 @@ pub(super) async fn get(
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
     page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done: query.done })
+}
+
+/// The form that switches a skill.
+#[derive(Debug, Deserialize)]
+pub(super) struct SwitchForm {
+    csrf: String,
+    on: bool,
+}
+
+/// Switches a skill off or on.
+pub(super) async fn post_switch(
+    Extension(asker): Extension<Asker>,
+    Path(name): Path<String>,
+    Form(form): Form<SwitchForm>,
+) -> Response {
+    if let Err(refusal) = asker.expect_write(Some(&form.csrf)) {
+        return page::error(&asker, "skills", refusal.into()).await;
+    }
+    match switch::switch(&asker, &name, form.on).await {
+        Ok(_) => {
+            let done = if form.on { "switched on" } else { "switched off" };
+            // A skill that is switched off has another address.
+            let name = if form.on { name.rsplit(':').next().unwrap_or_default().to_owned() } else { name };
+            Redirect::to(&format!("{}{}", url::skill(&name), url::query(&[("done", done)]))).into_response()
+        }
+        Err(error) => page::error(&asker, "skills", error).await,
+    }
 }
 
 #[derive(Template)]

@@ -22,7 +22,7 @@ use crate::wire::Context;
 const KEY: &str = "disabled";
 
 /// The file that is written.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct FileArgs {
     /// Write the project's repertoire.toml, for everybody who works on it
     #[arg(long, conflicts_with = "user")]

@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use repertoire::{Entry, Watcher};
 use repertoire_exec::{Launcher, probe};
+use repertoire_model::Pattern;
 use repertoire_server::dashboard::{Cost, Decision, HealthItem, HealthState, Host, SkillOrigin};
 
+use super::switch;
 use crate::commands::{approvals, cost, explain};
 use crate::wire::{Context, compared_origins};
 
@@ -85,6 +87,10 @@ impl Host for DashboardHost {
 
     fn approval(&self, entry: &Entry) -> Option<String> {
         approvals::state_of(&self.context, entry)
+    }
+
+    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
+        Some(switch::switch(&self.context, entry, is_on).map_err(|error| error.message_with_causes()))
     }
 
     fn health(&self) -> Vec<HealthItem> {

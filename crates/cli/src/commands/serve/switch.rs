@@ -1,0 +1,46 @@
+//! Switches a skill off and on for the dashboard, as `rep disable` and `rep enable` do.
+
+use repertoire::Entry;
+use repertoire_model::Pattern;
+
+use crate::commands::disable::{ClientChanges, DisabledList, FileArgs, matched};
+use crate::config;
+use crate::error::CliError;
+use crate::wire::Context;
+
+/// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
+pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, CliError> {
+    // The configuration may have changed since the server was started.
+    let settings = config::load(&context.env, &context.globals, false)?;
+    let context = Context::new(context.env.clone(), context.globals.clone(), settings);
+    let library = context.inspect(context.settings.policy.clone());
+    let name = entry.name().to_string();
+    let pattern =
+        Pattern::new(&name).map_err(|fault| CliError::usage(format!("`{name}` is no pattern: {fault}")))?;
+    let args = FileArgs::default();
+    let mut list = DisabledList::open(&context, &args)?;
+    let mut changes = if list.is_named() { None } else { ClientChanges::open(&context, args.owner(), None)? };
+    if is_on {
+        if list.remove(&pattern) {
+            list.write()?;
+        }
+        if let Some(changes) = &mut changes {
+            changes.enable(&pattern);
+            changes.apply_enable()?;
+        }
+    } else {
+        if let Some(changes) = &mut changes {
+            changes.disable(&pattern, &matched(&library, &pattern))?;
+        }
+        if !list.patterns().contains(&pattern) {
+            list.add(&pattern);
+            list.write()?;
+        }
+        changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
+    }
+    let settings = config::load(&context.env, &context.globals, false)?;
+    if is_on && settings.disabled_by(&entry.source, &name).next().is_some() {
+        return Err(CliError::no(format!("`{name}` is still disabled by another pattern or file")));
+    }
+    Ok(settings.policy.disabled)
+}
