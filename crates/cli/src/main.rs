@@ -36,7 +36,7 @@ use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost, diff,
     disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock, init, link,
     list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke, rollback, run,
-    search, serve, session, show, stats, sync, update, r#use, verify, watch,
+    search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -107,6 +107,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
             serve::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
         }
         Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Token(args) => token::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Session(args) => {
             session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)

@@ -4,7 +4,7 @@ use repertoire::Error;
 use repertoire::store::{Publication, Publications};
 
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability};
+use crate::database::{Database, Durability};
 use crate::value::{Row, SqlValue};
 
 const COLUMNS: &str = "name, version, digest, author, time_ms";
