@@ -90,7 +90,7 @@ struct CreateArgs {
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::new(text).map_err(|fault| fault.to_string())
+    Pattern::for_scope(text).map_err(|fault| fault.to_string())
 }
 
 /// Returns `text` if it can be the name of a person or program.

@@ -59,7 +59,7 @@ impl TokenScope {
             items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(damage)).collect()
         };
         let patterns = |key: &str| -> Result<Vec<Pattern>, Error> {
-            words(key)?.iter().map(|word| Pattern::new(word).map_err(|_| damage())).collect()
+            words(key)?.iter().map(|word| Pattern::for_scope(word).map_err(|_| damage())).collect()
         };
         let allow = if value["allow"].is_null() { None } else { Some(patterns("allow")?) };
         Ok(Self { scope: Scope { allow, deny: patterns("deny")? }, kits: words("kits")? })
