@@ -12,7 +12,7 @@ use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, clients, completions, connect,
     cost, dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history,
     import_lock, init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove,
-    revoke, rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
+    revoke, rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -72,6 +72,7 @@ pub(crate) enum Command {
     Dashboard(dashboard::DashboardArgs),
     Publish(publish::PublishArgs),
     Channel(channel::ChannelArgs),
+    Token(token::TokenArgs),
     Session(session::SessionArgs),
     Call(call::CallArgs),
     Doctor(doctor::DoctorArgs),

@@ -20,6 +20,11 @@ impl Interrupt {
         self.0 == SIGINT
     }
 
+    /// Returns `true` if the terminal was closed, or if somebody asks a program without one to read its configuration again.
+    pub(crate) fn is_hangup(self) -> bool {
+        self.0 == SIGHUP
+    }
+
     /// Returns the exit code for it.
     pub(crate) fn exit(self) -> Exit {
         Exit::Interrupted(u8::try_from(self.0).unwrap_or_default())

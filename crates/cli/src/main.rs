@@ -37,7 +37,7 @@ use crate::commands::{
     add, adopt, agent, approvals, approve, call, catalog, channel, check, completions, connect, cost,
     dashboard, diff, disable, doctor, duplicates, enable, eval, events, explain, files, history, import_lock,
     init, link, list, migrate, new, outdated, pack, prompt, proposals, propose, publish, remove, revoke,
-    rollback, run, search, serve, session, show, stats, sync, update, r#use, verify, watch,
+    rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -109,6 +109,7 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
         }
         Command::Dashboard(args) => dashboard::run(ui, Context::load(ui, env, globals)?, &args),
         Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Token(args) => token::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
         Command::Session(args) => {
             session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)

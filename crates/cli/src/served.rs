@@ -7,7 +7,7 @@ use repertoire_model::SkillName;
 pub(crate) const STABLE: &str = "stable";
 
 /// The options of commands that serve the skills of a store.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServedArgs {
     /// Offer the skills that `rep publish` put into this store, instead of those on disk
     ///

@@ -75,6 +75,8 @@ mod test_show_command;
 mod test_stats_command;
 #[cfg(unix)]
 mod test_store_failures;
+mod test_team_server;
+mod test_token_command;
 mod test_tools_over_mcp;
 mod test_verify_command;
 #[cfg(unix)]

@@ -209,7 +209,7 @@ fn invalid_addresses_and_options_fail_at_once() {
     --- stdout
     --- stderr
     error: 0.0.0.0:0 is not a loopback address and needs a token
-    hint: listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN
+    hint: listen on 127.0.0.1, or give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "nowhere"]), @r#"
     exit 2
@@ -274,12 +274,16 @@ pub(crate) struct Serving {
     pub(crate) address: String,
     /// The output before it served.
     before: String,
-    _stderr: BufReader<ChildStderr>,
+    pub(crate) stderr: BufReader<ChildStderr>,
 }
 
 impl Serving {
     pub(crate) fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
-        let arguments: Vec<&str> = ["serve", "--http", "0"].iter().chain(flags).copied().collect();
+        Self::start_at(sandbox, "0", flags)
+    }
+
+    pub(crate) fn start_at(sandbox: &Sandbox, address: &str, flags: &[&str]) -> Self {
+        let arguments: Vec<&str> = ["serve", "--http", address].iter().chain(flags).copied().collect();
         let mut child =
             sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -290,7 +294,7 @@ impl Serving {
             assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{before}");
         }
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
-        Self { child, address: address.to_owned(), before, _stderr: stderr }
+        Self { child, address: address.to_owned(), before, stderr }
     }
 
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {

@@ -23,7 +23,12 @@ pub const MAX_PATTERN_CHARS: usize = 512;
 pub struct Pattern {
     source: Option<Box<str>>,
     name: Box<str>,
+    /// True if the name is that of a tag. Only [`Pattern::for_scope`] returns such a pattern.
+    is_tag: bool,
 }
+
+/// The start of a pattern over tags.
+const TAG: &str = "tag=";
 
 /// The reason why a text is not a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,19 +74,40 @@ impl Pattern {
         }
         match name.chars().find(|c| !may_stand_in_name(*c)) {
             Some(c) => Err(PatternFault::Character(c)),
-            None => Ok(Self { source: source.map(Box::from), name: name.into_boxed_str() }),
+            None => Ok(Self { source: source.map(Box::from), name: name.into_boxed_str(), is_tag: false }),
         }
+    }
+
+    /// Returns the pattern of a scope written as `text`: `tag=TAG` stands for the skills with a tag, everything else is as in
+    /// [`Pattern::new`].
+    pub fn for_scope(text: &str) -> Result<Self, PatternFault> {
+        let Some(tag) = text.trim().strip_prefix(TAG) else { return Self::new(text) };
+        if tag.trim().is_empty() {
+            return Err(PatternFault::Empty);
+        }
+        if tag.chars().nth(MAX_PATTERN_CHARS).is_some() {
+            return Err(PatternFault::TooLong);
+        }
+        Ok(Self { source: None, name: tag.trim().into(), is_tag: true })
     }
 
     /// Returns `true` if the pattern matches the skill `name` of `source`.
     pub fn matches(&self, source: &str, name: &str) -> bool {
-        glob(&self.name, name) && self.source.as_deref().is_none_or(|pattern| glob(pattern, source))
+        !self.is_tag
+            && glob(&self.name, name)
+            && self.source.as_deref().is_none_or(|pattern| glob(pattern, source))
+    }
+
+    /// Returns `true` if the pattern matches the skill `name` of `source`, or one of its `tags`.
+    fn matches_tagged(&self, source: &str, name: &str, tags: &[String]) -> bool {
+        if self.is_tag { tags.iter().any(|tag| glob(&self.name, tag)) } else { self.matches(source, name) }
     }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
+            _ if self.is_tag => write!(f, "{TAG}{}", self.name),
             Some(source) => write!(f, "{source}:{}", self.name),
             None => f.write_str(&self.name),
         }
@@ -128,9 +154,9 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
 /// ```
 /// use repertoire_model::scope::{Pattern, Scope};
 /// let scope = Scope { allow: Some(vec![Pattern::new("git*")?]), deny: vec![Pattern::new("git-secrets")?] };
-/// assert!(scope.allows("user:skills", "git"));
-/// assert!(!scope.allows("user:skills", "git-secrets"));
-/// assert!(!scope.allows("user:skills", "pdf"));
+/// assert!(scope.allows("user:skills", "git", &[]));
+/// assert!(!scope.allows("user:skills", "git-secrets", &[]));
+/// assert!(!scope.allows("user:skills", "pdf", &[]));
 /// # Ok::<(), repertoire_model::scope::PatternFault>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,10 +168,16 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns whether the skill `name` of `source` may be seen.
-    pub fn allows(&self, source: &str, name: &str) -> bool {
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(source, name));
+    /// Returns whether the skill `name` of `source`, with these tags, may be seen.
+    pub fn allows(&self, source: &str, name: &str, tags: &[String]) -> bool {
+        let any =
+            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches_tagged(source, name, tags));
         !any(&self.deny) && self.allow.as_deref().is_none_or(any)
+    }
+
+    /// Returns whether a skill `name` that does not exist yet, so that its tags are not known, may be seen.
+    pub fn allows_new(&self, name: &str) -> bool {
+        !self.deny.iter().any(|pattern| pattern.is_tag) && self.allows("", name, &[])
     }
 }
 
@@ -218,7 +250,7 @@ mod tests {
         let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
         let check = |allow: Option<&[&str]>, deny: &[&str], expect: [bool; 3]| {
             let scope = Scope { allow: allow.map(patterns), deny: patterns(deny) };
-            assert_eq!(["git", "git-flow", "pdf"].map(|name| scope.allows("s", name)), expect);
+            assert_eq!(["git", "git-flow", "pdf"].map(|name| scope.allows("s", name, &[])), expect);
         };
         check(None, &[], [true, true, true]);
         check(Some(&["git*"]), &[], [true, true, false]);
@@ -227,6 +259,25 @@ mod tests {
         check(Some(&["*"]), &["s:git*"], [false, false, true]);
         // A list from which everything was taken allows nothing, not everything.
         check(Some(&[]), &[], [false, false, false]);
+    }
+
+    #[test]
+    fn skills_are_allowed_and_denied_by_tag() {
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::for_scope(text).unwrap()).collect();
+        let tags = ["finance".to_owned(), "eu west".to_owned()];
+        let check = |allow: Option<&[&str]>, deny: &[&str], expect: [bool; 2]| {
+            let scope = Scope { allow: allow.map(patterns), deny: patterns(deny) };
+            assert_eq!([scope.allows("s", "pdf", &tags), scope.allows("s", "pdf", &[])], expect);
+        };
+        check(Some(&["tag=fin*"]), &[], [true, false]);
+        check(Some(&["tag=eu west", "x"]), &[], [true, false]);
+        check(Some(&["pdf"]), &["tag=finance"], [false, true]);
+        check(None, &["tag=Finance"], [true, true]);
+        let scope = Scope { allow: None, deny: patterns(&["tag=finance"]) };
+        assert!(!scope.allows_new("pdf") && Scope::default().allows_new("pdf"));
+        assert_eq!(Pattern::for_scope("tag=a:b").unwrap().to_string(), "tag=a:b");
+        assert_eq!(Pattern::for_scope("tag= "), Err(PatternFault::Empty));
+        assert_eq!(Pattern::new("tag=a"), Err(PatternFault::Character('=')), "only scopes know tags");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::join_all;
-use repertoire::{Agent, Entry, Session, Snapshot};
+use repertoire::tool::OfferedTools;
+use repertoire::{Agent, Entry, Library, Session, Snapshot};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::scope::Scope;
 use tokio::sync::{Semaphore, watch};
@@ -40,8 +41,10 @@ pub(crate) struct AgentView {
     /// Answers the calls of all connections: a server sees no transcript, so it tracks none.
     pub(crate) session: Arc<Session>,
     agent: Option<Agent>,
-    /// The skills that the view is limited to beside the agent's scope.
-    limit: Scope,
+    /// The library with the agents of the configuration that the view was opened under.
+    library: Library,
+    /// The limits beside those of the agent.
+    limits: ViewLimits,
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
@@ -49,6 +52,15 @@ pub(crate) struct AgentView {
     pub(crate) runs: Arc<Semaphore>,
     /// The task that follows the library, for a view that is not followed by others.
     follower: OnceLock<AbortHandle>,
+}
+
+/// Limits of a view beside those of its agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ViewLimits {
+    /// The skills that it may see: those that all of them allow.
+    pub(crate) scopes: Vec<Scope>,
+    /// The tools for models that it may have.
+    pub(crate) tools: OfferedTools,
 }
 
 impl Drop for AgentView {
@@ -60,20 +72,23 @@ impl Drop for AgentView {
 }
 
 impl AgentView {
-    pub(crate) async fn open(shared: Arc<ServerState>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+    pub(crate) async fn open(
+        shared: Arc<ServerState>,
+        library: Library,
+        agent: Option<&str>,
+        limits: ViewLimits,
+    ) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
         // The first client must not wait until the watcher is ready; `follow` catches up.
-        let session = match agent {
-            Some(agent) => shared.library.session_without_reload_for(agent).await?,
-            None => shared.library.session_without_reload().await?,
-        };
+        let session = limited_session(&library, agent, &limits).await?;
         let agent = session.agent().cloned();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Arc::new(Self {
             shared,
             session: Arc::new(session),
             agent,
-            limit: Scope::default(),
+            library,
+            limits,
             opened,
             list_versions: watch::Sender::default(),
             calls: Arc::new(Semaphore::new(CALLS_PER_PROCESSOR * processors)),
@@ -89,20 +104,29 @@ impl AgentView {
     pub(crate) async fn narrowed(&self, limit: Scope) -> Result<Arc<Self>, repertoire::Error> {
         let opened = self.shared.registry.snapshot();
         let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
-        let session = self.shared.library.session_within(agent, limit.clone()).await?;
+        let mut limits = self.limits.clone();
+        limits.scopes.push(limit);
+        self.library.registry().reload_if_due().await;
+        let session = limited_session(&self.library, agent, &limits).await?;
         let view = Arc::new(Self {
             shared: Arc::clone(&self.shared),
             session: Arc::new(session),
             agent: self.agent.clone(),
-            limit,
+            library: self.library.clone(),
+            limits,
             opened,
             list_versions: watch::Sender::default(),
             calls: Arc::clone(&self.calls),
             runs: Arc::clone(&self.runs),
             follower: OnceLock::new(),
         });
-        let _ = view.follower.set(tokio::spawn(view.follow()).abort_handle());
+        view.start_following();
         Ok(view)
+    }
+
+    /// Follows the library for as long as the view is used.
+    pub(crate) fn start_following(self: &Arc<Self>) {
+        let _ = self.follower.set(tokio::spawn(self.follow()).abort_handle());
     }
 
     pub(crate) fn options(&self) -> &ServerOptions {
@@ -116,7 +140,7 @@ impl AgentView {
 
     /// Returns whether the view has the whole library.
     pub(crate) fn is_unrestricted(&self) -> bool {
-        self.agent.is_none() && self.limit == Scope::default()
+        self.agent.is_none() && self.limits.scopes.iter().all(|scope| *scope == Scope::default())
     }
 
     /// Returns the list versions, to wait for changes.
@@ -126,20 +150,14 @@ impl AgentView {
 
     /// Returns whether the agent may see the skill.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        self.limit.allows(&entry.source, entry.name().as_str())
+        self.limits.scopes.iter().all(|scope| entry.is_within(scope))
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }
 
     /// Opens a session for one client alone.
     pub(crate) async fn open_session(&self) -> Result<Arc<Session>, Error> {
-        let library = &self.shared.library;
         let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
-        let session = match agent {
-            _ if self.limit != Scope::default() => library.session_within(agent, self.limit.clone()).await?,
-            Some(agent) => library.session_without_reload_for(agent).await?,
-            None => library.session_without_reload().await?,
-        };
-        Ok(Arc::new(session))
+        Ok(Arc::new(limited_session(&self.library, agent, &self.limits).await?))
     }
 
     /// Returns the skills that models are offered, sorted by name.
@@ -252,6 +270,16 @@ impl AgentView {
         let after: Vec<&Entry> = self.offered(after).collect();
         before.len() != after.len() || before.iter().zip(&after).any(|(a, b)| !is_same_skill(a, b))
     }
+}
+
+/// Opens a session for `agent` within `limits`.
+async fn limited_session(
+    library: &Library,
+    agent: Option<&str>,
+    limits: &ViewLimits,
+) -> Result<Session, repertoire::Error> {
+    let ViewLimits { scopes, tools } = limits.clone();
+    library.session_without_reload_within(agent, scopes, tools).await
 }
 
 fn is_same_skill(a: &Entry, b: &Entry) -> bool {

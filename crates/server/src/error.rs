@@ -64,9 +64,9 @@ impl Error {
     /// Returns the hint.
     pub fn hint(&self) -> Option<&'static str> {
         match self.kind {
-            ErrorKind::TokenNeeded => {
-                Some("listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN")
-            }
+            ErrorKind::TokenNeeded => Some(
+                "listen on 127.0.0.1, or give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN",
+            ),
             ErrorKind::TokenNeededForTools => Some(
                 "give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`",
             ),

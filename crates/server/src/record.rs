@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use repertoire::event::{CallOrigin, Event, Via};
+use repertoire::store::Role;
 use repertoire::{Entry, EventKind, Lookup, Outcome, Session, Snapshot};
 use repertoire_model::Digest;
 use repertoire_model::text::shorten;
@@ -20,12 +21,21 @@ const MAX_NAME_CHARS: usize = 100;
 pub(crate) const OVERLOADED: &str = "overloaded";
 
 /// The sender of a request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Principal {
     /// The name of the token that the client authenticated with.
     pub(crate) name: Option<Arc<str>>,
+    /// Its rights.
+    pub(crate) role: Role,
     /// The conversation of the client, if it shares its session with others.
     pub(crate) conversation: Option<Arc<str>>,
+}
+
+/// A sender without a token, who may do what the server lets everybody do.
+impl Default for Principal {
+    fn default() -> Self {
+        Self { name: None, role: Role::Admin, conversation: None }
+    }
 }
 
 impl Principal {

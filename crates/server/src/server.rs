@@ -5,7 +5,7 @@ use std::sync::Arc;
 use repertoire::Library;
 use tokio::sync::watch;
 
-use crate::agent_view::AgentView;
+use crate::agent_view::{AgentView, ViewLimits};
 use crate::dashboard::DashboardState;
 use crate::metrics::MetricsSink;
 use crate::published_skills::PublishedSkills;
@@ -76,6 +76,16 @@ impl Server {
 
     /// Returns the view of the agent called `agent`, or of one without restriction.
     pub(crate) async fn view(&self, agent: Option<&str>) -> Result<Arc<AgentView>, Error> {
-        AgentView::open(Arc::clone(&self.shared), agent).await
+        self.limited_view(self.library().clone(), agent, ViewLimits::default()).await
+    }
+
+    /// Returns the view of the agent called `agent` of `library`, or of one without restriction, within `limits`.
+    pub(crate) async fn limited_view(
+        &self,
+        library: Library,
+        agent: Option<&str>,
+        limits: ViewLimits,
+    ) -> Result<Arc<AgentView>, Error> {
+        AgentView::open(Arc::clone(&self.shared), library, agent, limits).await
     }
 }

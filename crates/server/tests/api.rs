@@ -372,7 +372,7 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     let dashboard = Dashboard::new(|_| {});
     let (alpha, beta) = (dashboard.propose("alpha", "More."), dashboard.propose("beta", "More."));
     let options = changed(HttpOptions::default(), |options| {
-        options.tokens = vec![
+        options.access.tokens = vec![
             Token::new(TOKEN, Some("narrow".to_owned()), "t").unwrap(),
             Token::new(OTHER_TOKEN, Some("reader".to_owned()), "t").unwrap(),
         ];

@@ -31,7 +31,7 @@ impl RecordedServer {
             .server_equipped(SessionOptions::default(), |builder| builder.agent(agent).sink(sink.clone()));
         let mut token = Token::new(TOKEN, Some("narrow".to_owned()), "").unwrap();
         token.name = "laptop".to_owned();
-        let options = changed(HttpOptions::default(), |options| options.tokens = vec![token]);
+        let options = changed(HttpOptions::default(), |options| options.access.tokens = vec![token]);
         Self { http: Http::start(&server, options), sink }
     }
 

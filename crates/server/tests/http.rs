@@ -790,7 +790,7 @@ fn two_agents_cannot_share_a_token() {
     let world = World::new();
     let token = |agent: Option<&str>| Token::new("0123456789abcdef", agent.map(str::to_owned), "").unwrap();
     let tokens = vec![token(None), token(Some("narrow"))];
-    let options = changed(HttpOptions::default(), |options| options.tokens = tokens);
+    let options = changed(HttpOptions::default(), |options| options.access.tokens = tokens);
     let error = world.server().bind_http(options).err().unwrap();
     assert_eq!((error.kind(), error.subject()), (ErrorKind::TokenTwice, Some("narrow")));
 }

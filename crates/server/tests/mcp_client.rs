@@ -19,7 +19,7 @@ fn server(http: &Http, headers: &[(&str, &str)]) -> McpServer {
 fn tools_of_a_server_over_http_are_called_in_a_session() {
     let world = World::new();
     let options = changed(HttpOptions::default(), |options| {
-        options.tokens = vec![Token::new("0123456789abcdef0123456789abcdef", None, "test").unwrap()]
+        options.access.tokens = vec![Token::new("0123456789abcdef0123456789abcdef", None, "test").unwrap()]
     });
     let http = Http::start(&world.server(), options);
     let mut servers = ToolServers::new().unwrap();

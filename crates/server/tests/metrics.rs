@@ -57,7 +57,8 @@ fn metrics_name_no_skill_that_the_agent_of_the_token_may_not_see() {
         Token::new(all, None, "all").unwrap(),
         Token::new(narrow, Some("narrow".to_owned()), "").unwrap(),
     ];
-    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.tokens = tokens));
+    let http =
+        Http::start(&server, changed(HttpOptions::default(), |options| options.access.tokens = tokens));
     let header = |token: &str| format!("Bearer {token}");
     http.post_with("tools/call", load("alpha"), &[("Authorization", &header(all))]);
     let metrics = |token: &str| http.ask("GET", "/metrics", &[("Authorization", &header(token))], "").1;

@@ -90,7 +90,8 @@ fn a_token_selects_the_agent() {
     let (all, narrow) = ("all-0123456789abcdef", "narrow-0123456789abcdef");
     let tokens =
         vec![Token::new(all, None, "").unwrap(), Token::new(narrow, Some("narrow".to_owned()), "").unwrap()];
-    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.tokens = tokens));
+    let http =
+        Http::start(&server, changed(HttpOptions::default(), |options| options.access.tokens = tokens));
     let listed = |token: Option<&str>| {
         let bearer = token.map(|token| format!("Bearer {token}"));
         let headers: Vec<(&str, &str)> =
@@ -127,7 +128,8 @@ fn a_session_belongs_to_its_token() {
     let server = world.server();
     let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");
     let tokens = vec![Token::new(one, None, "").unwrap(), Token::new(two, None, "").unwrap()];
-    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.tokens = tokens));
+    let http =
+        Http::start(&server, changed(HttpOptions::default(), |options| options.access.tokens = tokens));
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
@@ -162,7 +164,7 @@ fn x104_the_url_of_a_request_limits_its_skills() {
     let narrow = "narrow-0123456789abcdef";
     let tokens = [(all, None), (narrow, Some("narrow")), (bound, Some("bound"))]
         .map(|(token, agent)| Token::new(token, agent.map(str::to_owned), "").unwrap());
-    let options = changed(HttpOptions::default(), |options| options.tokens = tokens.to_vec());
+    let options = changed(HttpOptions::default(), |options| options.access.tokens = tokens.to_vec());
     let http = Http::start(&server, options);
     let post = |token: &str, query: &str, method: &str, params: Value| {
         let bearer = format!("Bearer {token}");

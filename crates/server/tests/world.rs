@@ -10,7 +10,7 @@ use std::time::Duration;
 use repertoire::testing::WordSearcher;
 use repertoire::{Agent, FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
-use repertoire_server::http::HttpOptions;
+use repertoire_server::http::{HttpControl, HttpOptions};
 use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
@@ -255,6 +255,7 @@ pub fn with_meta(mut params: Value) -> Value {
 pub struct Http {
     pub address: SocketAddr,
     pub stop: Stop,
+    pub control: HttpControl,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -263,9 +264,9 @@ impl Http {
         let options = changed(options, |options| options.address = "127.0.0.1:0".parse().unwrap());
         let bound = server.bind_http(options).unwrap();
         let (address, stop) = (bound.address(), Stop::new());
-        let stopper = stop.clone();
+        let (stopper, control) = (stop.clone(), bound.control());
         let thread = std::thread::spawn(move || bound.serve_blocking(&stopper).unwrap());
-        Self { address, stop, thread: Some(thread) }
+        Self { address, stop, control, thread: Some(thread) }
     }
 
     pub fn connect(&self) -> TcpStream {

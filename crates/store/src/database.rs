@@ -20,6 +20,8 @@ pub enum TransactionLock {
     Proposals = 3,
     /// For new releases.
     Releases = 4,
+    /// For new tokens.
+    Tokens = 5,
 }
 
 /// The data that must outlive a power cut.

@@ -24,6 +24,8 @@ mod usage;
 mod versions;
 mod proposals;
 mod releases;
+mod publications;
+mod tokens;
 mod migrations;
 mod database;
 mod value;

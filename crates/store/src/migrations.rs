@@ -6,10 +6,16 @@ use crate::database::{Connection, TransactionLock};
 use crate::value::SqlValue;
 
 /// The changes of the tables of SQLite, in order. They are never edited, only added to.
-pub(crate) const SQLITE: &[&str] = &[include_str!("../migrations/sqlite/0001_initial.sql")];
+pub(crate) const SQLITE: &[&str] = &[
+    include_str!("../migrations/sqlite/0001_initial.sql"),
+    include_str!("../migrations/sqlite/0002_tokens.sql"),
+];
 
 /// The changes of the tables of PostgreSQL, in order.
-pub(crate) const POSTGRES: &[&str] = &[include_str!("../migrations/postgres/0001_initial.sql")];
+pub(crate) const POSTGRES: &[&str] = &[
+    include_str!("../migrations/postgres/0001_initial.sql"),
+    include_str!("../migrations/postgres/0002_tokens.sql"),
+];
 
 /// Returns the number of the newest migration that was applied.
 pub(crate) fn applied(connection: &mut dyn Connection) -> Result<u32, Error> {

@@ -43,7 +43,7 @@ fn many_servers_at_once_make_the_tables_once() {
     });
     let store = PostgresStore::open(&url).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 8);
-    assert_eq!(store.schema_version().unwrap(), 1);
+    assert_eq!(store.schema_version().unwrap(), 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use repertoire::event::{Event, EventKind};
 use repertoire::store::{
     EventQuery, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, ReleaseChange, Store, put_skill, skill_files,
+    ProposalState, Publication, ReleaseChange, Role, Store, TokenRecord, put_skill, skill_files,
 };
 use repertoire_model::SkillPath;
 use repertoire_model::patch::{FileData, SkillFiles};
@@ -47,6 +47,11 @@ fn fill(store: &dyn Store) {
     assert!(store.decide(1, ProposalState::Pending, ProposalState::Rejected, Some(&decision)).unwrap());
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(digest) };
     store.release("stable", &[change], Some("ann"), TIME).unwrap();
+    let mut token = TokenRecord::new("rep_1", "ann", Role::Author, TIME);
+    token.scope.kits = vec!["web".to_owned()];
+    store.add_token(&token).unwrap();
+    let (name, version) = ("a".to_owned(), "1.0.0".to_owned());
+    store.publish(&Publication { name, version, digest, author: None, time: TIME }).unwrap();
 }
 
 /// Checks that everything that [`fill`] put there still is, and that there can be more.
@@ -71,6 +76,12 @@ fn check(store: &dyn Store) {
     let change = ReleaseChange { name: "a".to_owned(), digest: Some(version.digest) };
     assert_eq!(store.release("next", &[change], None, TIME).unwrap(), Some(2));
     store.append(&[Event::new(EventKind::SkillsListed, "list_skills", "s1", TIME)]).unwrap();
+    // Databases of the first schema had none.
+    if let Some(token) = store.tokens().unwrap().first() {
+        assert_eq!((&*token.name, token.role, &*token.scope.kits[0]), ("ann", Role::Author, "web"));
+        assert_eq!(store.publications("a").unwrap()[0].digest, version.digest);
+    }
+    store.add_token(&TokenRecord::new("rep_2", "bob", Role::Reader, TIME)).unwrap();
 }
 
 /// Returns the files of `testdata/` with this extension.

@@ -42,7 +42,7 @@ fn certificates_are_verified() {
         let error = PostgresStore::open(&format!("{url}?sslmode={mode}")).unwrap_err().chain();
         assert!(error.contains("certificate") && error.contains("?sslrootcert=FILE"), "{error}");
         let store = PostgresStore::open(&format!("{url}?sslmode={mode}&sslrootcert={root}")).unwrap();
-        assert_eq!(store.schema_version().unwrap(), 1);
+        assert_eq!(store.schema_version().unwrap(), 2);
     }
     let by_address = format!("{url}?sslmode=require&sslrootcert={root}").replace("localhost", "127.0.0.1");
     let error = PostgresStore::open(&by_address).unwrap_err().chain();

@@ -198,7 +198,7 @@ struct SeenSkills<'a> {
 impl SeenSkills<'_> {
     fn has(&self, entry: &Entry) -> bool {
         self.agent.is_none_or(|agent| agent.sees(entry))
-            && self.scope.is_none_or(|scope| scope.allows(&entry.source, entry.name().as_str()))
+            && self.scope.is_none_or(|scope| entry.is_within(scope))
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod verify;
 pub(crate) mod sync;
+pub(crate) mod token;
 pub(crate) mod update;
 pub(crate) mod r#use;
 pub(crate) mod watch;

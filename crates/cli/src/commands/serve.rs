@@ -5,21 +5,24 @@ mod host;
 mod notices;
 mod open_files;
 mod switch;
+mod reload;
 mod tokens;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::dashboard::{DashboardOptions, Host};
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_server::http::{HttpOptions, HttpServer};
 use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
 use self::host::DashboardHost;
 use self::notices::NoticeWriter;
+use self::reload::AccessReader;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -61,6 +64,9 @@ pub(crate) struct ServeArgs {
     /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
+    /// Ask every HTTP client for a token, also on a loopback address; those of `rep token` are accepted on every address
+    #[arg(long, conflicts_with = "stdio")]
+    require_token: bool,
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`
     #[arg(long, value_name = "ORIGIN", conflicts_with = "stdio")]
     allow_origin: Vec<String>,
@@ -122,7 +128,14 @@ pub(super) fn run_and_tell(
     let interrupted = stop.clone();
     let runner = server.library().runner().cloned();
     let ending = runner.clone();
-    on_interrupt(move |_| {
+    let reload: Arc<OnceLock<Sender<()>>> = Arc::default();
+    let (asked, is_interactive) = (Arc::clone(&reload), ui.is_interactive());
+    on_interrupt(move |interrupt| {
+        // A program without a terminal is asked to read its configuration again.
+        if let Some(reload) = asked.get().filter(|_| interrupt.is_hangup() && !is_interactive) {
+            let _ = reload.send(());
+            return;
+        }
         interrupted.stop();
         // Callers of running tools get the answer that they were cancelled.
         if let Some(runner) = &ending {
@@ -131,7 +144,12 @@ pub(super) fn run_and_tell(
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
-        Some(http) => serve_http(ui, &server, http, &stop, on_bound),
+        Some(http) => {
+            open_files::make_room(http.limits.connections);
+            let bound = server.bind_http(http)?;
+            let _ = reload.set(AccessReader::new(context, args).start(context, bound.control()));
+            serve_http(ui, &server, bound, &stop, on_bound)
+        }
     };
     // Running tools are ended, because nothing would check their output once this program is gone.
     if let Some(runner) = runner {
@@ -146,12 +164,10 @@ pub(super) fn run_and_tell(
 fn serve_http(
     ui: &mut Ui,
     server: &Server,
-    http: HttpOptions,
+    bound: HttpServer,
     stop: &Stop,
     on_bound: OnBound<'_>,
 ) -> Result<(), CliError> {
-    open_files::make_room(http.limits.connections);
-    let bound = server.bind_http(http)?;
     let skills = server.library().snapshot().active().count();
     writeln!(ui.err(), "rep: serving {} at http://{}/mcp", count(skills, "skill"), bound.address())?;
     on_bound(ui, bound.address())?;
@@ -193,7 +209,7 @@ fn open(
     options: &ServerOptions,
     http: Option<&HttpOptions>,
 ) -> Result<Library, CliError> {
-    let tokens = http.into_iter().flat_map(|http| &http.tokens);
+    let tokens = http.into_iter().flat_map(|http| &http.access.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
     let executor = if args.runs_nothing { None } else { context.session_executor(ui, args.exec)? };
@@ -232,13 +248,20 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
 fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
     let settings = &context.settings;
     let both = |flags: &[String], settings: &[String]| [flags, settings].concat();
-    let tokens: Vec<Token> = tokens::read(context, args.token_file.as_deref(), args.agent.as_deref())?;
     let mut options = HttpOptions::default();
     options.address = address::parse(address)?;
     options.allowed_hosts = both(&args.allow_host, &settings.http_hosts);
     options.allowed_origins = both(&args.allow_origin, &settings.http_origins);
     options.agent = args.agent.clone();
-    options.tokens = tokens;
+    options.access = reload::access(context, args.token_file.as_deref(), args.agent.as_deref())?;
+    // A server that others can reach, or that runs tools, starts without token files if its store has tokens.
+    let needs_one = !options.address.ip().is_loopback() || args.exec || settings.exec.enabled;
+    let has_one = |context: &Context| {
+        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens());
+        context.has_store() && tokens().is_ok_and(|tokens| !tokens.is_empty())
+    };
+    options.needs_token = args.require_token || needs_one && has_one(context);
+    options.store = context.store_location().is_some().then(|| context.lazy_store());
     options.limits.connections = settings.http_connections;
     Ok(options)
 }

@@ -144,7 +144,7 @@ impl Context {
 pub(crate) fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope>, CliError> {
     let mut allow = Vec::with_capacity(patterns.len());
     for text in patterns {
-        let pattern = Pattern::new(text)
+        let pattern = Pattern::for_scope(text)
             .map_err(|fault| CliError::usage(format!("--skills: `{text}` is no name of a skill: {fault}")))?;
         if !snapshot.entries().iter().any(|entry| pattern.matches(&entry.source, entry.name().as_str())) {
             let error = CliError::no(format!("--skills: no skill matches `{text}`"));

@@ -286,7 +286,7 @@ impl AgentParser<'_> {
     fn patterns(&mut self, key: &str, items: &[Spanned<DeValue<'_>>]) -> Option<Vec<Pattern>> {
         let mut patterns = Vec::new();
         for item in items {
-            match Pattern::new(item.get_ref().as_str()?) {
+            match Pattern::for_scope(item.get_ref().as_str()?) {
                 Ok(pattern) => patterns.push(pattern),
                 Err(fault) => {
                     let message = format!("bad pattern in `{}.{key}`: {fault}", self.prefix);

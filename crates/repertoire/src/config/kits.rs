@@ -162,7 +162,7 @@ mod tests {
     fn an_agent_sees_the_skills_of_its_kits() {
         let sees = |user: &str, project: &str| {
             let scope = settings(user, project, &[]).map(|it| it.agents["x"].agent.scope.clone())?;
-            Ok::<_, String>(["a", "b", "c"].map(|name| scope.allows("user:skills", name)))
+            Ok::<_, String>(["a", "b", "c"].map(|name| scope.allows("user:skills", name, &[])))
         };
         let kits = "kits.web.skills = [\"a\"]\n";
         let agent = "[agents.x.skills]\nkits = [\"web\"]\n";

@@ -141,7 +141,11 @@ words! {
         ProposalReviewed "proposal_reviewed",
         /// Some other tool was called.
         ToolCalled "tool_called",
-        /// A request without a valid token was refused.
+        /// A version of a skill was published to a server.
+        SkillPublished "skill_published",
+        /// A token was made or revoked.
+        TokenChanged "token_changed",
+        /// A request was refused: its token is not valid, or has no right to it.
         AccessRefused "access_refused",
     }
 }

@@ -132,6 +132,14 @@ impl Library {
         Self { registry: self.registry.clone(), shared: Arc::new(shared) }
     }
 
+    /// Returns this library with other agents. Sessions that are open stay as they are.
+    #[must_use]
+    pub fn with_agents(&self, agents: impl IntoIterator<Item = Agent>) -> Self {
+        let mut shared = (*self.shared).clone();
+        shared.resources.agents = agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+        Self { registry: self.registry.clone(), shared: Arc::new(shared) }
+    }
+
     /// Hands `event` to the event sinks.
     pub fn emit(&self, event: &Event) {
         self.resources().sinks.emit(event);

@@ -55,7 +55,7 @@ impl Agent {
     ///
     /// A skill that an agent does not see does not exist for it, in the catalog and in every tool.
     pub fn sees(&self, entry: &Entry) -> bool {
-        self.scope.allows(&entry.source, entry.name().as_str()) && self.bound(entry) != Some(Bind::Hidden)
+        entry.is_within(&self.scope) && self.bound(entry) != Some(Bind::Hidden)
     }
 
     /// Returns the binding of the skill to the agent, if it has one; `source:name` takes precedence over

@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
             Lookup::Found(entry) if entry.name().as_str() != id && entry.qualified_name() != id => {
                 Err(self.missing(id, &[entry.name()]))
             }
-            Lookup::Found(entry) if !agent.scope.allows(&entry.source, entry.name().as_str()) => {
+            Lookup::Found(entry) if !entry.is_within(&agent.scope) => {
                 Err(invalid(agent, format!("the skill `{id}` is outside its scope")))
             }
             Lookup::Found(entry) => Ok(entry),

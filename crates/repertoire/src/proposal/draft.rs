@@ -72,6 +72,42 @@ pub fn draft_skill(files: SkillFiles, name: &SkillName, policy: &Policy) -> Resu
     Ok(Draft { base: None, diff: patch::diff(&SkillFiles::new(), &files), files, check })
 }
 
+/// Returns the state `after` of the skill `name`, which takes the place of `before`.
+///
+/// Fails if the files are no valid skill of that name, or if a reviewer could not read the change.
+pub fn draft_replacement(
+    before: Option<&SkillFiles>,
+    after: SkillFiles,
+    name: &SkillName,
+    policy: &Policy,
+) -> Result<Draft, ProposalRefusal> {
+    let Some(before) = before else { return draft_skill(after, name, policy) };
+    let diff = patch::diff(before, &after);
+    if diff.len() > MAX_DIFF_BYTES {
+        return Err(ProposalRefusal::TooLarge { what: "the diff", limit: MAX_DIFF_BYTES });
+    }
+    expect_reviewable(before, &after)?;
+    let check = change_of_check(
+        &findings(before, name, MANIFEST, policy).unwrap_or_default(),
+        &findings(&after, name, MANIFEST, policy)?,
+    );
+    Ok(Draft { base: Some(patch::bundle(before).digest()), diff, files: after, check })
+}
+
+/// Returns the findings of the rules in a skill `name` of these files, one per line.
+///
+/// Fails if there is an error among them.
+pub fn check_skill(files: &SkillFiles, name: &SkillName, policy: &Policy) -> Result<String, ProposalRefusal> {
+    let findings = findings(files, name, MANIFEST, policy)?;
+    let errors: Vec<&str> =
+        findings.iter().filter(|found| found.is_error).map(|found| found.text.as_str()).take(3).collect();
+    if errors.is_empty() {
+        Ok(findings.iter().map(Finding::line).collect())
+    } else {
+        Err(ProposalRefusal::Broken(errors.join("; ")))
+    }
+}
+
 /// Fails if `after` has hidden files, files that cannot lie side by side, or new content that the diff would not show.
 fn expect_reviewable(before: &SkillFiles, after: &SkillFiles) -> Result<(), ProposalRefusal> {
     let mut folded: BTreeMap<String, &SkillPath> = BTreeMap::new();
@@ -101,6 +137,7 @@ struct Finding {
     place: String,
     /// Everything but the place, which changes when lines are added above it.
     text: String,
+    is_error: bool,
 }
 
 impl Finding {
@@ -153,6 +190,7 @@ fn findings(
                 (file, Some(span)) => format!("{}:{}: ", file.as_deref().unwrap_or(manifest_file), span.line),
             },
             text: format!("{}: {} ({})", found.severity, found.message, found.rule),
+            is_error: found.severity == Severity::Error,
         })
         .collect())
 }

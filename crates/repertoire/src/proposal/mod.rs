@@ -9,8 +9,14 @@ mod markdown;
 mod proposer;
 #[cfg(feature = "fs")]
 pub mod review;
+#[cfg(feature = "fs")]
+mod publish;
 
-pub use draft::{Draft, MAX_DIFF_BYTES, MAX_TEXT_BYTES, draft_skill, draft_update};
+pub use draft::{
+    Draft, MAX_DIFF_BYTES, MAX_TEXT_BYTES, check_skill, draft_replacement, draft_skill, draft_update,
+};
 pub use markdown::{file_name, markdown};
 pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
+#[cfg(feature = "fs")]
+pub use publish::{NewPublication, PublishFault, PublishMode, Published, publish};
 pub use refusal::ProposalRefusal;

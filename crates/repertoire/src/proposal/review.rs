@@ -9,12 +9,13 @@ use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
+use super::publish::released;
 use super::refusal::ProposalRefusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     AGENT_PREFIX, NewProposal, Origin, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, Store, Submission, Version, put_skill, put_skill_safely, skill_files,
+    ProposalState, ReleaseChange, Store, Submission, Version, put_skill, put_skill_safely, skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -96,12 +97,15 @@ pub struct Reviewer<'a> {
     pub name: &'a str,
     /// The current time.
     pub time: SystemTime,
+    /// True if it may approve its own proposals, as a person alone at a terminal does.
+    pub decides_own: bool,
 }
 
 impl<'a> Reviewer<'a> {
-    /// Returns a reviewer called `name` that writes no new skills.
+    /// Returns a reviewer called `name` that writes no new skills, and approves its own proposals unless it is an agent.
     pub fn new(store: &'a dyn Store, registry: &'a Registry, name: &'a str, time: SystemTime) -> Self {
-        Self { store, registry, new_skills: None, name, time }
+        let decides_own = !name.starts_with(AGENT_PREFIX);
+        Self { store, registry, new_skills: None, name, time, decides_own }
     }
 }
 
@@ -119,8 +123,13 @@ impl Reviewer<'_> {
     }
 
     fn expect_not_own(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
-        let is_own = self.name.starts_with(AGENT_PREFIX) && proposal.content.author == self.name;
-        if is_own { Err(ReviewFault::OwnProposal(self.name.to_owned())) } else { Ok(()) }
+        // One token proposes for an agent and decides as a person.
+        let bare = |name: &'_ str| name.split_once(':').map_or(name, |(_, bare)| bare).to_owned();
+        if !self.decides_own && bare(&proposal.content.author) == bare(self.name) {
+            Err(ReviewFault::OwnProposal(self.name.to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     /// Approves the proposal: its files are written, and a version is recorded.
@@ -130,6 +139,9 @@ impl Reviewer<'_> {
         // An approval that is being carried out holds the lock; what became of it is known afterwards.
         if !matches!(proposal.state, ProposalState::Pending | ProposalState::Approved) {
             return Err(ReviewFault::State(id, proposal.state));
+        }
+        if let Some(channel) = proposal.content.channel() {
+            return self.approve_release(&proposal, channel);
         }
         let _lock = lock_skill(&self.directory(&proposal)?)?;
         let state = self.proposal(id)?.state;
@@ -148,6 +160,40 @@ impl Reviewer<'_> {
         }
         let version = self.apply(&proposal, &target, &after)?;
         Ok((self.proposal(id)?, version))
+    }
+
+    /// Approves a version of a channel's skill: it is released.
+    fn approve_release(
+        &self,
+        proposal: &Proposal,
+        channel: &str,
+    ) -> Result<(Proposal, Version), ReviewFault> {
+        let (id, pending) = (proposal.id, ProposalState::Pending);
+        if proposal.state != pending {
+            return Err(ReviewFault::State(id, proposal.state));
+        }
+        if released(self.store, channel, &proposal.content.name)? != proposal.content.base {
+            self.store.decide(id, pending, ProposalState::Stale, None)?;
+            return Err(ReviewFault::Stale(proposal.content.name.clone()));
+        }
+        if !self.store.decide(id, pending, ProposalState::Approved, Some(&self.decision(None)))? {
+            return Err(ReviewFault::State(id, self.proposal(id)?.state));
+        }
+        let version = self.release(proposal, channel)?;
+        Ok((self.proposal(id)?, version))
+    }
+
+    /// Releases the result of an approved proposal. Doing it twice does no harm.
+    fn release(&self, proposal: &Proposal, channel: &str) -> Result<Version, ReviewFault> {
+        let content = &proposal.content;
+        let (identity, author) = (format!("store:{}", content.name), Some(content.author.as_str()));
+        let files = skill_files(self.store, &content.result)?;
+        let names = (identity.as_str(), content.name.as_str());
+        let (version, _) = record(self.store, names, &files, Origin::Publish, author, self.time)?;
+        let change = ReleaseChange { name: content.name.clone(), digest: Some(content.result) };
+        self.store.release(channel, &[change], author, self.time)?;
+        self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Applied, None)?;
+        Ok(version)
     }
 
     /// Writes the files of an approved proposal.
@@ -200,6 +246,12 @@ impl Reviewer<'_> {
     pub fn recover(&self) -> Result<Vec<u64>, ReviewFault> {
         let mut completed = Vec::new();
         for proposal in self.store.proposals(&[ProposalState::Approved])? {
+            if let Some(channel) = proposal.content.channel() {
+                if self.release(&proposal, channel).is_ok() {
+                    completed.push(proposal.id);
+                }
+                continue;
+            }
             if proposal.content.kind == ProposalKind::Create && !self.is_new_here(&proposal) {
                 continue;
             }
@@ -342,7 +394,7 @@ impl Reviewer<'_> {
     pub fn is_new_here(&self, proposal: &Proposal) -> bool {
         let parent = proposal.content.directory().map(|directory| directory.parent().map(resolved));
         let is_here = parent.is_none_or(|parent| parent == self.new_skills.map(resolved));
-        proposal.content.kind == ProposalKind::Create && is_here
+        proposal.content.channel().is_none() && proposal.content.kind == ProposalKind::Create && is_here
     }
 
     fn entry(&self, proposal: &Proposal) -> Result<Entry, ReviewFault> {
@@ -354,6 +406,7 @@ impl Reviewer<'_> {
     /// Returns the directory that the proposal changes.
     fn directory(&self, proposal: &Proposal) -> Result<PathBuf, ReviewFault> {
         match proposal.content.kind {
+            _ if proposal.content.channel().is_some() => Err(ReviewFault::NoDirectory),
             ProposalKind::Create => match (proposal.content.directory(), self.new_skills) {
                 (Some(directory), _) => Ok(directory.to_owned()),
                 (None, Some(directory)) => Ok(directory.join(&proposal.content.name)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, NameCandidate, Verdict};
+use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, file_glob, text};
 
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
@@ -85,6 +86,11 @@ impl Entry {
             }
             _ => self.source.to_string(),
         }
+    }
+
+    /// Returns `true` if `scope` allows to see it.
+    pub fn is_within(&self, scope: &Scope) -> bool {
+        scope.allows(&self.source, self.name().as_str(), &self.document.manifest.tags)
     }
 
     /// Returns the unambiguous name of this skill: `source:name`.

@@ -149,12 +149,15 @@ impl Session {
         origin: &CallOrigin,
     ) -> ToolReply {
         let conversation = origin.conversation.as_deref().unwrap_or(self.id());
+        let principal = origin.principal.as_deref();
         let before = self.registry().snapshot();
-        let reply = self.replied(builtin.canonical, builtin.call(self, arguments, conversation).await);
+        let reply =
+            self.replied(builtin.canonical, builtin.call(self, arguments, conversation, principal).await);
         if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
             && !Arc::ptr_eq(&before, &self.registry().newest().await)
         {
-            return self.replied(builtin.canonical, builtin.call(self, arguments, conversation).await);
+            return self
+                .replied(builtin.canonical, builtin.call(self, arguments, conversation, principal).await);
         }
         reply
     }

@@ -19,6 +19,7 @@ use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::store::AGENT_PREFIX;
+use crate::tool::OfferedTools;
 use crate::{Error, ErrorKind, clock};
 
 /// Distinguishes the sessions that one process opens within a millisecond.
@@ -94,9 +95,26 @@ impl Library {
     /// [`Library::session_for`] does, and if a skill that is bound to the agent is outside of `scope`.
     pub async fn session_within(&self, agent: Option<&str>, scope: Scope) -> Result<Session, Error> {
         self.registry().reload_if_due().await;
+        self.session_without_reload_within(agent, vec![scope], OfferedTools::All).await
+    }
+
+    /// Opens a session as [`Library::session_within`] does, on the current snapshot, that sees the skills that all of `scopes`
+    /// allow, and has no other tools than `offered`.
+    pub async fn session_without_reload_within(
+        &self,
+        agent: Option<&str>,
+        scopes: Vec<Scope>,
+        offered: OfferedTools,
+    ) -> Result<Session, Error> {
         let agent = agent.map(|name| self.agent(name).cloned()).transpose()?;
-        let request = Agent { scope, ..Agent::new("request") };
-        Session::open(self.clone(), new_id(), agent, vec![request], Ledger::new()).await
+        let mut ceilings: Vec<Agent> =
+            scopes.into_iter().map(|scope| Agent { scope, ..Agent::new("request") }).collect();
+        if offered != OfferedTools::All {
+            let mut request = Agent::new("request");
+            request.tools.offered = offered;
+            ceilings.push(request);
+        }
+        Session::open(self.clone(), new_id(), agent, ceilings, Ledger::new()).await
     }
 
     /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
@@ -245,9 +263,10 @@ impl Session {
         self
     }
 
-    /// Returns the name under which the session proposes and reviews changes of skills.
-    pub(crate) fn author(&self) -> String {
-        format!("{AGENT_PREFIX}{}", self.agent().map_or("unnamed", |agent| agent.name.as_str()))
+    /// Returns the name under which the session proposes and reviews changes of skills for `principal`, or for its agent.
+    pub(crate) fn author(&self, principal: Option<&str>) -> String {
+        let agent = self.agent().map_or("unnamed", |agent| agent.name.as_str());
+        format!("{AGENT_PREFIX}{}", principal.unwrap_or(agent))
     }
 
     /// Returns the agent that the session is for.

@@ -11,7 +11,9 @@ use super::journal::{DailyLoads, EventQuery, Journal, JournalLine, Retention, Us
 use super::proposals::{
     FREE_RULE, NewProposal, Proposal, ProposalDecision, ProposalLimits, ProposalState, Proposals, Submission,
 };
+use super::publications::{Publication, Publications};
 use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
+use super::tokens::{MAX_TOKENS, TokenRecord, Tokens, token_exists, too_many_tokens};
 use super::versions::{Blob, NewVersion, Version, Versions};
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::{Error, ErrorKind};
@@ -44,6 +46,8 @@ struct MemoryState {
     proposals: Vec<Proposal>,
     releases: Vec<Release>,
     last_release: u64,
+    publications: Vec<Publication>,
+    tokens: Vec<TokenRecord>,
 }
 
 impl MemoryStore {
@@ -399,6 +403,61 @@ impl Releases for MemoryStore {
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         Ok(state.last_release)
+    }
+}
+
+impl Publications for MemoryStore {
+    fn publish(&self, publication: &Publication) -> Result<(Publication, bool), Error> {
+        let mut state = self.lock();
+        let is_same =
+            |other: &&Publication| other.name == publication.name && other.version == publication.version;
+        if let Some(known) = state.publications.iter().find(is_same) {
+            return Ok((known.clone(), false));
+        }
+        state.publications.push(publication.clone());
+        Ok((publication.clone(), true))
+    }
+
+    fn publications(&self, name: &str) -> Result<Vec<Publication>, Error> {
+        let state = self.lock();
+        let mut found: Vec<Publication> =
+            state.publications.iter().filter(|publication| publication.name == name).cloned().collect();
+        found.sort_by(|a, b| (b.time, &b.version).cmp(&(a.time, &a.version)));
+        Ok(found)
+    }
+}
+
+impl Tokens for MemoryStore {
+    fn add_token(&self, token: &TokenRecord) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.tokens.iter().any(|other| other.digest == token.digest) {
+            return Err(token_exists());
+        }
+        if state.tokens.iter().filter(|other| other.revoked.is_none()).count() as u64 >= MAX_TOKENS {
+            return Err(too_many_tokens());
+        }
+        state.tokens.push(token.clone());
+        Ok(())
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
+        let mut tokens = self.lock().tokens.clone();
+        tokens.sort_by(|a, b| (&a.name, a.created, a.digest).cmp(&(&b.name, b.created, b.digest)));
+        Ok(tokens)
+    }
+
+    fn active_tokens(&self) -> Result<Vec<TokenRecord>, Error> {
+        let mut tokens = self.tokens()?;
+        tokens.retain(|token| token.revoked.is_none());
+        Ok(tokens)
+    }
+
+    fn revoke_token(&self, digest: &Digest, time: SystemTime) -> Result<bool, Error> {
+        let mut state = self.lock();
+        let is_active = |token: &&mut TokenRecord| token.digest == *digest && token.revoked.is_none();
+        let Some(token) = state.tokens.iter_mut().find(is_active) else { return Ok(false) };
+        token.revoked = Some(time);
+        Ok(true)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The memory of a library: what happened, what is used, what changed, and who decided it.
 //!
-//! A [`Store`] keeps four things: the [`Journal`] of events, the [`Versions`] of skills with their content, the [`Proposals`] that
-//! people review, and the [`Releases`] that servers serve skills from. [`MemoryStore`] keeps them for the life of a process; the crate
+//! A [`Store`] keeps six things: the [`Journal`] of events, the [`Versions`] of skills with their content, the [`Proposals`] that
+//! people review, the [`Releases`] that servers serve skills from, the [`Publications`] that these are made of, and the [`Tokens`] by
+//! which servers know people and programs. [`MemoryStore`] keeps them for the life of a process; the crate
 //! `repertoire-store` has SQLite and PostgreSQL. The suite in [`crate::testing::store`] holds every implementation to this page.
 //!
 //! The methods block until the data is durable. Asynchronous code calls them on a thread that may block.
@@ -10,6 +11,8 @@ mod journal;
 mod versions;
 mod proposals;
 mod releases;
+mod publications;
+mod tokens;
 mod lazy;
 mod memory;
 mod content;
@@ -22,13 +25,17 @@ pub use proposals::{
     AGENT_PREFIX, FREE_RULE, MAX_PENDING, NewProposal, Proposal, ProposalDecision, ProposalKind,
     ProposalLimits, ProposalState, Proposals, Submission,
 };
+pub use publications::{Publication, Publications};
 pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
+pub use tokens::{
+    MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, token_exists, too_many_tokens,
+};
 pub use versions::{Blob, NewVersion, Origin, Version, Versions};
 
 use crate::Error;
 
 /// A place that keeps the memory of a library.
-pub trait Store: Journal + Versions + Proposals + Releases {
+pub trait Store: Journal + Versions + Proposals + Releases + Publications + Tokens {
     /// Returns where the data is, for people: a path, or an address without its password.
     fn location(&self) -> String;
 

@@ -17,6 +17,9 @@ pub const FREE_RULE: &str = "rule:free";
 /// The start of an author's name that is an agent's.
 pub const AGENT_PREFIX: &str = "agent:";
 
+/// The start of the identity of a skill of a channel.
+const CHANNEL: &str = "channel:";
+
 /// The start of the identity of a new skill.
 const NEW: &str = "new:";
 
@@ -94,6 +97,16 @@ impl NewProposal {
     /// Returns whether an agent proposes it.
     pub fn is_by_agent(&self) -> bool {
         self.author.starts_with(AGENT_PREFIX)
+    }
+
+    /// Returns the identity of the skill `name` of `channel`, for a version that is to be released there.
+    pub fn of_channel(channel: &str, name: &str) -> String {
+        format!("{CHANNEL}{channel}:{name}")
+    }
+
+    /// Returns the channel that the result is to be released to, if it is a version of a channel's skill.
+    pub fn channel(&self) -> Option<&str> {
+        self.skill.strip_prefix(CHANNEL)?.split_once(':').map(|(channel, _)| channel)
     }
 
     /// Returns the directory of the skill, for a new skill the one that it is to be written to; `None` if it was not recorded.

@@ -13,13 +13,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use repertoire_model::SkillPath;
 use repertoire_model::bundle::Digest;
 use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::scope::{Pattern, Scope};
 
 use crate::ErrorKind;
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::store::{
     Blob, DailyLoads, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind,
-    ProposalLimits, ProposalState, ReleaseChange, Retention, Store, Submission, blob, bundle, put_skill,
-    skill_files,
+    ProposalLimits, ProposalState, Publication, ReleaseChange, Retention, Role, Store, Submission,
+    TokenRecord, blob, bundle, put_skill, skill_files,
 };
 
 /// The number of writers in tests of concurrency.
@@ -42,6 +43,8 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     one_of_several_decisions_wins(&open());
     releases_replace_and_remove(&*open());
     a_release_wakes_those_who_wait(&open());
+    published_versions_never_change(&*open());
+    tokens_are_revoked_once(&*open());
 }
 
 fn at(seconds: u64) -> SystemTime {
@@ -401,4 +404,47 @@ fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {
         assert_eq!(waiting.join().unwrap(), number);
         assert_eq!(store.wait_for_release(0, Duration::MAX).unwrap(), number);
     });
+}
+
+fn published_versions_never_change(store: &dyn Store) {
+    assert_eq!(store.publications("a").unwrap(), []);
+    let publication = |version: &str, content: &str, seconds| Publication {
+        name: "a".to_owned(),
+        version: version.to_owned(),
+        digest: Digest::of(content.as_bytes()),
+        author: Some("ann".to_owned()),
+        time: at(seconds),
+    };
+    let first = publication("1.0.0", "1", 1);
+    assert_eq!(store.publish(&first).unwrap(), (first.clone(), true));
+    assert_eq!(store.publish(&publication("1.0.0", "2", 2)).unwrap(), (first.clone(), false));
+    let second = Publication { author: None, ..publication("0.9.0", "1", 3) };
+    assert_eq!(store.publish(&second).unwrap(), (second.clone(), true));
+    let other = Publication { name: "b".to_owned(), ..publication("1.0.0", "1", 4) };
+    assert!(store.publish(&other).unwrap().1);
+    assert_eq!(store.publications("a").unwrap(), [second, first]);
+}
+
+fn tokens_are_revoked_once(store: &dyn Store) {
+    assert_eq!(store.tokens().unwrap(), []);
+    let first = TokenRecord::new("rep_1", "ann", Role::Reader, at(2));
+    let mut second = TokenRecord::new("rep_2", "ann", Role::Admin, at(1));
+    let pattern = Pattern::new("user:*:git-*").unwrap();
+    second.scope.scope = Scope { allow: Some(vec![pattern.clone()]), deny: vec![pattern] };
+    second.scope.kits = vec!["web".to_owned()];
+    (second.agent, second.author) = (Some("builder".to_owned()), Some("user:root".to_owned()));
+    second.expires = Some(at(9));
+    let third = TokenRecord::new("rep_3", "Ann", Role::Author, at(3));
+    for token in [&first, &second, &third] {
+        store.add_token(token).unwrap();
+    }
+    assert_eq!(store.add_token(&first).unwrap_err().kind(), ErrorKind::Store);
+    assert_eq!(store.tokens().unwrap(), [third.clone(), second.clone(), first.clone()]);
+    assert!(second.is_valid(at(8)) && !second.is_valid(at(9)));
+    assert!(store.revoke_token(&first.digest, at(5)).unwrap());
+    assert!(!store.revoke_token(&first.digest, at(6)).unwrap());
+    assert!(!store.revoke_token(&Digest::of(b"rep_4"), at(6)).unwrap());
+    assert_eq!(store.active_tokens().unwrap(), [third, second]);
+    let revoked = store.tokens().unwrap().pop().unwrap();
+    assert_eq!((revoked.revoked, revoked.is_valid(at(4))), (Some(at(5)), false));
 }

@@ -32,12 +32,14 @@ pub(crate) struct Arguments<'a> {
     aliases: bool,
     /// The conversation that the call belongs to.
     pub(crate) conversation: &'a str,
+    /// The name of the token that the caller authenticated with.
+    pub(crate) principal: Option<&'a str>,
 }
 
 impl<'a> Arguments<'a> {
     /// Returns the arguments `given`; `aliases` decides whether other usual names are accepted.
     pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool, conversation: &'a str) -> Self {
-        Self { given, aliases, conversation }
+        Self { given, aliases, conversation, principal: None }
     }
 
     fn names<'p>(&self, parameter: &Parameter<'p>) -> impl Iterator<Item = &'p str> + use<'p> {

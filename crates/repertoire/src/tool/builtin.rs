@@ -47,15 +47,18 @@ impl Builtin {
         Definition { name: names.configured(self.canonical).to_owned(), description, input_schema }
     }
 
-    /// Answers a call with `arguments`, which belongs to `conversation`.
+    /// Answers a call with `arguments` of `principal`, which belongs to `conversation`.
     pub(crate) fn call<'a>(
         &self,
         session: &'a Session,
         arguments: &'a Map<String, Value>,
         conversation: &'a str,
+        principal: Option<&'a str>,
     ) -> BoxFuture<'a, CallResult> {
         let aliases = session.options().argument_aliases;
-        (self.call)(session, Arguments::new(arguments, aliases, conversation))
+        let mut arguments = Arguments::new(arguments, aliases, conversation);
+        arguments.principal = principal;
+        (self.call)(session, arguments)
     }
 }
 

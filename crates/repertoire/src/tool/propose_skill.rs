@@ -111,7 +111,7 @@ async fn promoted(session: &Session, proposal: &crate::store::Proposal, details:
         let store = proposer.store().map_err(ReviewFault::from)?;
         let new_skills = proposer.rules().new_skills.as_deref();
         let (store, registry) = (&*store, &registry);
-        Reviewer { store, registry, new_skills, name: FREE_RULE, time: clock::now() }.approve(id)
+        Reviewer { new_skills, ..Reviewer::new(store, registry, FREE_RULE, clock::now()) }.approve(id)
     });
     match approved.await {
         Ok(_) => {

@@ -58,7 +58,7 @@ pub(super) fn proposal_text(session: &Session, arguments: &Arguments<'_>) -> Res
     Ok(ProposalText {
         justification: arguments.required_input(&JUSTIFICATION)?.to_owned(),
         evidence: arguments.input(&EVIDENCE)?.map(str::to_owned),
-        author: session.author(),
+        author: session.author(arguments.principal),
         session: Some(arguments.conversation.to_owned()),
         time: clock::now(),
         replaces: None,

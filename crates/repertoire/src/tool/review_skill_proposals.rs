@@ -44,7 +44,8 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         if action != "list" && id.is_none() {
             return Err(FaultKind::MissingArgument { name: ID.name.to_owned() }.into());
         }
-        let (text, skill) = reviewed(session, action, id.unwrap_or_default(), reason).await;
+        let (text, skill) =
+            reviewed(session, arguments.principal, action, id.unwrap_or_default(), reason).await;
         let details = EventDetails { skill: skill.clone(), ..EventDetails::default() };
         match text {
             Ok(text) => Ok(ToolReply { details, ..ToolReply::text(text) }),
@@ -60,6 +61,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
 #[cfg(feature = "fs")]
 async fn reviewed(
     session: &Session,
+    principal: Option<&str>,
     action: String,
     id: u64,
     reason: Option<String>,
@@ -85,7 +87,7 @@ async fn reviewed(
     let Some(proposer) = session.library().proposer().cloned() else {
         return (Err("proposals are turned off".to_owned()), None);
     };
-    let (registry, name, scopes) = (session.registry().clone(), session.author(), session.scopes());
+    let (registry, name, scopes) = (session.registry().clone(), session.author(principal), session.scopes());
     let own_session = session.id().to_owned();
     // The sources of the skills, for those that the reviewer may see.
     let source_if_seen = |entry: &Entry| {
@@ -98,12 +100,12 @@ async fn reviewed(
     let work = move || -> Result<(String, Option<String>), String> {
         let store = proposer.store().map_err(|error| error.chain())?;
         let new_skills = proposer.rules().new_skills.as_deref();
-        let reviewer =
-            Reviewer { store: &*store, registry: &registry, new_skills, name: &name, time: clock::now() };
+        let mut reviewer = Reviewer::new(&*store, &registry, &name, clock::now());
+        reviewer.new_skills = new_skills;
         let source = |it: &Proposal| sources.get(&it.content.skill).cloned().flatten().unwrap_or_default();
         let is_seen = |it: &Proposal| match sources.get(&it.content.skill) {
             Some(source) => source.is_some(),
-            None => reviewer.is_new_here(it) && scopes.iter().all(|scope| scope.allows("", &it.content.name)),
+            None => reviewer.is_new_here(it) && scopes.iter().all(|scope| scope.allows_new(&it.content.name)),
         };
         let found = |id| match store.proposal(id) {
             Ok(Some(proposal)) if is_seen(&proposal) => Ok(proposal),
@@ -185,6 +187,7 @@ async fn reviewed(
 #[cfg(not(feature = "fs"))]
 async fn reviewed(
     _: &Session,
+    _: Option<&str>,
     _: String,
     _: u64,
     _: Option<String>,

@@ -75,9 +75,10 @@ impl From<WriteRefusal> for ApiError {
             WriteRefusal::ReadOnly => {
                 ("read_only", "this server is read only; start it with --allow-write, or send a token")
             }
-            WriteRefusal::NotReviewer => {
-                ("not_reviewer", "the agent of this token may not decide about skills")
-            }
+            WriteRefusal::NotReviewer => (
+                "not_reviewer",
+                "this token may not decide about skills; it takes the role reviewer, and an agent that reviews",
+            ),
             WriteRefusal::Csrf => {
                 ("csrf", "the request does not come from a page of this server; reload the page")
             }

@@ -366,17 +366,13 @@ async fn decide(
     let proposal = find(asker, id).await?;
     let name = asker.reviewer();
     // The person at the machine may approve a change of their own, as on the command line.
-    if asker.principal.name.is_some() && proposal.content.author == name {
-        let error = fault(ReviewFault::OwnProposal(name));
-        audit(asker, word, &proposal.content.name, Some(&error));
-        return Err(error);
-    }
+    let decides_own = asker.decides_own();
     let library = asker.view.shared.library.clone();
     let decided = with_store(asker, move |store: &dyn Store| {
         let new_skills = library.proposer().and_then(|proposer| proposer.rules().new_skills.clone());
         let (registry, new_skills) = (library.registry(), new_skills.as_deref());
         let mut reviewer = Reviewer::new(store, registry, &name, SystemTime::now());
-        reviewer.new_skills = new_skills;
+        (reviewer.new_skills, reviewer.decides_own) = (new_skills, decides_own);
         decision(&reviewer).map_err(fault)
     })
     .await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
-use repertoire::store::AGENT_PREFIX;
+use repertoire::store::{AGENT_PREFIX, Role};
 
 use super::options::DashboardOptions;
 use crate::agent_view::AgentView;
@@ -79,12 +79,18 @@ impl Asker {
         }
     }
 
+    /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.
+    pub(crate) fn decides_own(&self) -> bool {
+        self.view.agent().is_none() && self.principal.name.is_none()
+    }
+
     /// Returns the reason that the sender may not change anything; `None` if it may.
     ///
-    /// A token may write; without one, the server must have been started for it.
+    /// A token of a reviewer may write; without a token, the server must have been started for it.
     pub(crate) fn write_refusal(&self) -> Option<WriteRefusal> {
         match self.view.agent() {
             Some(agent) if !agent.reviews => Some(WriteRefusal::NotReviewer),
+            _ if self.principal.role < Role::Reviewer => Some(WriteRefusal::NotReviewer),
             _ if self.principal.name.is_some() || self.options().allows_writes => None,
             _ => Some(WriteRefusal::ReadOnly),
         }

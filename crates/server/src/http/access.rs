@@ -48,17 +48,18 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Returns the index of the token that a request carries.
-///
-/// All digests are compared in full, so that the time taken reveals nothing about the tokens.
-pub(super) fn bearer(headers: &HeaderMap, tokens: &[Token]) -> Option<usize> {
+/// Returns the token that a request carries.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next().filter(|_| values.next().is_none())?.as_bytes();
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
-    if !scheme.eq_ignore_ascii_case(b"Bearer ") {
-        return None;
-    }
-    let given = Digest::of(token.trim_ascii());
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+}
+
+/// Returns the index of the token with the digest `given`.
+///
+/// All digests are compared in full, so that the time taken reveals nothing about the tokens.
+pub(super) fn find(given: &Digest, tokens: &[Token]) -> Option<usize> {
     let mut found = None;
     for (index, token) in tokens.iter().enumerate() {
         let pairs = given.as_bytes().iter().zip(token.digest.as_bytes());
@@ -86,7 +87,8 @@ mod tests {
             for value in values {
                 headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
             }
-            assert_eq!(bearer(&headers, &tokens), expect, "{values:?}");
+            let found = bearer(&headers).and_then(|token| find(&Digest::of(token), &tokens));
+            assert_eq!(found, expect, "{values:?}");
         };
         check(&[&format!("Bearer {ONE}")], Some(0));
         check(&[&format!("bearer {TWO}")], Some(1));

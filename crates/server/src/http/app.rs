@@ -5,10 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::access::Token;
-use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::options::HttpLimits;
+use super::principals::Principals;
 use super::refusals::Refusals;
 use super::unread::UnreadLimit;
 use crate::Server;
@@ -17,9 +16,7 @@ use crate::Server;
 pub(super) struct App {
     pub(super) server: Server,
     pub(super) guard: Guard,
-    pub(super) tokens: Vec<Token>,
-    /// One for each token, or a single one if there are no tokens.
-    pub(super) endpoints: Vec<Arc<Endpoint>>,
+    pub(super) principals: Principals,
     pub(super) limits: HttpLimits,
     pub(super) refusals: Refusals,
     /// The memory of responses that wait to be read.

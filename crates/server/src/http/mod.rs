@@ -11,12 +11,17 @@ mod session;
 mod sessions;
 mod skill_query;
 mod endpoint;
+mod stored_tokens;
+mod principals;
 mod app;
 mod refusals;
 mod router;
+mod control;
 mod serve;
 
 pub use access::Token;
+pub use control::HttpControl;
 pub use options::{DEFAULT_ADDRESS, HttpLimits, HttpOptions};
+pub use principals::HttpAccess;
 pub use serve::HttpServer;
 pub(crate) use unread::UnreadLimit;

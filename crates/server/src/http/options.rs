@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::access::Token;
+use repertoire::store::LazyStore;
+
+use super::principals::HttpAccess;
 
 /// The default address.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
@@ -57,7 +59,7 @@ impl Default for HttpLimits {
 }
 
 /// Options of the HTTP server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
     /// The address to listen on; port 0 chooses a free one.
@@ -68,8 +70,13 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// The agent that is served if there are no tokens.
     pub agent: Option<String>,
-    /// Accepted tokens. Without any, all clients are served, which only loopback addresses allow.
-    pub tokens: Vec<Token>,
+    /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served, which only loopback
+    /// addresses allow.
+    pub access: HttpAccess,
+    /// True if every request needs a token, also where there are only those of the store.
+    pub needs_token: bool,
+    /// The store whose tokens are accepted, too.
+    pub store: Option<LazyStore>,
     /// Limits on clients.
     pub limits: HttpLimits,
 }
@@ -81,7 +88,9 @@ impl Default for HttpOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             agent: None,
-            tokens: Vec::new(),
+            access: HttpAccess::default(),
+            needs_token: false,
+            store: None,
             limits: HttpLimits::default(),
         }
     }

@@ -17,6 +17,7 @@ use super::access::bearer;
 use super::app::App;
 use super::body;
 use super::endpoint::{Endpoint, RequestKind};
+use super::principals::AccessFault;
 use super::reply::{overloaded, refuse};
 use crate::agent_view::AgentView;
 use crate::api;
@@ -29,6 +30,9 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
+
+/// Seconds after which a client may find a store that answers.
+const STORE_RETRY_SECONDS: u32 = 5;
 
 /// The reason for refusing a request with another token than those that are accepted.
 const INVALID_TOKEN: &str = "invalid token";
@@ -198,25 +202,49 @@ fn preflight() -> Response {
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
 async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let index = if app.tokens.is_empty() { Some(0) } else { bearer(request.headers(), &app.tokens) };
-    let Some(endpoint) = index.and_then(|index| app.endpoints.get(index)) else {
-        let (reason, challenge) = if request.headers().contains_key(header::AUTHORIZATION) {
-            (INVALID_TOKEN, "Bearer error=\"invalid_token\"")
-        } else {
-            ("missing token; send Authorization: Bearer TOKEN", "Bearer")
-        };
-        let word = if reason == INVALID_TOKEN { "invalid_token" } else { "missing_token" };
-        app.refusals.refused(app.server.library(), word);
-        let mut response = refuse(StatusCode::UNAUTHORIZED, reason);
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-        return response;
+    let has_header = request.headers().contains_key(header::AUTHORIZATION);
+    let endpoint = match app.principals.endpoint(bearer(request.headers())).await {
+        Ok(endpoint) => endpoint,
+        Err(AccessFault::MissingToken) if has_header => {
+            return refuse_access(&app, &AccessFault::InvalidToken);
+        }
+        Err(fault) => return refuse_access(&app, &fault),
     };
     let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
     request.extensions_mut().insert(asker);
-    request.extensions_mut().insert(Arc::clone(endpoint));
+    request.extensions_mut().insert(Arc::clone(&endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
     request.extensions_mut().insert(endpoint.principal.clone());
     next.run(request).await
+}
+
+/// Returns the response to a request without an endpoint, and records it.
+fn refuse_access(app: &App, fault: &AccessFault) -> Response {
+    let (status, word, reason, challenge) = match fault {
+        AccessFault::MissingToken => {
+            let reason = "missing token; send Authorization: Bearer TOKEN";
+            (StatusCode::UNAUTHORIZED, "missing_token", reason, Some("Bearer"))
+        }
+        AccessFault::InvalidToken => {
+            let challenge = "Bearer error=\"invalid_token\"";
+            (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
+        }
+        AccessFault::StoreAway => {
+            app.refusals.refused(app.server.library(), "store_away");
+            return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
+        }
+        AccessFault::Agent => {
+            let reason =
+                "the agent of this token cannot be used; its server's configuration needs one of this name";
+            (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
+        }
+    };
+    app.refusals.refused(app.server.library(), word);
+    let mut response = refuse(status, reason);
+    if let Some(challenge) = challenge {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    response
 }
 
 /// Limits the memory of responses that clients have not read yet.

@@ -16,15 +16,14 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-use super::access::duplicate;
 use super::app::App;
-use super::endpoint::Endpoint;
+use super::control::{self, HttpControl};
 use super::guard::Guard;
 use super::options::HttpOptions;
+use super::principals::{Principals, PrincipalsOptions, expect_distinct};
 use super::refusals::Refusals;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
-use crate::record::Principal;
 use crate::{Error, ErrorKind, Server, Stop};
 
 /// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
@@ -48,6 +47,8 @@ pub struct HttpServer {
     listener: std::net::TcpListener,
     address: SocketAddr,
     options: HttpOptions,
+    control: HttpControl,
+    replacements: control::Replacements,
 }
 
 impl Server {
@@ -57,22 +58,21 @@ impl Server {
     /// ([`ErrorKind::TokenNeededForTools`]), and with [`ErrorKind::TokenTwice`] if two tokens are equal.
     pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
-        if !wanted.ip().is_loopback() && options.tokens.is_empty() {
+        let is_open = options.access.tokens.is_empty() && !options.needs_token;
+        if !wanted.ip().is_loopback() && is_open {
             return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
         }
-        if options.tokens.is_empty() && self.library().runner().is_some() {
+        if is_open && self.library().runner().is_some() {
             return Err(Error::new(ErrorKind::TokenNeededForTools).about(wanted.to_string()));
         }
-        if let Some(token) = duplicate(&options.tokens) {
-            let agent = token.agent.as_deref().unwrap_or("one that may see everything");
-            return Err(Error::new(ErrorKind::TokenTwice).about(agent));
-        }
+        expect_distinct(&options.access.tokens)?;
         let listener = std::net::TcpListener::bind(wanted)
             .map_err(|error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Guard::new(&options, address)?;
-        Ok(HttpServer { server: self.clone(), listener, address, options })
+        let (control, replacements) = control::channel();
+        Ok(HttpServer { server: self.clone(), listener, address, options, control, replacements })
     }
 }
 
@@ -80,6 +80,11 @@ impl HttpServer {
     /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the handle by which tokens, agents and kits are replaced while it serves.
+    pub fn control(&self) -> HttpControl {
+        self.control.clone()
     }
 
     /// Serves until `stop`, blocking the current thread.
@@ -93,8 +98,8 @@ impl HttpServer {
     /// Serves until `stop`, then finishes the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
         let closed = CancellationToken::new();
-        let mut followers = JoinSet::new();
-        let app = Arc::new(self.app(stop.token(), &closed, &mut followers).await?);
+        let app = Arc::new(self.app(stop.token(), &closed).await?);
+        let replacing = tokio::spawn(self.replacements.apply_to(Arc::clone(&app)));
         let mut connections = Connections::new(&app);
         let listener = TcpListener::from_std(self.listener)?;
         connections.accept(&listener, stop.token()).await;
@@ -103,42 +108,26 @@ impl HttpServer {
         let _ = timeout(self.options.limits.grace, connections.graceful.shutdown()).await;
         closed.cancel();
         connections.tasks.shutdown().await;
-        drop(followers);
+        replacing.abort();
         self.server.settled().await;
         Ok(())
     }
 
-    async fn app(
-        &self,
-        stopping: &CancellationToken,
-        closed: &CancellationToken,
-        followers: &mut JoinSet<()>,
-    ) -> Result<App, Error> {
-        let HttpOptions { tokens, limits, .. } = &self.options;
-        let mut agents: Vec<Option<String>> = tokens.iter().map(|token| token.agent.clone()).collect();
-        if agents.is_empty() {
-            agents.push(self.options.agent.clone());
-        }
-        let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(agents.len());
-        for (index, agent) in agents.iter().enumerate() {
-            // Tokens of one agent share what it sees, but not their sessions.
-            let view = match agents[..index].iter().position(|other| other == agent) {
-                Some(earlier) => Arc::clone(&endpoints[earlier].view),
-                None => {
-                    let view = self.server.view(agent.as_deref()).await?;
-                    followers.spawn(view.follow());
-                    view
-                }
-            };
-            let name = tokens.get(index).map(|token| token.name.as_str().into());
-            let principal = Principal { name, ..Principal::default() };
-            endpoints.push(Arc::new(Endpoint::new(view, principal, limits, stopping, closed)));
-        }
+    async fn app(&self, stopping: &CancellationToken, closed: &CancellationToken) -> Result<App, Error> {
+        let HttpOptions { access, limits, agent, needs_token, store, .. } = &self.options;
+        let options = PrincipalsOptions {
+            limits: *limits,
+            stopping: stopping.clone(),
+            closed: closed.clone(),
+            agent: agent.clone(),
+            needs_token: *needs_token,
+            store: store.clone(),
+        };
+        let principals = Principals::open(self.server.clone(), options, access.clone()).await?;
         Ok(App {
             server: self.server.clone(),
             guard: Guard::new(&self.options, self.address)?,
-            tokens: tokens.clone(),
-            endpoints,
+            principals,
             limits: *limits,
             refusals: Refusals::default(),
             unread: UnreadLimit::new(limits.unread_bytes),

@@ -33,7 +33,7 @@ pub(super) fn parse(query: Option<&str>) -> Result<Option<Scope>, String> {
         let invalid = |why: String| format!("{PARAMETER}: `{}`: {why}", shorten(text, MAX_QUOTED));
         let decoded =
             percent_decode_str(text).decode_utf8().map_err(|_| invalid("it is not UTF-8".to_owned()))?;
-        Pattern::new(&decoded).map_err(|fault| invalid(fault.to_string()))
+        Pattern::for_scope(&decoded).map_err(|fault| invalid(fault.to_string()))
     });
     let mut patterns = patterns.collect::<Result<Vec<Pattern>, String>>()?;
     patterns.sort_by_cached_key(ToString::to_string);

@@ -233,7 +233,7 @@ fn scope(request: &Map<String, Value>) -> Result<Scope, ProtocolRefusal> {
     let patterns = list(request, "skills")?.iter().map(|pattern| {
         let pattern = pattern.as_str().ok_or_else(|| bad("`skills` is a list of names"))?;
         let shown = repertoire_model::text::shorten(pattern, 80);
-        Pattern::new(pattern).map_err(|fault| bad(format!("`skills`: `{shown}`: {fault}")))
+        Pattern::for_scope(pattern).map_err(|fault| bad(format!("`skills`: `{shown}`: {fault}")))
     });
     Ok(Scope { allow: Some(patterns.collect::<Result<_, _>>()?), ..Scope::default() })
 }

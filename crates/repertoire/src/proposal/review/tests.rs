@@ -59,13 +59,9 @@ impl Setting {
 
     fn reviewer<'a>(&'a self, name: &'a str) -> Reviewer<'a> {
         block_on(self.library.reload());
-        Reviewer {
-            store: &*self.store,
-            registry: self.library.registry(),
-            new_skills: Some(self.root.path()),
-            name,
-            time: SystemTime::UNIX_EPOCH,
-        }
+        let registry = self.library.registry();
+        let reviewer = Reviewer::new(&*self.store, registry, name, SystemTime::UNIX_EPOCH);
+        Reviewer { new_skills: Some(self.root.path()), ..reviewer }
     }
 
     fn body(&self) -> String {
@@ -80,6 +76,9 @@ fn i2_i3_only_an_approval_changes_the_skill() {
     assert!(setting.body().contains("Two."));
     let own = setting.reviewer("agent:helper").approve(proposal.id).unwrap_err();
     assert!(matches!(own, ReviewFault::OwnProposal(_)));
+    // A token that proposes for an agent does not approve it as a person.
+    let token = Reviewer { decides_own: false, ..setting.reviewer("user:helper") };
+    assert!(matches!(token.approve(proposal.id), Err(ReviewFault::OwnProposal(_))));
     let (applied, version) = setting.reviewer("user:ann").approve(proposal.id).unwrap();
     assert_eq!((applied.state, version.origin), (ProposalState::Applied, Origin::Proposal));
     assert_eq!(version.author.as_deref(), Some("agent:helper"));

@@ -1,0 +1,132 @@
+//! Reads configuration and token files again while a server runs: on SIGHUP, and when they change.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use repertoire::config::ConfigFiles;
+use repertoire_server::http::{HttpAccess, HttpControl};
+
+use super::{ServeArgs, tokens};
+use crate::config;
+use crate::env::Env;
+use crate::error::CliError;
+use crate::globals::Globals;
+use crate::served::ServedArgs;
+use crate::ui::{count, say};
+use crate::wire::Context;
+
+/// The interval in which files are looked at. A change may take effect so much later.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Reads the part of the configuration that a running server can take over.
+pub(super) struct AccessReader {
+    env: Env,
+    globals: Globals,
+    served: ServedArgs,
+    token_file: Option<PathBuf>,
+    agent: Option<String>,
+}
+
+/// The identity of a file's content: its time and its size; none if there is no file.
+type FileStamp = Option<(SystemTime, u64)>;
+
+impl AccessReader {
+    /// Returns the reader for a server that was started with `args` in `context`.
+    pub(super) fn new(context: &Context, args: &ServeArgs) -> Self {
+        Self {
+            env: context.env.clone(),
+            globals: context.globals.clone(),
+            served: args.served.clone(),
+            token_file: args.token_file.clone(),
+            agent: args.agent.clone(),
+        }
+    }
+
+    /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
+    fn read(&self) -> Result<(HttpAccess, Vec<PathBuf>), CliError> {
+        let settings = config::load(&self.env, &self.globals, false)?;
+        let context = Context::new(self.env.clone(), self.globals.clone(), settings).serving(&self.served)?;
+        let mut access = access(&context, self.token_file.as_deref(), self.agent.as_deref())?;
+        let agents = context.settings.agents.keys().map(|name| context.agent(name));
+        access.agents = Some(agents.collect::<Result<Vec<_>, _>>()?);
+        Ok((access, self.files(&context)))
+    }
+
+    /// Returns the files with configuration and tokens, those that do not exist yet included.
+    fn files(&self, context: &Context) -> Vec<PathBuf> {
+        let input = config::input(&self.env, &self.globals);
+        let ConfigFiles { found, absent, .. } = input.files();
+        let mut files: Vec<PathBuf> = found.into_iter().map(|(_, path)| path).chain(absent).collect();
+        files.extend(self.token_file.iter().map(|file| self.env.working_directory().join(file)));
+        let agents = context.settings.agents.values();
+        files.extend(agents.filter_map(|agent| Some(agent.token_file.as_ref()?.path.clone())));
+        files
+    }
+
+    /// Applies changes to the server of `control` for as long as it runs. The returned sender asks to read everything now.
+    pub(super) fn start(self, context: &Context, control: HttpControl) -> Sender<()> {
+        let (sender, asked) = channel();
+        let files = self.files(context);
+        std::thread::spawn(move || self.follow(files, &asked, &control));
+        sender
+    }
+
+    fn follow(&self, mut files: Vec<PathBuf>, asked: &Receiver<()>, control: &HttpControl) {
+        let mut seen = stamps(&files);
+        loop {
+            let is_asked = match asked.recv_timeout(LOOK) {
+                Ok(()) => true,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let found = stamps(&files);
+            if !is_asked && found == seen {
+                continue;
+            }
+            seen = found;
+            match self.read() {
+                Ok((access, read)) => {
+                    let tokens = access.tokens.len();
+                    match control.replace_blocking(access) {
+                        Ok(()) => {
+                            say(&format!("the configuration was read again; {}", count(tokens, "token file")))
+                        }
+                        Err(error) => say_kept(&CliError::from(error)),
+                    }
+                    if read != files {
+                        files = read;
+                        seen = stamps(&files);
+                    }
+                }
+                Err(error) => say_kept(&error),
+            }
+        }
+    }
+}
+
+/// Returns the tokens and kits of `context`.
+pub(super) fn access(
+    context: &Context,
+    token_file: Option<&Path>,
+    agent: Option<&str>,
+) -> Result<HttpAccess, CliError> {
+    let mut access = HttpAccess::default();
+    access.tokens = tokens::read(context, token_file, agent)?;
+    access.kits.clone_from(&context.settings.kits);
+    Ok(access)
+}
+
+/// Tells that the server goes on as before.
+fn say_kept(error: &CliError) {
+    let why = error.message_with_causes();
+    say(&format!("the new configuration is wrong, the server keeps the old one: {why}"));
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<FileStamp> {
+    let stamp = |file: &PathBuf| {
+        let metadata = file.metadata().ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    files.iter().map(stamp).collect()
+}

@@ -1,0 +1,289 @@
+//! Publishes versions of skills to a channel of a store: at once, or as a proposal that a reviewer approves.
+
+use std::time::SystemTime;
+
+use repertoire_model::patch::{self, SkillFiles};
+use repertoire_model::{Digest, Policy, SkillName};
+
+use super::draft::{check_skill, draft_replacement};
+use super::refusal::ProposalRefusal;
+use crate::Error;
+use crate::history::record;
+use crate::store::{
+    NewProposal, Origin, ProposalKind, ProposalLimits, Publication, ReleaseChange, Store, Submission,
+    put_skill_safely, skill_files,
+};
+
+/// The most characters of a version.
+const MAX_VERSION_CHARS: usize = 64;
+
+/// The way in which a new version gets into the channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublishMode {
+    /// At once.
+    Release,
+    /// When a reviewer approves it.
+    Propose,
+}
+
+/// A version of a skill to publish.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NewPublication<'a> {
+    /// The channel.
+    pub channel: &'a str,
+    /// The name of the skill.
+    pub name: &'a SkillName,
+    /// The version, such as `1.4.0`.
+    pub version: &'a str,
+    /// The files.
+    pub files: SkillFiles,
+    /// The person or program that publishes it: `user:NAME` or `agent:NAME`.
+    pub author: &'a str,
+    /// The current time.
+    pub time: SystemTime,
+}
+
+impl<'a> NewPublication<'a> {
+    /// Returns the version `version` of the skill `name`, which has these files, for `channel`.
+    pub fn new(
+        channel: &'a str,
+        (name, version): (&'a SkillName, &'a str),
+        files: SkillFiles,
+        author: &'a str,
+        time: SystemTime,
+    ) -> Self {
+        Self { channel, name, version, files, author, time }
+    }
+}
+
+/// The outcome of publishing a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Published {
+    /// The digest of the bundle.
+    pub digest: Digest,
+    /// The findings of the rules, one per line.
+    pub findings: String,
+    /// The number of the release; `None` if the channel has the version already, or it waits for a review.
+    pub release: Option<u64>,
+    /// The number of the proposal, if it waits for a review.
+    pub proposal: Option<u64>,
+}
+
+/// The reason that a version is not published.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PublishFault {
+    /// The version has characters that it cannot have, or is too long.
+    Version,
+    /// The version exists with other content.
+    Exists(Digest),
+    /// The files are no valid skill, or cannot be proposed.
+    Refused(ProposalRefusal),
+    /// The store failed.
+    Failed(Error),
+}
+
+impl From<Error> for PublishFault {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<ProposalRefusal> for PublishFault {
+    fn from(refusal: ProposalRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Publishes `new` to a channel of `store`, after checking it by `policy`. It blocks.
+pub fn publish(
+    store: &dyn Store,
+    policy: &Policy,
+    new: NewPublication<'_>,
+    mode: PublishMode,
+    limits: ProposalLimits,
+) -> Result<Published, PublishFault> {
+    let NewPublication { channel, name, version, files, author, time } = new;
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || ".-_+".contains(c);
+    if !(1..=MAX_VERSION_CHARS).contains(&version.len()) || !version.chars().all(is_allowed) {
+        return Err(PublishFault::Version);
+    }
+    let findings = check_skill(&files, name, policy)?;
+    let digest = patch::bundle(&files).digest();
+    let publication = Publication {
+        name: name.to_string(),
+        version: version.to_owned(),
+        digest,
+        author: Some(author.to_owned()),
+        time,
+    };
+    let known = store.publications(name.as_str())?;
+    if let Some(known) = known.iter().find(|known| known.version == version && known.digest != digest) {
+        return Err(PublishFault::Exists(known.digest));
+    }
+    let released = released(store, channel, name.as_str())?;
+    if released == Some(digest) {
+        recorded(store, &publication)?;
+        return Ok(Published { digest, findings, release: None, proposal: None });
+    }
+    if mode == PublishMode::Propose {
+        let base = released.map(|digest| skill_files(store, &digest)).transpose()?;
+        let draft = draft_replacement(base.as_ref(), files, name, policy)?;
+        put_skill_safely(store, &draft.files)?;
+        let proposal = NewProposal {
+            kind: if base.is_some() { ProposalKind::Update } else { ProposalKind::Create },
+            skill: NewProposal::of_channel(channel, name.as_str()),
+            name: name.to_string(),
+            base: released,
+            result: digest,
+            diff: draft.diff,
+            justification: format!("version {version}"),
+            evidence: None,
+            check: draft.check,
+            author: author.to_owned(),
+            session: None,
+            time,
+            replaces: None,
+        };
+        let id = match store.submit(&proposal, limits)? {
+            Submission::Accepted(id) | Submission::Duplicate(id) => id,
+            Submission::Rejected(id) => return Err(ProposalRefusal::Rejected(id).into()),
+            _ => return Err(ProposalRefusal::TooMany("for this skill wait for review").into()),
+        };
+        recorded(store, &publication)?;
+        return Ok(Published { digest, findings, release: None, proposal: Some(id) });
+    }
+    put_skill_safely(store, &files)?;
+    recorded(store, &publication)?;
+    let identity = format!("store:{name}");
+    record(store, (&identity, name.as_str()), &files, Origin::Publish, Some(author), time)?;
+    let change = ReleaseChange { name: name.to_string(), digest: Some(digest) };
+    let release = store.release(channel, &[change], Some(author), time)?;
+    Ok(Published { digest, findings, release, proposal: None })
+}
+
+/// Records `publication`; fails if another one took the version in the meantime.
+fn recorded(store: &dyn Store, publication: &Publication) -> Result<(), PublishFault> {
+    let (recorded, _) = store.publish(publication)?;
+    if recorded.digest == publication.digest { Ok(()) } else { Err(PublishFault::Exists(recorded.digest)) }
+}
+
+/// Returns the digest of the skill `name` in `channel`, if it has one.
+pub(super) fn released(store: &dyn Store, channel: &str, name: &str) -> Result<Option<Digest>, Error> {
+    let skills = store.released(channel)?;
+    Ok(skills.into_iter().find(|skill| skill.name == name).map(|skill| skill.digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire_model::SkillPath;
+    use repertoire_model::patch::FileData;
+
+    use super::super::review::{ReviewFault, Reviewer};
+    use super::*;
+    use crate::registry::Registry;
+    use crate::store::{MemoryStore, ProposalState, Proposals as _, Publications as _, Releases as _};
+
+    const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 2, total: 2 };
+
+    fn files(name: &str, body: &str) -> SkillFiles {
+        let text =
+            format!("---\nname: {name}\ndescription: Does it. Use when it is to be done.\n---\n{body}\n");
+        let file = FileData { executable: false, bytes: text.into_bytes() };
+        SkillFiles::from([(SkillPath::new("SKILL.md").unwrap(), file)])
+    }
+
+    fn put(
+        store: &MemoryStore,
+        version: &str,
+        body: &str,
+        mode: PublishMode,
+    ) -> Result<Published, PublishFault> {
+        let name = SkillName::new("greet").unwrap();
+        let time = SystemTime::UNIX_EPOCH;
+        let new = NewPublication::new("stable", (&name, version), files("greet", body), "user:ann", time);
+        publish(store, &Policy::default(), new, mode, LIMITS)
+    }
+
+    #[test]
+    fn a_version_is_released_once_and_never_changes() {
+        let store = MemoryStore::new();
+        let first = put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
+        assert_eq!((first.release, first.proposal), (Some(1), None));
+        let again = put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
+        assert_eq!((again.release, again.digest), (None, first.digest));
+        let other = put(&store, "1.0.0", "two", PublishMode::Release);
+        assert!(matches!(other, Err(PublishFault::Exists(digest)) if digest == first.digest));
+        let second = put(&store, "1.1.0", "two", PublishMode::Release).unwrap();
+        assert_eq!(store.released("stable").unwrap()[0].digest, second.digest);
+        // An earlier version can be published again.
+        assert_eq!(put(&store, "1.0.0", "one", PublishMode::Release).unwrap().release, Some(3));
+        assert_eq!(store.publications("greet").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_proposed_version_is_released_by_the_approval_of_somebody_else() {
+        let store = MemoryStore::new();
+        let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();
+        let reviewer = |name| Reviewer {
+            decides_own: false,
+            ..Reviewer::new(&store, &registry, name, SystemTime::UNIX_EPOCH)
+        };
+        let proposed = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap();
+        let id = proposed.proposal.unwrap();
+        assert_eq!(store.released("stable").unwrap(), []);
+        assert!(matches!(reviewer("user:ann").approve(id), Err(ReviewFault::OwnProposal(_))));
+        let (applied, version) = reviewer("user:bob").approve(id).unwrap();
+        assert_eq!((applied.state, version.digest), (ProposalState::Applied, proposed.digest));
+        assert_eq!(store.released("stable").unwrap()[0].digest, proposed.digest);
+        assert!(matches!(reviewer("user:bob").approve(id), Err(ReviewFault::State(..))));
+        // A proposal is stale if another version was released since.
+        let second = put(&store, "1.1.0", "two", PublishMode::Propose).unwrap().proposal.unwrap();
+        assert!(store.proposal(second).unwrap().unwrap().content.diff.contains("-one\n+two"));
+        put(&store, "2.0.0", "three", PublishMode::Release).unwrap();
+        assert!(matches!(reviewer("user:bob").approve(second), Err(ReviewFault::Stale(_))));
+        reviewer("user:bob").reject(second, "no").unwrap();
+        assert!(matches!(
+            put(&store, "1.1.0", "two", PublishMode::Propose),
+            Ok(Published { proposal: Some(_), .. }) | Err(PublishFault::Refused(_))
+        ));
+        assert!(reviewer("user:bob").recover().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_approval_that_was_interrupted_is_completed() {
+        let store = MemoryStore::new();
+        let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();
+        let id = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap().proposal.unwrap();
+        assert!(store.decide(id, ProposalState::Pending, ProposalState::Approved, None).unwrap());
+        let mut reviewer = Reviewer::new(&store, &registry, "user:bob", SystemTime::UNIX_EPOCH);
+        reviewer.new_skills = Some("/nonexistent".as_ref());
+        assert_eq!(reviewer.recover().unwrap(), [id]);
+        assert_eq!(store.released("stable").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn broken_skills_and_bad_versions_are_refused() {
+        let store = MemoryStore::new();
+        let name = SkillName::new("other").unwrap();
+        let publish = |version: &str, files: SkillFiles| {
+            let new =
+                NewPublication::new("stable", (&name, version), files, "user:ann", SystemTime::UNIX_EPOCH);
+            super::publish(&store, &Policy::default(), new, PublishMode::Release, LIMITS)
+        };
+        for version in ["", "1 0", "../1", "é", &"1".repeat(65)] {
+            assert!(matches!(publish(version, files("other", "x")), Err(PublishFault::Version)), "{version}");
+        }
+        assert!(matches!(
+            publish("1", files("greet", "x")),
+            Err(PublishFault::Refused(ProposalRefusal::Renamed(_)))
+        ));
+        assert!(matches!(
+            publish("1", SkillFiles::new()),
+            Err(PublishFault::Refused(ProposalRefusal::Broken(_)))
+        ));
+        assert!(store.publications("other").unwrap().is_empty() && store.channels().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,341 @@
+//! The people and programs that a server knows by their tokens, and the endpoint of each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Instant;
+
+use repertoire::store::{LazyStore, Role, TOKEN_PREFIX, TokenRecord};
+use repertoire::tool::{OfferedTools, ToolNames, reserved_names};
+use repertoire::{Agent, Library};
+use repertoire_model::Digest;
+use repertoire_model::scope::{Pattern, Scope};
+use tokio_util::sync::CancellationToken;
+
+use super::access::{Token, duplicate, find};
+use super::endpoint::Endpoint;
+use super::options::HttpLimits;
+use super::stored_tokens::StoredTokens;
+use crate::agent_view::{AgentView, ViewLimits};
+use crate::record::Principal;
+use crate::{Error, ErrorKind, Server};
+
+/// Maximum number of endpoints of tokens of the store. One more closes the one that was not used longest, with its sessions.
+const MAX_OPEN: usize = 2_048;
+
+/// The part of the options that can be replaced while the server runs.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct HttpAccess {
+    /// Accepted tokens, beside those of a store.
+    pub tokens: Vec<Token>,
+    /// The agents, if they differ from those of the library.
+    pub agents: Option<Vec<Agent>>,
+    /// The skills of each kit that tokens may name.
+    pub kits: BTreeMap<String, Vec<Pattern>>,
+}
+
+/// The reason that a request has no endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AccessFault {
+    /// It has no token.
+    MissingToken,
+    /// Its token is not valid.
+    InvalidToken,
+    /// The store of tokens does not answer.
+    StoreAway,
+    /// The agent of its token does not exist, or cannot be used.
+    Agent,
+}
+
+/// The endpoints of the tokens that were given with the options, and what those of the store are made with.
+struct ConfiguredAccess {
+    /// Grows with each replacement.
+    generation: u64,
+    library: Library,
+    kits: BTreeMap<String, Vec<Pattern>>,
+    tokens: Vec<Token>,
+    /// One for each token.
+    endpoints: Vec<Arc<Endpoint>>,
+    /// The endpoint of requests without a token, if they are accepted.
+    anonymous: Option<Arc<Endpoint>>,
+}
+
+/// An endpoint of a token of the store.
+struct OpenEndpoint {
+    record: Arc<TokenRecord>,
+    key: ViewKey,
+    generation: u64,
+    endpoint: Arc<Endpoint>,
+    used: Instant,
+}
+
+/// Everything that decides what a view has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ViewKey {
+    agent: Option<Agent>,
+    limits: ViewLimits,
+}
+
+/// The people and programs that a server knows.
+pub(super) struct Principals {
+    server: Server,
+    limits: HttpLimits,
+    stopping: CancellationToken,
+    closed: CancellationToken,
+    /// The agent of requests without a token.
+    agent: Option<String>,
+    /// True if every request needs a token.
+    needs_token: bool,
+    configured: RwLock<Arc<ConfiguredAccess>>,
+    stored: Option<StoredTokens>,
+    open: Mutex<HashMap<Digest, OpenEndpoint>>,
+    /// The views that are in use; several tokens share one.
+    views: Mutex<Vec<(ViewKey, Weak<AgentView>)>>,
+}
+
+/// The options of [`Principals`] that stay for as long as the server runs.
+pub(super) struct PrincipalsOptions {
+    pub(super) limits: HttpLimits,
+    pub(super) stopping: CancellationToken,
+    pub(super) closed: CancellationToken,
+    pub(super) agent: Option<String>,
+    pub(super) needs_token: bool,
+    pub(super) store: Option<LazyStore>,
+}
+
+impl Principals {
+    /// Returns the principals of `access` and of the store.
+    pub(super) async fn open(
+        server: Server,
+        options: PrincipalsOptions,
+        access: HttpAccess,
+    ) -> Result<Self, Error> {
+        let PrincipalsOptions { limits, stopping, closed, agent, needs_token, store } = options;
+        let empty = ConfiguredAccess {
+            generation: 0,
+            library: server.library().clone(),
+            kits: BTreeMap::new(),
+            tokens: Vec::new(),
+            endpoints: Vec::new(),
+            anonymous: None,
+        };
+        let principals = Self {
+            server,
+            limits,
+            stopping,
+            closed,
+            agent,
+            needs_token,
+            configured: RwLock::new(Arc::new(empty)),
+            stored: store.map(StoredTokens::new),
+            open: Mutex::default(),
+            views: Mutex::default(),
+        };
+        principals.replace(access).await?;
+        Ok(principals)
+    }
+
+    /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an error, everything is as before.
+    pub(super) async fn replace(&self, access: HttpAccess) -> Result<(), Error> {
+        let HttpAccess { tokens, agents, kits } = access;
+        expect_distinct(&tokens)?;
+        let before = self.configured();
+        let library = match agents {
+            Some(agents) => self.server.library().with_agents(agents),
+            None => self.server.library().clone(),
+        };
+        let mut endpoints = Vec::with_capacity(tokens.len());
+        for token in &tokens {
+            let key = self.key(&library, token.agent.as_deref(), ViewLimits::default())?;
+            let role = match &key.agent {
+                None => Role::Admin,
+                Some(agent) if agent.reviews => Role::Reviewer,
+                Some(_) => Role::Author,
+            };
+            let principal = Principal { name: Some(token.name.as_str().into()), role, conversation: None };
+            let view = self.view(&library, &key).await?;
+            let known = before.tokens.iter().position(|other| other == token);
+            let known = known.map(|index| &before.endpoints[index]);
+            endpoints.push(match known.filter(|known| Arc::ptr_eq(&known.view, &view)) {
+                Some(known) => Arc::clone(known),
+                None => self.endpoint_of(view, principal),
+            });
+        }
+        let is_open = tokens.is_empty() && !self.needs_token;
+        let anonymous = if is_open {
+            let key = self.key(&library, self.agent.as_deref(), ViewLimits::default())?;
+            let view = self.view(&library, &key).await?;
+            let known = before.anonymous.clone().filter(|known| Arc::ptr_eq(&known.view, &view));
+            Some(known.unwrap_or_else(|| self.endpoint_of(view, Principal::default())))
+        } else {
+            None
+        };
+        let generation = before.generation + 1;
+        let replaced = ConfiguredAccess { generation, library, kits, tokens, endpoints, anonymous };
+        *self.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(replaced);
+        Ok(())
+    }
+
+    /// Returns the endpoint of a request with the bearer token `token`.
+    pub(super) async fn endpoint(&self, token: Option<&[u8]>) -> Result<Arc<Endpoint>, AccessFault> {
+        let configured = self.configured();
+        let Some(token) = token else {
+            return configured.anonymous.clone().ok_or(AccessFault::MissingToken);
+        };
+        let digest = Digest::of(token);
+        if let Some(index) = find(&digest, &configured.tokens) {
+            return Ok(Arc::clone(&configured.endpoints[index]));
+        }
+        match &self.stored {
+            Some(stored) if token.starts_with(TOKEN_PREFIX.as_bytes()) => {
+                let found = stored.find(&digest).await.map_err(|_| AccessFault::StoreAway)?;
+                self.endpoint_of_record(&configured, found.ok_or(AccessFault::InvalidToken)?).await
+            }
+            // A token means nothing to a server that asks for none.
+            _ => configured.anonymous.clone().ok_or(AccessFault::InvalidToken),
+        }
+    }
+
+    /// Returns the endpoint of a token of the store.
+    async fn endpoint_of_record(
+        &self,
+        configured: &ConfiguredAccess,
+        record: Arc<TokenRecord>,
+    ) -> Result<Arc<Endpoint>, AccessFault> {
+        if let Some(open) = self.lock_open().get_mut(&record.digest)
+            && open.generation == configured.generation
+            && Arc::ptr_eq(&open.record, &record)
+        {
+            open.used = Instant::now();
+            return Ok(Arc::clone(&open.endpoint));
+        }
+        let fault = |_: Error| AccessFault::Agent;
+        let limits = ViewLimits { scopes: vec![scope(&record, &configured.kits)], tools: tools(record.role) };
+        let key = self.key(&configured.library, record.agent.as_deref(), limits).map_err(fault)?;
+        let same = |open: &OpenEndpoint| {
+            open.key == key && (&open.record.name, open.record.role) == (&record.name, record.role)
+        };
+        let known =
+            self.lock_open().get(&record.digest).filter(|open| same(open)).map(|it| it.endpoint.clone());
+        let endpoint = match known {
+            Some(endpoint) => endpoint,
+            None => {
+                let view = self.view(&configured.library, &key).await.map_err(fault)?;
+                let name = Some(record.name.as_str().into());
+                self.endpoint_of(view, Principal { name, role: record.role, conversation: None })
+            }
+        };
+        let mut open = self.lock_open();
+        if open.len() >= MAX_OPEN
+            && !open.contains_key(&record.digest)
+            && let Some(oldest) = open.iter().min_by_key(|(_, open)| open.used).map(|(digest, _)| *digest)
+        {
+            open.remove(&oldest);
+        }
+        let (digest, generation, used) = (record.digest, configured.generation, Instant::now());
+        open.insert(digest, OpenEndpoint { record, key, generation, endpoint: Arc::clone(&endpoint), used });
+        Ok(endpoint)
+    }
+
+    fn endpoint_of(&self, view: Arc<AgentView>, principal: Principal) -> Arc<Endpoint> {
+        Arc::new(Endpoint::new(view, principal, &self.limits, &self.stopping, &self.closed))
+    }
+
+    fn key(&self, library: &Library, agent: Option<&str>, limits: ViewLimits) -> Result<ViewKey, Error> {
+        let agent = agent.map(|name| library.agent(name).cloned()).transpose()?;
+        Ok(ViewKey { agent, limits })
+    }
+
+    /// Returns the view with `key`, which follows the library for as long as it is used.
+    async fn view(&self, library: &Library, key: &ViewKey) -> Result<Arc<AgentView>, Error> {
+        let known =
+            self.lock_views().iter().find(|(other, _)| other == key).and_then(|(_, view)| view.upgrade());
+        if let Some(view) = known {
+            return Ok(view);
+        }
+        let agent = key.agent.as_ref().map(|agent| agent.name.as_str());
+        let view = self.server.limited_view(library.clone(), agent, key.limits.clone()).await?;
+        view.start_following();
+        let mut views = self.lock_views();
+        views.retain(|(_, view)| view.strong_count() > 0);
+        views.push((key.clone(), Arc::downgrade(&view)));
+        Ok(view)
+    }
+
+    fn configured(&self) -> Arc<ConfiguredAccess> {
+        Arc::clone(&self.configured.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn lock_open(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, OpenEndpoint>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_views(&self) -> std::sync::MutexGuard<'_, Vec<(ViewKey, Weak<AgentView>)>> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fails if two of `tokens` are equal, so that requests could not be distinguished.
+pub(super) fn expect_distinct(tokens: &[Token]) -> Result<(), Error> {
+    let Some(token) = duplicate(tokens) else { return Ok(()) };
+    let agent = token.agent.as_deref().unwrap_or("one that may see everything");
+    Err(Error::new(ErrorKind::TokenTwice).about(agent))
+}
+
+/// Returns the skills that a token gives access to. A kit that does not exist has none.
+fn scope(record: &TokenRecord, kits: &BTreeMap<String, Vec<Pattern>>) -> Scope {
+    let mut scope = record.scope.scope.clone();
+    for kit in &record.scope.kits {
+        let skills = kits.get(kit).into_iter().flatten().cloned();
+        scope.allow.get_or_insert_default().extend(skills);
+    }
+    scope
+}
+
+/// Returns the tools for models that a role has.
+fn tools(role: Role) -> OfferedTools {
+    let names = ToolNames::default();
+    let mut tools = reserved_names(&names);
+    if role < Role::Reviewer {
+        tools.remove(&names.review);
+    }
+    if role < Role::Author {
+        tools.remove(&names.propose);
+        tools.remove(&names.propose_update);
+    }
+    if role < Role::Reviewer { OfferedTools::Only(tools) } else { OfferedTools::All }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_have_the_tools_of_their_rights() {
+        let includes = |role: Role| {
+            let tools = tools(role);
+            [
+                "load_skill",
+                "run_skill_script",
+                "propose_skill",
+                "propose_skill_update",
+                "review_skill_proposals",
+            ]
+            .map(|tool| tools.includes(tool))
+        };
+        assert_eq!(includes(Role::Reader), [true, true, false, false, false]);
+        assert_eq!(includes(Role::Author), [true, true, true, true, false]);
+        assert_eq!(includes(Role::Reviewer), [true; 5]);
+    }
+
+    #[test]
+    fn a_kit_that_does_not_exist_gives_access_to_nothing() {
+        let mut record = TokenRecord::new("", "ann", Role::Reader, std::time::SystemTime::UNIX_EPOCH);
+        record.scope.kits = vec!["web".to_owned(), "gone".to_owned()];
+        let kits = BTreeMap::from([("web".to_owned(), vec![Pattern::new("css").unwrap()])]);
+        assert!(
+            scope(&record, &kits).allows("s", "css", &[]) && !scope(&record, &kits).allows("s", "git", &[])
+        );
+        assert!(!scope(&record, &BTreeMap::new()).allows("s", "css", &[]));
+    }
+}
