@@ -70,6 +70,8 @@ struct JobRecord {
     #[serde(with = "os_path")]
     scratch: PathBuf,
     granted: Vec<GrantRecord>,
+    /// The time before which it had not begun.
+    began: SystemTime,
     /// The path of git.
     git: Option<PathBuf>,
 }
@@ -103,6 +105,7 @@ impl JobJournal {
             ended: SystemTime::now() + time,
             scratch: scratch.to_owned(),
             granted: granted.iter().map(grant).collect(),
+            began: SystemTime::now(),
             git: git.map(Path::to_owned),
         };
         let unfinished = directory.join(format!("{tag:x}"));
@@ -184,7 +187,7 @@ impl JobRecord {
         };
         let granted: Vec<WritableGrant> = self.granted.into_iter().map(grant).collect();
         let renames = after::sweep_late(&granted, self.ended);
-        found.renamed.extend(put_back(self.git.as_deref(), &renames.refused).refused);
+        found.renamed.extend(put_back(self.git.as_deref(), self.began, &renames.refused).refused);
         found.unchecked.extend(renames.left);
         // Its launcher has usually removed it.
         let _ = scratch::remove(&self.scratch);

@@ -133,8 +133,7 @@ fn files_that_the_user_checks_out_meanwhile_are_left_alone() {
         git(&checkout, &["commit", "-q", "-m", "first"]);
         git(&checkout, &["checkout", "-q", "-b", "rules"]);
         world.write("checkout/AGENTS.md", "rules");
-        world.write("checkout/.claude/settings.json", "{}");
-        world.write("checkout/.claude/skills/a/SKILL.md", "---\nname: a\n---\n");
+        world.write("checkout/src/CLAUDE.md", "more rules");
         git(&checkout, &["add", "."]);
         git(&checkout, &["commit", "-q", "-m", "second"]);
         git(&checkout, &["checkout", "-q", "main"]);
@@ -150,6 +149,7 @@ fn files_that_the_user_checks_out_meanwhile_are_left_alone() {
         assert_eq!(outcome.ending, RunEnding::ProtectedName, "{name} {outcome:?}");
         assert!(outcome.refused.is_empty(), "{name} {outcome:?}");
         assert_eq!(world.read("checkout/AGENTS.md"), "rules", "{name}");
+        assert_eq!(world.read("checkout/src/CLAUDE.md"), "more rules", "{name}");
         assert!(outcome.aftermath.iter().all(|one| matches!(one, Aftermath::CheckedOut(_))), "{name}");
         let status =
             Command::new("git").current_dir(&checkout).args(["status", "--porcelain"]).output().unwrap();

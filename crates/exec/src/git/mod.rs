@@ -1,8 +1,6 @@
 //! Git in the sandbox: a scratch repository for the command, and the transfer of its commits by git itself.
 
 #[cfg(unix)]
-pub(crate) mod at_work;
-#[cfg(unix)]
 pub(crate) mod committed_file;
 #[cfg(unix)]
 pub(crate) mod host_git;

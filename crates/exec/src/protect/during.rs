@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
-use crate::git::at_work::GitLocks;
 use crate::git::obeyed::{self, GitDirParts};
 use crate::protect::after::{self, Rename, RenamedFiles};
 use crate::protect::names;
@@ -65,18 +64,12 @@ pub(crate) struct Watch<'a> {
     is_incomplete: bool,
     /// `true` if a replaced file is writable for the command.
     reports_replaced: bool,
-    /// The locks of git in the granted directories.
-    git_locks: &'a GitLocks,
     findings: WatchFindings,
 }
 
 impl<'a> Watch<'a> {
     /// Starts to watch all directories that the survey found. Returns `None` if there are none, or inotify does not work.
-    pub(crate) fn start(
-        granted: &'a [WritableGrant],
-        git_locks: &'a GitLocks,
-        reports_replaced: bool,
-    ) -> Option<Self> {
+    pub(crate) fn start(granted: &'a [WritableGrant], reports_replaced: bool) -> Option<Self> {
         if granted.iter().all(|grant| grant.directories.is_empty()) {
             return None;
         }
@@ -90,7 +83,6 @@ impl<'a> Watch<'a> {
             searching_since: None,
             is_incomplete: false,
             reports_replaced,
-            git_locks,
             findings,
         };
         granted.iter().flat_map(|grant| &grant.directories).for_each(|directory| watch.add(directory));
@@ -251,10 +243,6 @@ impl<'a> Watch<'a> {
             }
         } else if (is_protected || is_part || !is_plain) && !grant.is_users(&found, &metadata) {
             self.findings.is_alarmed = true;
-            // Git gives up if a directory disappears that it has just made. The sweep after the run waits for it.
-            if self.git_locks.are_held() {
-                return;
-            }
             // If that fails, the sweep after the run tries again.
             if let Ok(now) = after::renamed(&found) {
                 self.findings.renames.refused.push(Rename { from: found, to: now });
@@ -269,13 +257,11 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::protect::writable::git_locks;
     use crate::protect::writable::tests::{granted, project};
 
     /// Makes changes while a watch runs, waits for its alarm, and returns its findings.
     fn watched(grant: &WritableGrant, change: impl FnOnce()) -> WatchFindings {
-        let locks = git_locks(std::slice::from_ref(grant));
-        let watch = Watch::start(std::slice::from_ref(grant), &locks, true).unwrap();
+        let watch = Watch::start(std::slice::from_ref(grant), true).unwrap();
         let (end, ended) = UnixStream::pair().unwrap();
         let (sender, alarms) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -339,8 +325,7 @@ mod tests {
         const COUNT: usize = 5_000;
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
-        let locks = git_locks(std::slice::from_ref(&all));
-        let mut watch = Watch::start(std::slice::from_ref(&all), &locks, false).unwrap();
+        let mut watch = Watch::start(std::slice::from_ref(&all), false).unwrap();
         for number in 0..COUNT {
             fs::create_dir(root.join(format!("src/d{number}"))).unwrap();
         }
@@ -354,8 +339,7 @@ mod tests {
     fn directories_without_a_watch_are_searched() {
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
-        let locks = git_locks(std::slice::from_ref(&all));
-        let mut watch = Watch::start(std::slice::from_ref(&all), &locks, false).unwrap();
+        let mut watch = Watch::start(std::slice::from_ref(&all), false).unwrap();
         for number in std::mem::take(&mut watch.directories).into_keys() {
             inotify::remove_watch(&watch.inotify, number).unwrap();
         }

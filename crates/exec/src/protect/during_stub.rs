@@ -3,7 +3,6 @@
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-use crate::git::at_work::GitLocks;
 use crate::protect::after::RenamedFiles;
 use crate::protect::writable::WritableGrant;
 
@@ -28,11 +27,7 @@ pub(crate) enum Watch<'a> {
 }
 
 impl Watch<'_> {
-    pub(crate) fn start(
-        _granted: &[WritableGrant],
-        _git_locks: &GitLocks,
-        _reports_replaced: bool,
-    ) -> Option<Self> {
+    pub(crate) fn start(_granted: &[WritableGrant], _reports_replaced: bool) -> Option<Self> {
         None
     }
 

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::git::at_work::{GitLocks, checkout_around};
 use crate::git::obeyed;
 use crate::protect::before::ProtectedPaths;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
@@ -82,16 +81,6 @@ pub(crate) fn writable(
     let mut grant = WritableGrant::new(pinned, before.protected, before.obeyed);
     grant.directories = before.directories;
     Ok(grant)
-}
-
-/// Returns the locks of git in the checkouts around and in granted directories.
-pub(crate) fn git_locks(granted: &[WritableGrant]) -> GitLocks {
-    let around = granted.iter().filter_map(|grant| checkout_around(&grant.pinned.path));
-    let within =
-        granted.iter().flat_map(|grant| grant.protected.keys()).filter(|path| path.ends_with(".git"));
-    let tops: BTreeSet<PathBuf> =
-        around.chain(within.filter_map(|path| path.parent())).map(Path::to_owned).collect();
-    GitLocks::of(tops.into_iter())
 }
 
 /// Returns whether `path` goes through a symbolic link in `root`.

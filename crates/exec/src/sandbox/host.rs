@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -19,7 +19,6 @@ use crate::limits::MAX_TIMEOUT;
 use crate::protect::after::{self, RemovedLink};
 use crate::protect::during::{Watch, WatchFindings};
 use crate::protect::put_back::{RestoredFiles, put_back};
-use crate::protect::writable;
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, ExecError, ExecErrorKind, Job, Output, RunEnding, RunOutcome};
@@ -94,12 +93,9 @@ pub(crate) fn run(
     // A file that was replaced on the host has lost its read-only mount.
     let has_mounts = cfg!(target_os = "linux") && means == ProtectionMeans::ExceptFiles;
     let links = after::links(granted);
-    let git_locks = writable::git_locks(granted);
-    let watch = Watch::start(granted, &git_locks, has_mounts);
+    let watch = Watch::start(granted, has_mounts);
+    let began = SystemTime::now();
     let mut finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
-    if finished.findings.is_alarm() {
-        git_locks.wait();
-    }
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
     // Commits of the command are not in the repository yet.
@@ -107,7 +103,7 @@ pub(crate) fn run(
     let mut refused = std::mem::take(&mut finished.findings.renames.refused);
     refused.extend(renames.refused);
     let git = grants.git.as_ref().map(|git| git.path.as_path());
-    let RestoredFiles { refused, restored } = put_back(git, &refused);
+    let RestoredFiles { refused, restored } = put_back(git, began, &refused);
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
     let removed = after::restore(links).into_iter();
     aftermath.extend(
