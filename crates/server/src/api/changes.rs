@@ -62,8 +62,13 @@ struct StreamState {
 impl StreamState {
     /// Returns the next notice; `None` once the server stops.
     async fn next(&mut self) -> Option<Event> {
-        // A client that connects again may have missed something.
+        // A client that connects again may have missed something. What changes from here on is told to it.
         if std::mem::take(&mut self.is_new) {
+            let stopping = self.streams.stopping.clone();
+            tokio::select! {
+                () = stopping.cancelled() => return None,
+                known = self.changes.wait_for(|changes| changes.is_known) => self.known = *known.ok()?,
+            }
             return Some(Event::default().event("open").data("{}"));
         }
         while self.pending.is_empty() {
@@ -115,7 +120,7 @@ async fn follow(sender: Weak<ChangesSender>, registry: Registry, store: Option<L
         let Some(sender) = sender.upgrade() else { return };
         sender.send_if_modified(|known| {
             let (proposals, events) = found.unwrap_or((known.proposals, known.events));
-            let now = Changes { skills: number, proposals, events };
+            let now = Changes { skills: number, proposals, events, is_known: true };
             std::mem::replace(known, now) != now
         });
         drop(sender);
