@@ -181,6 +181,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("enable", &["nothing"]),
         ("use", &["nothing"]),
         ("serve", &["--http", "nowhere"]),
+        ("dashboard", &["--root", "nowhere"]),
         ("publish", &["nowhere"]),
         ("channel", &["promote", "nothing"]),
         ("session", &["--agent", "nobody"]),

@@ -406,6 +406,24 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
 }
 
 #[test]
+fn a_proposal_that_contradicts_the_skill_is_shown_with_its_conflict() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let id = dashboard.propose("alpha", "Theirs.");
+    let text = std::fs::read_to_string(dashboard.world.path("alpha/SKILL.md")).unwrap();
+    dashboard.world.write("alpha/SKILL.md", format!("{text}Ours.\n"));
+    let http = dashboard.http();
+    let (status, answer) = post(&http, &format!("/api/v1/proposals/{id}/approve"), json!({}), &[]);
+    assert_eq!((status, answer["error"]["code"].as_str()), (409, Some("stale")), "{answer}");
+    let (status, answer) = post(&http, &format!("/api/v1/proposals/{id}/rebase"), json!({}), &[]);
+    assert_eq!((status, answer["error"]["code"].as_str()), (409, Some("conflict")), "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("Ours.") && message.contains("Theirs.") && message.contains("<<<<<<<"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     let dashboard = Dashboard::new(|options| options.allows_writes = true);
     let http = dashboard.http();

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pollster::block_on;
 use repertoire_model::policy::ResourceListing;
+use repertoire_model::scope::Pattern;
 use repertoire_model::{
     CatalogOptions, Diagnostic, LineRange, Policy, Profile, RuleId, SkillName, SkillPath, State,
 };
@@ -454,4 +455,22 @@ fn resource_listing_decides_which_files_are_reported() {
     assert_eq!(resources(ResourceListing::Declared, 100).references, ["b.md", "c.md"]);
     assert_eq!(resources(ResourceListing::Both, 100).references, ["a.md", "b.md", "c.md"]);
     assert_eq!(resources(ResourceListing::Walk, 1).references, ["a.md"]);
+}
+
+#[test]
+fn disabled_skills_are_changed_while_a_registry_is_in_use() {
+    let registry = open(vec![memory("one", &["a", "b"]), memory("two", &["a"])]);
+    let states = |snapshot: &Snapshot| -> Vec<(String, State)> {
+        snapshot.entries().iter().map(|entry| (entry.qualified_name(), entry.state)).collect()
+    };
+    let before = states(&registry.snapshot());
+    let pattern = Pattern::new("one:a").unwrap();
+    let after = states(&block_on(registry.set_disabled(vec![pattern])));
+    let state = |name: &str, state| (name.to_owned(), state);
+    assert_eq!(
+        after,
+        [state("two:a", State::Active), state("one:a", State::Disabled), state("one:b", State::Active)]
+    );
+    assert_eq!(states(&block_on(registry.reload())), after, "a reload keeps them");
+    assert_eq!(states(&block_on(registry.set_disabled(Vec::new()))), before);
 }

@@ -26,7 +26,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The kind of a notice is the name of the event: `skills`, `proposals` or `events`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ChangeNotice {
-    /// A number that differs from that of the notice before.
+    /// The number of the notice in this stream, from 1.
     pub(crate) number: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn get(
     let sender = sender(&asker);
     let mut changes = sender.subscribe();
     let known = *changes.borrow_and_update();
-    let state = StreamState { changes, known, pending: Vec::new(), is_new: true, sender, streams };
+    let state = StreamState { changes, known, pending: Vec::new(), sent: 0, is_new: true, sender, streams };
     let notices = stream::unfold(state, |mut state| async move {
         let notice = state.next().await?;
         Some((Ok(notice), state))
@@ -50,7 +50,9 @@ pub(crate) async fn get(
 struct StreamState {
     changes: watch::Receiver<Changes>,
     known: Changes,
-    pending: Vec<(&'static str, u64)>,
+    pending: Vec<&'static str>,
+    /// The number of notices so far; those of the store would tell of things that the client may not see.
+    sent: u64,
     is_new: bool,
     /// Keeps the task that looks for changes.
     sender: Arc<ChangesSender>,
@@ -60,8 +62,13 @@ struct StreamState {
 impl StreamState {
     /// Returns the next notice; `None` once the server stops.
     async fn next(&mut self) -> Option<Event> {
-        // A client that connects again may have missed something.
+        // A client that connects again may have missed something. What changes from here on is told to it.
         if std::mem::take(&mut self.is_new) {
+            let stopping = self.streams.stopping.clone();
+            tokio::select! {
+                () = stopping.cancelled() => return None,
+                known = self.changes.wait_for(|changes| changes.is_known) => self.known = *known.ok()?,
+            }
             return Some(Event::default().event("open").data("{}"));
         }
         while self.pending.is_empty() {
@@ -75,12 +82,13 @@ impl StreamState {
                 ("proposals", self.known.proposals, now.proposals),
                 ("events", self.known.events, now.events),
             ];
-            self.pending = rows.iter().filter(|row| row.1 != row.2).map(|row| (row.0, row.2)).collect();
+            self.pending = rows.iter().filter(|row| row.1 != row.2).map(|row| row.0).collect();
             self.known = now;
         }
-        let (name, number) = self.pending.remove(0);
+        let name = self.pending.remove(0);
+        self.sent += 1;
         let _held = &self.sender;
-        let data = serde_json::to_string(&ChangeNotice { number }).unwrap_or_default();
+        let data = serde_json::to_string(&ChangeNotice { number: self.sent }).unwrap_or_default();
         Some(Event::default().event(name).data(data))
     }
 }
@@ -112,7 +120,7 @@ async fn follow(sender: Weak<ChangesSender>, registry: Registry, store: Option<L
         let Some(sender) = sender.upgrade() else { return };
         sender.send_if_modified(|known| {
             let (proposals, events) = found.unwrap_or((known.proposals, known.events));
-            let now = Changes { skills: number, proposals, events };
+            let now = Changes { skills: number, proposals, events, is_known: true };
             std::mem::replace(known, now) != now
         });
         drop(sender);

@@ -9,6 +9,9 @@ use repertoire::{EventKind, Outcome};
 use super::error::ApiError;
 use crate::dashboard::Asker;
 
+/// Maximum characters of files with marked conflicts in a message.
+const MAX_CONFLICT_CHARS: usize = 20_000;
+
 /// Returns the error of a decision that was not carried out.
 pub(crate) fn fault(fault: ReviewFault) -> ApiError {
     let message = fault.to_string();
@@ -19,7 +22,11 @@ pub(crate) fn fault(fault: ReviewFault) -> ApiError {
         ReviewFault::Stale(_) => ApiError::conflict("stale", message),
         ReviewFault::SkillGone(_) => ApiError::conflict("skill_gone", message),
         ReviewFault::Exists(_) => ApiError::conflict("exists", message),
-        ReviewFault::Conflicts(_) => ApiError::conflict("conflict", message),
+        ReviewFault::Conflicts(conflicts) => {
+            let marked = conflicts.iter().filter_map(|conflict| conflict.marked.as_deref());
+            let marked: String = marked.flat_map(str::chars).take(MAX_CONFLICT_CHARS).collect();
+            ApiError::conflict("conflict", format!("{message}\n{marked}").trim_end().to_owned())
+        }
         ReviewFault::UnrecordedEdits(_) => ApiError::conflict("unrecorded_edits", message),
         ReviewFault::Failed(error) => error.into(),
         _ => ApiError::conflict("refused", message),

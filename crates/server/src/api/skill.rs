@@ -359,21 +359,21 @@ fn catalog_lines(asker: &Asker, snapshot: &Snapshot, entry: &Entry) -> Vec<Catal
         (options.format, options.usage) = (format, false);
         (options.budget_tokens, options.highlight, options.ranking) = (None, None, None);
         let catalog = snapshot.catalog_of(&options, |other| std::ptr::eq(other, entry)).ok()?;
-        Some(CatalogLine {
-            format: format.as_str().to_owned(),
-            text: entry_text(&catalog.text, entry.name().as_str()),
-        })
+        Some(CatalogLine { format: format.as_str().to_owned(), text: entry_text(&catalog.text, entry) })
     });
     lines.collect()
 }
 
-/// Returns the part of a catalog of one skill that is its entry: the block of its own, or else the longest line with its name.
-fn entry_text(catalog: &str, name: &str) -> String {
+/// Returns the part of a catalog of one skill that is its entry: the block of its own, or else the line with its name and the beginning
+/// of its description.
+fn entry_text(catalog: &str, entry: &Entry) -> String {
+    let name = entry.name().as_str();
+    let word = entry.document.description.split_whitespace().next().unwrap_or_default();
     let block = catalog.find("<skill>\n").and_then(|start| {
         let end = catalog[start..].find("</skill>")?;
         Some(&catalog[start..start + end + "</skill>".len()])
     });
-    let line = || catalog.lines().filter(|line| line.contains(name)).max_by_key(|line| line.len());
+    let line = || catalog.lines().rfind(|line| line.contains(name) && line.contains(word));
     block.or_else(line).unwrap_or(catalog).to_owned()
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Changes {
     pub(crate) proposals: u64,
     /// The number of the newest event.
     pub(crate) events: u64,
+    /// True once the store was looked at.
+    pub(crate) is_known: bool,
 }
 
 /// Tells of changes.

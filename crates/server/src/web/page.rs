@@ -65,6 +65,8 @@ struct ErrorPage {
     page: Page,
     heading: &'static str,
     message: String,
+    /// The file with its conflicts marked, if there are any.
+    conflict: Option<String>,
     hint: &'static str,
 }
 
@@ -97,7 +99,11 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         _ => ("That did not work", "Nothing was changed."),
     };
     let page = Page::new(asker, section, heading).await;
-    let mut response = html(&ErrorPage { page, heading, message: error.message, hint });
+    let (message, conflict) = match error.message.split_once('\n') {
+        Some((message, conflict)) => (message.to_owned(), Some(conflict.to_owned())),
+        None => (error.message, None),
+    };
+    let mut response = html(&ErrorPage { page, heading, message, conflict, hint });
     *response.status_mut() = error.status;
     response
 }
