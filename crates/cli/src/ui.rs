@@ -18,7 +18,7 @@ pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
 #[cfg(test)]
 pub(crate) use say::line;
-pub(crate) use say::say;
+pub(crate) use say::{log, say};
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::{Style, count};
 pub(crate) use table::{Align, Column, Table, cut};

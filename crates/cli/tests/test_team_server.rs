@@ -21,18 +21,24 @@ fn bearer(secret: &str) -> String {
 #[test]
 fn tokens_of_the_store_take_effect_while_the_server_runs() {
     let sandbox = Sandbox::with_skills();
+    let log = "http.access_log = \"access.log\"\nhttp.trusted_proxies = [\"127.0.0.1\"]\n";
+    sandbox.write("../home/.config/repertoire/config.toml", log);
     let serving = Serving::start(&sandbox, &["--require-token"]);
     assert!(serving.get(INDEX, "").starts_with("HTTP/1.1 401"));
     let narrow = token(&sandbox, &["--name", "ann", "--allow", "beta"]);
     let index = serving.get(INDEX, &bearer(&narrow));
     assert!(index.contains("beta") && !index.contains("alpha"), "{index}");
     let all = token(&sandbox, &["--name", "bob"]);
-    assert!(serving.get(INDEX, &bearer(&all)).contains("alpha"));
+    let headers = format!("{}X-Forwarded-For: 203.0.113.9\r\n", bearer(&all));
+    assert!(serving.get(INDEX, &headers).contains("alpha"));
     assert_eq!(sandbox.run(&["token", "revoke", "ann"]).code, 0);
     let deadline = Instant::now() + Duration::from_secs(30);
     while !serving.get(INDEX, &bearer(&narrow)).starts_with("HTTP/1.1 401") {
         assert!(Instant::now() < deadline, "a revoked token ends within seconds");
     }
+    let log = sandbox.read("access.log");
+    assert!(log.contains("\"principal\":\"bob\"") && log.contains("\"client\":\"203.0.113.9\""), "{log}");
+    assert!(!log.contains(&all) && !log.contains("Bearer"), "{log}");
     let loads = sandbox.events();
     assert!(loads.iter().any(|event| event["kind"] == "access_refused"), "{loads:?}");
 }
@@ -86,4 +92,81 @@ fn configuration_is_read_again_and_kept_when_the_new_one_is_wrong() {
         assert!(Instant::now() < deadline, "the new token is accepted");
     }
     assert!(serving.get(INDEX, &headers).starts_with("HTTP/1.1 401"));
+}
+
+/// Sends an archive, and returns the status line and the answer.
+fn put(serving: &Serving, secret: &str, path: &str, archive: &[u8]) -> (String, serde_json::Value) {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(&serving.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let (host, length) = (&serving.address, archive.len());
+    let head =
+        format!("PUT {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n");
+    stream.write_all(format!("{head}{}\r\n", bearer(secret)).as_bytes()).unwrap();
+    stream.write_all(archive).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), serde_json::from_str(body).unwrap())
+}
+
+/// Returns an archive of a skill.
+fn archive(name: &str, body: &str) -> Vec<u8> {
+    let files = [("SKILL.md".to_owned(), false, crate::sandbox::skill(name, body).into_bytes())];
+    repertoire_server::pack_files(&files).unwrap()
+}
+
+#[test]
+fn versions_are_published_reviewed_and_added_with_tokens() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills", "--to", "fleet.db"]).code, 0);
+    let at = ["--store", "fleet.db"];
+    let admin = token(&sandbox, &[&["--name", "root", "--role", "admin"], &at[..]].concat());
+    let author =
+        token(&sandbox, &[&["--name", "ann", "--role", "author", "--deny", "beta"], &at[..]].concat());
+    let reader = token(&sandbox, &[&["--name", "bob"], &at[..]].concat());
+    let serving = Serving::start(&sandbox, &["--store", "fleet.db", "--require-token"]);
+    let path = |name: &str, version: &str| format!("/api/v1/skills/{name}/versions/{version}");
+    let gamma = archive("gamma", "# Gamma\n");
+
+    let (status, answer) = put(&serving, &reader, &path("gamma", "1.0.0"), &gamma);
+    assert!(status.contains("403") && answer["error"]["code"] == "role", "{status} {answer}");
+    let (status, answer) = put(&serving, &admin, &path("gamma", "1.0.0"), &gamma);
+    assert!(status.contains("201") && answer["state"] == "released", "{status} {answer}");
+    let (status, answer) = put(&serving, &admin, &path("gamma", "1.0.0"), &gamma);
+    assert!(status.contains("200") && answer["state"] == "unchanged", "{status} {answer}");
+    let (status, answer) = put(&serving, &admin, &path("gamma", "1.0.0"), &archive("gamma", "# Other\n"));
+    assert!(status.contains("409") && answer["error"]["code"] == "version_exists", "{status} {answer}");
+    for (name, code, body) in
+        [("gamma", "422", archive("delta", "x")), ("gamma", "422", b"no archive".to_vec())]
+    {
+        assert!(put(&serving, &admin, &path(name, "9"), &body).0.contains(code));
+    }
+    let (status, answer) = put(&serving, &author, &path("beta", "1.0.0"), &archive("beta", "# Mine\n"));
+    assert!(status.contains("403") && answer["error"]["code"] == "out_of_scope", "{status} {answer}");
+
+    // An author's version waits for a reviewer.
+    let (status, answer) =
+        put(&serving, &author, &path("gamma", "1.1.0"), &archive("gamma", "# Gamma two\n"));
+    assert!(status.contains("202") && answer["state"] == "proposed", "{status} {answer}");
+    let id = answer["proposal"].to_string();
+    sandbox.write("../home/.config/repertoire/config.toml", "store.url = \"fleet.db\"\n");
+    let body = "/.well-known/agent-skills/gamma/SKILL.md";
+    assert!(serving.get(body, &bearer(&reader)).contains("# Gamma\n"));
+    let run = sandbox.run(&["proposals", "approve", &id, "--yes"]);
+    assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !serving.get(body, &bearer(&reader)).contains("# Gamma two") {
+        assert!(Instant::now() < deadline, "an approved version is served");
+    }
+
+    // `rep add` installs it with a token.
+    sandbox.write("reader.token", &reader);
+    let (address, target) = (format!("http://{}", serving.address), Sandbox::new());
+    std::fs::copy(sandbox.project().join("reader.token"), target.project().join("reader.token")).unwrap();
+    let run = target.run(&["add", &address, "--skill", "gamma", "--token-file", "reader.token", "--yes"]);
+    assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+    assert!(target.read(".agents/skills/gamma/SKILL.md").contains("# Gamma two"));
+    let run = target.run(&["add", &address, "--skill", "gamma", "--yes"]);
+    assert_ne!(run.code, 0, "without a token there is nothing");
 }

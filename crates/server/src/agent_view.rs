@@ -148,6 +148,13 @@ impl AgentView {
         self.list_versions.subscribe()
     }
 
+    /// Returns whether a skill `name` of `source` with any tags is within the scopes, so that its content may be replaced.
+    pub(crate) fn may_publish(&self, source: &str, name: &str) -> bool {
+        let agent = self.agent.iter().map(|agent| &agent.scope);
+        let mut scopes = self.limits.scopes.iter().chain(agent);
+        scopes.all(|scope| scope.allows(source, name, &[]))
+    }
+
     /// Returns whether the agent may see the skill.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.limits.scopes.iter().all(|scope| entry.is_within(scope))

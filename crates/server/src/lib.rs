@@ -21,6 +21,7 @@ pub mod http;
 mod well_known;
 mod api;
 mod web;
+pub mod publish;
 
 pub use error::{Error, ErrorKind};
 pub use options::{INSTRUCTIONS_TOKENS, Notice, Notices, Probe, ResultForm, ServerOptions, Switch};

@@ -11,6 +11,7 @@ use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
 use crate::dashboard::DashboardOptions;
+use crate::publish::PublishOptions;
 
 /// The default of [`ServerOptions::instructions_tokens`].
 pub const INSTRUCTIONS_TOKENS: usize = 2_000;
@@ -158,6 +159,8 @@ pub struct ServerOptions {
     pub store: Probe<bool>,
     /// The pages for people, and their API.
     pub dashboard: DashboardOptions,
+    /// Options of publishing over HTTP; `None` if versions of skills are not taken.
+    pub publish: Option<PublishOptions>,
 }
 
 impl Default for ServerOptions {
@@ -173,6 +176,7 @@ impl Default for ServerOptions {
             dropped_events: Probe::default(),
             store: Probe::default(),
             dashboard: DashboardOptions::default(),
+            publish: None,
         }
     }
 }

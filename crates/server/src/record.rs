@@ -11,6 +11,8 @@ use repertoire_model::text::shorten;
 use repertoire_model::tokens::approximate;
 use serde_json::Value;
 
+use crate::http::RunLimit;
+
 /// The name of the file with the instructions of a skill.
 const MANIFEST: &str = "SKILL.md";
 
@@ -27,6 +29,8 @@ pub(crate) struct Principal {
     pub(crate) name: Option<Arc<str>>,
     /// Its rights.
     pub(crate) role: Role,
+    /// The tools and scripts that it may run at a time.
+    pub(crate) runs: RunLimit,
     /// The conversation of the client, if it shares its session with others.
     pub(crate) conversation: Option<Arc<str>>,
 }
@@ -34,7 +38,7 @@ pub(crate) struct Principal {
 /// A sender without a token, who may do what the server lets everybody do.
 impl Default for Principal {
     fn default() -> Self {
-        Self { name: None, role: Role::Admin, conversation: None }
+        Self { name: None, role: Role::Admin, runs: RunLimit::default(), conversation: None }
     }
 }
 

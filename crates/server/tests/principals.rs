@@ -1,14 +1,14 @@
 //! Tokens of a store: their scopes, roles and ends, and replacements while the server runs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use repertoire::Agent;
 use repertoire::model::Pattern;
 use repertoire::store::{LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
 use repertoire_server::ServerOptions;
-use repertoire_server::http::{HttpAccess, HttpOptions, Token};
+use repertoire_server::http::{AccessLog, HttpAccess, HttpOptions, Token};
 use serde_json::{Value, json};
 
 use crate::world::{Http, World, changed};
@@ -186,4 +186,64 @@ fn tokens_and_agents_are_replaced_while_the_server_runs() {
     // Everything stays as it is after an error.
     http.control.replace_blocking(access(one, Some(Vec::new()))).unwrap_err();
     assert_eq!((index(one).0, index(two).0), (401, 200));
+}
+
+#[test]
+fn requests_of_a_token_are_limited_and_logged_without_secrets() {
+    let world = World::new();
+    let server = world.server();
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&lines);
+    let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");
+    let options = changed(HttpOptions::default(), |options| {
+        options.access.tokens =
+            vec![Token::new(one, None, "one").unwrap(), Token::new(two, None, "two").unwrap()];
+        options.principal_limits.requests = 3;
+        options.access_log = Some(AccessLog::new(move |line| log.lock().unwrap().push(line.to_owned())));
+    });
+    let http = Http::start(&server, options);
+    let get = |secret: &str, path: &str| {
+        http.ask("GET", path, &[("Authorization", &format!("Bearer {secret}"))], "")
+    };
+    for _ in 0..3 {
+        assert_eq!(get(one, "/metrics?secret=1").0, 200);
+    }
+    let (status, answer) = get(one, "/metrics");
+    assert_eq!(status, 429);
+    let retry = answer.lines().find_map(|line| line.strip_prefix("retry-after: ")).unwrap();
+    assert!((1..=61).contains(&retry.trim().parse::<u32>().unwrap()), "{retry}");
+    assert_eq!(get(two, "/metrics").0, 200, "another token is not held up");
+    assert_eq!(get("wrong-0123456789abcdef", "/metrics").0, 401);
+    assert_eq!(http.get("/healthz").0, 200);
+    http.end();
+    let lines = lines.lock().unwrap();
+    let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{} {} {} {}", line["principal"], line["method"], line["path"], line["status"]))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            "\"one\" \"GET\" \"/metrics\" 200",
+            "\"one\" \"GET\" \"/metrics\" 200",
+            "\"one\" \"GET\" \"/metrics\" 200",
+            "\"one\" \"GET\" \"/metrics\" 429",
+            "\"two\" \"GET\" \"/metrics\" 200",
+            "null \"GET\" \"/metrics\" 401",
+            "null \"GET\" \"/healthz\" 200",
+        ]
+    );
+    assert!(lines[0]["bytes"].as_u64().unwrap() > 100 && lines[0]["client"] == "127.0.0.1", "{}", lines[0]);
+}
+
+#[test]
+fn a_reader_has_no_tools_that_write() {
+    let world = World::new();
+    let team = Team::new(&world, Vec::new(), HttpAccess::default());
+    let reader = team.token("ann", Role::Reader, |_| {});
+    let (status, tools) = team.call(&reader, "tools/list", json!({}));
+    assert!(status == 200 && tools.contains("load_skill") && !tools.contains("propose_skill"), "{tools}");
+    let call = json!({"name": "propose_skill", "arguments": {}});
+    assert!(team.call(&reader, "tools/call", call).1.contains("propose_skill"));
 }

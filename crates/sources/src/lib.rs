@@ -14,6 +14,7 @@ mod archive;
 mod http;
 mod well_known;
 mod packages;
+mod packed_skill;
 mod fetch;
 mod fetch_options;
 mod found;
@@ -41,6 +42,7 @@ pub use installation::Installation;
 pub use installed::{InstalledSkill, read_installed};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
 pub use marketplace::PluginElsewhere;
+pub use packed_skill::unpack_skill;
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{

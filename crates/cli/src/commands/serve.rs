@@ -1,5 +1,6 @@
 //! `rep serve`: the skills for MCP clients.
 
+mod access_log;
 mod address;
 mod host;
 mod notices;
@@ -16,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use clap::Args;
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::dashboard::{DashboardOptions, Host};
-use repertoire_server::http::{HttpOptions, HttpServer};
+use repertoire_server::http::{AddressRange, HttpOptions, HttpServer};
 use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
@@ -147,7 +148,9 @@ pub(super) fn run_and_tell(
         Some(http) => {
             open_files::make_room(http.limits.connections);
             let bound = server.bind_http(http)?;
-            let _ = reload.set(AccessReader::new(context, args).start(context, bound.control()));
+            let (served, agent) = (args.served.clone(), args.agent.clone());
+            let reader = AccessReader::new(context, served, args.token_file.clone(), agent);
+            let _ = reload.set(reader.start(context, bound.control()));
             serve_http(ui, &server, bound, &stop, on_bound)
         }
     };
@@ -237,6 +240,7 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
             journal + traces.as_ref().map_or(0, |sink| sink.dropped())
         });
     }
+    options.publish = context.publishing();
     if !settings.store_url.is_empty() {
         let store = context.lazy_store();
         options.store = Probe::new(move || Context::is_store_ready(&store));
@@ -263,5 +267,16 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     options.needs_token = args.require_token || needs_one && has_one(context);
     options.store = context.store_location().is_some().then(|| context.lazy_store());
     options.limits.connections = settings.http_connections;
+    options.principal_limits.requests = settings.http_requests as u64;
+    options.principal_limits.bytes = settings.http_kilobytes as u64 * 1_024;
+    options.principal_limits.runs = settings.http_runs;
+    options.access_log = access_log::open(context)?;
+    for text in &settings.http_proxies {
+        let range = AddressRange::parse(text).ok_or_else(|| {
+            CliError::usage(format!("http.trusted_proxies: `{text}` is no address"))
+                .hint("write 10.0.0.7, 10.0.0.0/8 or fd00::/8")
+        })?;
+        options.trusted_proxies.push(range);
+    }
     Ok(options)
 }

@@ -10,6 +10,11 @@ pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().write_all(line(text).as_bytes());
 }
 
+/// Writes a line of a log, which is escaped already, to standard error.
+pub(crate) fn log(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
 pub(crate) fn line(text: &str) -> String {
     format!("rep: {}\n", escape(text))
 }

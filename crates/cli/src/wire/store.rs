@@ -16,6 +16,7 @@ use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, 
 use repertoire::usage::most_loaded_first;
 use repertoire::{Error, ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
+use repertoire_server::publish::PublishOptions;
 
 use super::context::Context;
 use super::notify::Notifier;
@@ -135,6 +136,17 @@ impl Context {
             let others = if channels.is_empty() { "nothing is published" } else { "there are: " };
             say(&format!("there is no channel {channel} in {} yet; {others}{channels}", store.location()));
         }
+    }
+
+    /// Returns the options of publishing over HTTP, if the skills of a store are served.
+    pub(crate) fn publishing(&self) -> Option<PublishOptions> {
+        let scratch = self.env.state_directory()?.join("publishing");
+        let limits = self.proposal_rules().ok()?.limits;
+        let unpack = move |bytes: &[u8]| {
+            repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
+        };
+        let (store, channels) = (self.lazy_store(), self.served.clone());
+        (!channels.is_empty()).then(|| PublishOptions::new(store, channels, unpack, limits))
     }
 
     /// Follows the releases of the store, if its skills are served.

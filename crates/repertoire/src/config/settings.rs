@@ -288,6 +288,16 @@ pub struct Settings {
     pub http_origins: Vec<String>,
     /// The most connections of the HTTP server.
     pub http_connections: usize,
+    /// The most requests of one token in a minute.
+    pub http_requests: usize,
+    /// The most kilobytes of one token in a minute.
+    pub http_kilobytes: usize,
+    /// The most tools that run for one token at a time.
+    pub http_runs: usize,
+    /// The file of the access log.
+    pub http_access_log: String,
+    /// The proxies whose headers are believed.
+    pub http_proxies: Vec<String>,
     /// The settings of search.
     pub search: SearchSettings,
     /// The settings of tools and scripts of skills.
@@ -341,6 +351,11 @@ impl Settings {
             http_hosts: Vec::new(),
             http_origins: Vec::new(),
             http_connections: HTTP_CONNECTIONS,
+            http_requests: 0,
+            http_kilobytes: 0,
+            http_runs: 0,
+            http_access_log: String::new(),
+            http_proxies: Vec::new(),
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),

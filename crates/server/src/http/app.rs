@@ -5,9 +5,11 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::access_log::{AccessLog, AddressRange};
 use super::guard::Guard;
 use super::options::HttpLimits;
 use super::principals::Principals;
+use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::unread::UnreadLimit;
 use crate::Server;
@@ -18,6 +20,9 @@ pub(super) struct App {
     pub(super) guard: Guard,
     pub(super) principals: Principals,
     pub(super) limits: HttpLimits,
+    pub(super) quotas: Arc<Quotas>,
+    pub(super) access_log: Option<AccessLog>,
+    pub(super) trusted_proxies: Vec<AddressRange>,
     pub(super) refusals: Refusals,
     /// The memory of responses that wait to be read.
     pub(super) unread: UnreadLimit,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::app::App;
-use super::principals::HttpAccess;
+use super::options::HttpAccess;
 use crate::Error;
 
 /// A replacement, and the place for its outcome.

@@ -1,11 +1,16 @@
 //! Options of the HTTP server.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use repertoire::Agent;
 use repertoire::store::LazyStore;
+use repertoire_model::scope::Pattern;
 
-use super::principals::HttpAccess;
+use super::access::Token;
+use super::access_log::{AccessLog, AddressRange};
+use super::quota::PrincipalLimits;
 
 /// The default address.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
@@ -58,6 +63,18 @@ impl Default for HttpLimits {
     }
 }
 
+/// The part of the options that can be replaced while the server runs.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct HttpAccess {
+    /// Accepted tokens, beside those of a store.
+    pub tokens: Vec<Token>,
+    /// The agents, if they differ from those of the library.
+    pub agents: Option<Vec<Agent>>,
+    /// The skills of each kit that tokens may name.
+    pub kits: BTreeMap<String, Vec<Pattern>>,
+}
+
 /// Options of the HTTP server.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -79,6 +96,12 @@ pub struct HttpOptions {
     pub store: Option<LazyStore>,
     /// Limits on clients.
     pub limits: HttpLimits,
+    /// Limits for each principal.
+    pub principal_limits: PrincipalLimits,
+    /// Receives a line for each request.
+    pub access_log: Option<AccessLog>,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<AddressRange>,
 }
 
 impl Default for HttpOptions {
@@ -92,6 +115,9 @@ impl Default for HttpOptions {
             needs_token: false,
             store: None,
             limits: HttpLimits::default(),
+            principal_limits: PrincipalLimits::default(),
+            access_log: None,
+            trusted_proxies: Vec::new(),
         }
     }
 }

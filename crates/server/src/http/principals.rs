@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::access::{Token, duplicate, find};
 use super::endpoint::Endpoint;
-use super::options::HttpLimits;
+use super::options::{HttpAccess, HttpLimits};
+use super::quota::{PrincipalLimits, RunLimit};
 use super::stored_tokens::StoredTokens;
 use crate::agent_view::{AgentView, ViewLimits};
 use crate::record::Principal;
@@ -21,18 +22,6 @@ use crate::{Error, ErrorKind, Server};
 
 /// Maximum number of endpoints of tokens of the store. One more closes the one that was not used longest, with its sessions.
 const MAX_OPEN: usize = 2_048;
-
-/// The part of the options that can be replaced while the server runs.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct HttpAccess {
-    /// Accepted tokens, beside those of a store.
-    pub tokens: Vec<Token>,
-    /// The agents, if they differ from those of the library.
-    pub agents: Option<Vec<Agent>>,
-    /// The skills of each kit that tokens may name.
-    pub kits: BTreeMap<String, Vec<Pattern>>,
-}
 
 /// The reason that a request has no endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +75,7 @@ pub(super) struct Principals {
     agent: Option<String>,
     /// True if every request needs a token.
     needs_token: bool,
+    principal_limits: PrincipalLimits,
     configured: RwLock<Arc<ConfiguredAccess>>,
     stored: Option<StoredTokens>,
     open: Mutex<HashMap<Digest, OpenEndpoint>>,
@@ -101,6 +91,7 @@ pub(super) struct PrincipalsOptions {
     pub(super) agent: Option<String>,
     pub(super) needs_token: bool,
     pub(super) store: Option<LazyStore>,
+    pub(super) principal_limits: PrincipalLimits,
 }
 
 impl Principals {
@@ -110,7 +101,8 @@ impl Principals {
         options: PrincipalsOptions,
         access: HttpAccess,
     ) -> Result<Self, Error> {
-        let PrincipalsOptions { limits, stopping, closed, agent, needs_token, store } = options;
+        let PrincipalsOptions { limits, stopping, closed, agent, needs_token, store, principal_limits } =
+            options;
         let empty = ConfiguredAccess {
             generation: 0,
             library: server.library().clone(),
@@ -126,6 +118,7 @@ impl Principals {
             closed,
             agent,
             needs_token,
+            principal_limits,
             configured: RwLock::new(Arc::new(empty)),
             stored: store.map(StoredTokens::new),
             open: Mutex::default(),
@@ -152,7 +145,7 @@ impl Principals {
                 Some(agent) if agent.reviews => Role::Reviewer,
                 Some(_) => Role::Author,
             };
-            let principal = Principal { name: Some(token.name.as_str().into()), role, conversation: None };
+            let principal = self.principal(&token.name, role);
             let view = self.view(&library, &key).await?;
             let known = before.tokens.iter().position(|other| other == token);
             let known = known.map(|index| &before.endpoints[index]);
@@ -221,8 +214,7 @@ impl Principals {
             Some(endpoint) => endpoint,
             None => {
                 let view = self.view(&configured.library, &key).await.map_err(fault)?;
-                let name = Some(record.name.as_str().into());
-                self.endpoint_of(view, Principal { name, role: record.role, conversation: None })
+                self.endpoint_of(view, self.principal(&record.name, record.role))
             }
         };
         let mut open = self.lock_open();
@@ -235,6 +227,11 @@ impl Principals {
         let (digest, generation, used) = (record.digest, configured.generation, Instant::now());
         open.insert(digest, OpenEndpoint { record, key, generation, endpoint: Arc::clone(&endpoint), used });
         Ok(endpoint)
+    }
+
+    fn principal(&self, name: &str, role: Role) -> Principal {
+        let runs = RunLimit::new(&self.principal_limits);
+        Principal { name: Some(name.into()), role, runs, ..Principal::default() }
     }
 
     fn endpoint_of(&self, view: Arc<AgentView>, principal: Principal) -> Arc<Endpoint> {

@@ -24,10 +24,16 @@ pub(super) struct Refusals {
 impl Refusals {
     /// Counts a refused request, and records it in `library` unless there were too many of late.
     pub(super) fn refused(&self, library: &Library, error: &str) {
+        self.refused_to(library, None, error);
+    }
+
+    /// Counts a refused request of `principal`, and records it in `library` unless there were too many of late.
+    pub(super) fn refused_to(&self, library: &Library, principal: Option<&str>, error: &str) {
         self.total.fetch_add(1, Ordering::Relaxed);
         if self.is_recorded(Instant::now()) {
             let mut event = Event::new(EventKind::AccessRefused, "http", "", SystemTime::now());
             event.surface = Surface::Http;
+            event.principal = principal.map(str::to_owned);
             (event.outcome, event.error) = (Outcome::Denied, Some(error.to_owned()));
             library.emit(&event);
         }

@@ -1,28 +1,34 @@
 //! Routes and middleware.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
+use axum::body::HttpBody as _;
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, put};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
 use tokio::sync::OwnedSemaphorePermit;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use super::access::bearer;
+use super::access_log::{self, LoggedRequest, Peer};
 use super::app::App;
 use super::body;
+use super::counted_body::CountedBody;
 use super::endpoint::{Endpoint, RequestKind};
+use super::options::HttpLimits;
 use super::principals::AccessFault;
 use super::reply::{overloaded, refuse};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
 use crate::metrics::{CONTENT_TYPE, Gauges};
+use crate::publish;
+use crate::record::Principal;
 use crate::{web, well_known};
 
 /// Seconds after which a client may find a free connection.
@@ -54,6 +60,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
     let protected = Router::new()
         .route("/mcp", any(mcp))
         .route("/metrics", get(metrics))
+        .route("/api/v1/skills/{name}/versions/{version}", put(put_version))
         .merge(index)
         .merge(downloads)
         .merge(dashboard(&app))
@@ -61,7 +68,8 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
-    health_routes().merge(protected).fallback(not_found).with_state(app)
+    let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
+    health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
 }
 
 /// Returns the routes of the dashboard, if it is served.
@@ -104,6 +112,51 @@ fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
         }))
     })
 }
+
+/// Writes the request to the access log, if there is one, and counts the bytes of its principal.
+async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+    let sent = request.body().size_hint().lower();
+    let peer = request.extensions().get::<Peer>().copied();
+    let client = access_log::client(peer, request.headers(), &app.trusted_proxies);
+    let mut response = next.run(request).await;
+    let identified = response.extensions_mut().remove::<IdentifiedPrincipal>();
+    let principal = identified.as_ref().and_then(|principal| principal.0.clone());
+    let status = response.status().as_u16();
+    let mut logged = app.access_log.clone().map(|log| LoggedRequest {
+        log,
+        started,
+        method,
+        path,
+        client,
+        principal: principal.clone(),
+        status,
+        bytes: 0,
+    });
+    let quotas = identified.map(|_| Arc::clone(&app.quotas)).filter(|quotas| quotas.counts_bytes());
+    if let Some(quotas) = &quotas {
+        quotas.add_bytes(&principal, sent);
+    }
+    if logged.is_none() && quotas.is_none() {
+        return response;
+    }
+    // The line is written when the body is dropped, after its last byte.
+    response.map(|body| {
+        axum::body::Body::new(CountedBody::new(body, move |length| {
+            if let Some(logged) = &mut logged {
+                logged.bytes += length;
+            }
+            if let Some(quotas) = &quotas {
+                quotas.add_bytes(&principal, length);
+            }
+        }))
+    })
+}
+
+/// The name of the principal of a request, noted in its response.
+#[derive(Clone)]
+struct IdentifiedPrincipal(Option<Arc<str>>);
 
 /// Returns the routes for connections over the limit: health checks are still answered.
 pub(super) fn overload_router(app: Arc<App>) -> Router {
@@ -212,10 +265,20 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
     };
     let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
     request.extensions_mut().insert(asker);
+    let name = endpoint.principal.name.clone();
+    if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
+        app.refusals.refused_to(app.server.library(), name.as_deref(), "rate_limited");
+        let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests, or too many bytes");
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        response.extensions_mut().insert(IdentifiedPrincipal(name));
+        return response;
+    }
     request.extensions_mut().insert(Arc::clone(&endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
     request.extensions_mut().insert(endpoint.principal.clone());
-    next.run(request).await
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(IdentifiedPrincipal(name));
+    response
 }
 
 /// Returns the response to a request without an endpoint, and records it.
@@ -251,6 +314,22 @@ fn refuse_access(app: &App, fault: &AccessFault) -> Response {
 async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(app.unread.clone());
     app.unread.apply(next.run(request).await)
+}
+
+/// Publishes a version of a skill.
+async fn put_version(
+    State(app): State<Arc<App>>,
+    Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
+    Path(named): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let limits = HttpLimits { body_bytes: publish::MAX_ARCHIVE_BYTES, ..app.limits };
+    match body::read(&parts.headers, body, &limits, &app.stopping).await {
+        Ok(body) => publish::publish(&view, &principal, named, parts.uri.query(), body).await,
+        Err(response) => response,
+    }
 }
 
 async fn mcp(

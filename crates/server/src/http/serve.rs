@@ -16,11 +16,13 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
+use super::access_log::{Peer, WithPeer};
 use super::app::App;
 use super::control::{self, HttpControl};
 use super::guard::Guard;
 use super::options::HttpOptions;
 use super::principals::{Principals, PrincipalsOptions, expect_distinct};
+use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
@@ -122,6 +124,7 @@ impl HttpServer {
             agent: agent.clone(),
             needs_token: *needs_token,
             store: store.clone(),
+            principal_limits: self.options.principal_limits,
         };
         let principals = Principals::open(self.server.clone(), options, access.clone()).await?;
         Ok(App {
@@ -129,6 +132,9 @@ impl HttpServer {
             guard: Guard::new(&self.options, self.address)?,
             principals,
             limits: *limits,
+            quotas: Arc::new(Quotas::new(self.options.principal_limits)),
+            access_log: self.options.access_log.clone(),
+            trusted_proxies: self.options.trusted_proxies.clone(),
             refusals: Refusals::default(),
             unread: UnreadLimit::new(limits.unread_bytes),
             streams: Arc::new(Semaphore::new(limits.streams)),
@@ -220,9 +226,10 @@ impl Connections {
         } else {
             return;
         };
+        let peer = stream.peer_addr().ok().map(Peer);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_time));
-        let service = TowerToHyperService::new(pool.router.clone());
+        let service = TowerToHyperService::new(WithPeer { inner: pool.router.clone(), peer });
         let connection = pool.builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
         let connection = self.graceful.watch(connection);
         self.tasks.spawn(async move {

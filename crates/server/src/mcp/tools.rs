@@ -109,6 +109,14 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     client: &Disconnection,
 ) -> Result<CallToolResult, ErrorData> {
+    let _run = match &principal.runs.0 {
+        Some(limit) if runs(session, &request.name) => {
+            Some(Arc::clone(limit).try_acquire_owned().map_err(|_| {
+                ErrorData::internal_error("too many tools of this token run; retry when one has ended", None)
+            })?)
+        }
+        _ => None,
+    };
     let place = tokio::select! {
         biased;
         () = client.0.cancelled() => return Err(ErrorData::internal_error("the client has disconnected", None)),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use repertoire::config::ConfigFiles;
 use repertoire_server::http::{HttpAccess, HttpControl};
 
-use super::{ServeArgs, tokens};
+use super::tokens;
 use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
@@ -32,15 +32,14 @@ pub(super) struct AccessReader {
 type FileStamp = Option<(SystemTime, u64)>;
 
 impl AccessReader {
-    /// Returns the reader for a server that was started with `args` in `context`.
-    pub(super) fn new(context: &Context, args: &ServeArgs) -> Self {
-        Self {
-            env: context.env.clone(),
-            globals: context.globals.clone(),
-            served: args.served.clone(),
-            token_file: args.token_file.clone(),
-            agent: args.agent.clone(),
-        }
+    /// Returns the reader for a server that was started with these options in `context`.
+    pub(super) fn new(
+        context: &Context,
+        served: ServedArgs,
+        token_file: Option<PathBuf>,
+        agent: Option<String>,
+    ) -> Self {
+        Self { env: context.env.clone(), globals: context.globals.clone(), served, token_file, agent }
     }
 
     /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
