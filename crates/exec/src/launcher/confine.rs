@@ -15,7 +15,7 @@ use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage};
 use crate::scratch;
 use crate::verified_path::VerifiedPath;
-use crate::{Exceeded, ExecErrorKind, RunEnding};
+use crate::{ExceededLimit, ExecErrorKind, RunEnding};
 
 /// The reason why a command was not started.
 pub(super) type StartError = (ExecErrorKind, String);
@@ -461,7 +461,7 @@ impl<'a> Meter<'a> {
 
     /// Returns the limit that is exceeded, if a poll is due.
     #[cfg(target_os = "linux")]
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<ExceededLimit> {
         use crate::launcher::process_tree;
 
         if now < self.next {
@@ -471,7 +471,7 @@ impl<'a> Meter<'a> {
         let enough = usize::try_from(limits.processes).unwrap_or(usize::MAX);
         let processes = process_tree::descendants(rustix::process::getpid().as_raw_nonzero().get(), enough);
         if processes.len() > enough {
-            return Some(Exceeded::Processes);
+            return Some(ExceededLimit::Processes);
         }
         // A wrapper starts the command itself, so the hard limits are set here.
         let own = self.processes_of_command(&processes);
@@ -484,10 +484,10 @@ impl<'a> Meter<'a> {
         }
         let used = process_tree::usage(&own, &mut self.shared);
         if used.processes > limits.processes {
-            return Some(Exceeded::Processes);
+            return Some(ExceededLimit::Processes);
         }
         if used.memory.saturating_add(self.sockets) > limits.memory {
-            return Some(Exceeded::Memory);
+            return Some(ExceededLimit::Memory);
         }
         // A slow disk poll does not delay the next poll of processes.
         let spent = now.elapsed();
@@ -500,7 +500,7 @@ impl<'a> Meter<'a> {
             let is_hidden = std::mem::replace(&mut self.was_hidden, open.is_hidden) && open.is_hidden;
             let total = total.saturating_add(open.disk);
             if is_hidden || total > limits.disk {
-                return Some(Exceeded::Disk);
+                return Some(ExceededLimit::Disk);
             }
             self.sockets = open.sockets;
             self.free = free(&self.plan.scratch);
@@ -539,7 +539,7 @@ impl<'a> Meter<'a> {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<ExceededLimit> {
         if now < self.next {
             return None;
         }
@@ -548,6 +548,6 @@ impl<'a> Meter<'a> {
         let after = Instant::now();
         // Without a pidfd this is also the poll interval for the end of the command.
         self.next = after + (INTERVAL / 4).max((after - now) * PAUSE_FACTOR);
-        (total > self.plan.limits.disk).then_some(Exceeded::Disk)
+        (total > self.plan.limits.disk).then_some(ExceededLimit::Disk)
     }
 }
