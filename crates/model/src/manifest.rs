@@ -64,11 +64,6 @@ const METADATA_TYPE: &str = "a mapping of keys to strings";
 pub const DEFAULT_VERSION: &str = "1.0.0";
 
 impl Manifest {
-    /// Returns the stated version, or [`DEFAULT_VERSION`].
-    pub fn effective_version(&self) -> &str {
-        self.version.as_deref().unwrap_or(DEFAULT_VERSION)
-    }
-
     /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
     ///
     /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a file declared twice is there once.
@@ -578,7 +573,6 @@ mod tests {
         assert_eq!(version("version: \"1.0\""), "1.0");
         assert_eq!(version("metadata:\n  version: 1.10"), "1.10");
         assert_eq!(read("version: 1.0").1, ["1 version-number: the version 1.0 is a number in YAML"]);
-        assert_eq!(read("name: x").0.effective_version(), "1.0.0");
     }
 
     #[test]
