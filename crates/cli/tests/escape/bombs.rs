@@ -63,7 +63,8 @@ fn a_memory_bomb_is_refused() {
         program,
         |limits| limits.memory = 128 << 20,
         |outcome| {
-            outcome.ending == RunEnding::Exceeded(ExceededLimit::Memory) || stderr(outcome).contains("MemoryError")
+            outcome.ending == RunEnding::Exceeded(ExceededLimit::Memory)
+                || stderr(outcome).contains("MemoryError")
         },
     );
 }
