@@ -37,7 +37,7 @@ use crate::wire::{Context, ExecRequest, report};
 ///
 /// As in `rep agent "Which month sold most in data/sales.csv?"`. The model gets the catalog, loads the skills that fit, and calls
 /// their tools in the sandbox. There is no shell and no editor. Without a task it is a conversation. `/name` at the start
-/// of a message and `$name` anywhere load a skill. What is said goes to standard output, everything else to standard error. The
+/// of a message and `$name` anywhere load a skill. The answer goes to standard output, everything else to standard error. The
 /// conversation is saved, and --resume goes on with it.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {

@@ -81,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Hands an event for each skill in the prompt to the event sinks: whoever prints a prompt gives it to a model.
+/// Hands an event for each skill in the prompt to the event sinks: a printed prompt is given to a model.
 fn record(context: &Context, args: &PromptArgs, bound: &[BoundSkill]) {
     let sinks = context.sinks();
     for skill in bound {

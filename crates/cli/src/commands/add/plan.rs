@@ -1,4 +1,4 @@
-//! Compares the chosen skills with what is there.
+//! Compares the chosen skills with those that are installed.
 
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
@@ -9,7 +9,7 @@ use crate::error::CliError;
 
 /// The skills to add.
 pub(super) struct Plan<'a> {
-    /// The skills, each with how it stands to what is there.
+    /// The skills, each with its relation to the installed one.
     pub(super) skills: Vec<(&'a FoundSkill, SkillPresence)>,
     changes: Vec<PlannedChange>,
 }
@@ -21,7 +21,7 @@ struct PlannedChange {
     after: SkillFiles,
 }
 
-/// The relation of a skill of the source to what is there.
+/// The relation of a skill of the source to the installed skill of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SkillPresence {
     /// It is not there.
