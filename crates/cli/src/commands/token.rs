@@ -14,6 +14,7 @@ use super::events::age;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::served::StoreArg;
 use crate::ui::{Align, Column, Table, Ui, escape};
 use crate::wire::Context;
 
@@ -31,13 +32,6 @@ const MAX_NAME: usize = 64;
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     action: Action,
-}
-
-#[derive(Debug, Args)]
-struct StoreArg {
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
