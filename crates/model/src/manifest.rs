@@ -400,8 +400,20 @@ impl Field<'_, '_, '_> {
             .at(span);
     }
 
+    /// Returns whether the value has the name of a tool, as in `Read, Bash(git *), mcp__figma__get`.
+    fn names_tools(&self) -> bool {
+        let items = match self.value {
+            Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
+            Node::Scalar(scalar) => split_tools(&scalar.text),
+            Node::Mapping(..) => Vec::new(),
+        };
+        items.iter().any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
+    }
+
     fn unknown(&mut self, span: Span) {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
+        // Many skills list the clients that they are for under `tools`.
+        let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
         let key = shown(self.key);
         let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
             Some(meant) => self
@@ -588,10 +600,28 @@ mod tests {
     }
 
     #[test]
+    fn allowed_tools_are_meant_by_tools_with_names_of_tools() {
+        let check = |value: &str, is_meant: bool| {
+            let found = read(&format!("tools: {value}\n")).1;
+            let meant = if is_meant { "; did you mean `allowed-tools`?" } else { "" };
+            assert_eq!(found, [format!("1 field-unknown: unknown key `tools`{meant}")], "{value}");
+        };
+        check("Read, Bash(git *)", true);
+        check("[Read, Write]", true);
+        check("mcp__figma__get_screenshot", true);
+        check("[claude-code, cursor, gemini-cli]", false);
+        check("\n- claude-code\n- antigravity", false);
+        check("\n  - name: search\n    description: Searches.", false);
+    }
+
+    #[test]
     fn unknown_keys_are_kept_and_reported() {
         let (manifest, found) =
-            read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\n");
-        assert_eq!(manifest.unknown, ["keywords", "risk", "argument-hint", "model", "dependencies"]);
+            read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\nactivation: {keywords: [a]}\n");
+        assert_eq!(
+            manifest.unknown,
+            ["keywords", "risk", "argument-hint", "model", "dependencies", "activation"]
+        );
         assert_eq!(
             found,
             [

@@ -103,7 +103,7 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
     });
     let checked_out = shown(checked_out).map(|shown| {
         format!(
-            "another program checked out {shown} meanwhile; it was left alone, and the tool can be run again"
+            "another program checked out {shown} meanwhile, which is left alone; the tool can be run again"
         )
     });
     unswept.into_iter().chain(replaced).chain(checked_out).chain(others).collect()
