@@ -407,7 +407,9 @@ impl Field<'_, '_, '_> {
             Node::Scalar(scalar) => split_tools(&scalar.text),
             Node::Mapping(..) => Vec::new(),
         };
-        items.iter().any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
+        items
+            .iter()
+            .any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
     }
 
     fn unknown(&mut self, span: Span) {
@@ -616,8 +618,9 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_kept_and_reported() {
-        let (manifest, found) =
-            read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\nactivation: {keywords: [a]}\n");
+        let (manifest, found) = read(
+            "name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\nactivation: {keywords: [a]}\n",
+        );
         assert_eq!(
             manifest.unknown,
             ["keywords", "risk", "argument-hint", "model", "dependencies", "activation"]

@@ -381,6 +381,8 @@ fn free(path: &std::path::Path) -> (u64, u64) {
 /// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
     plan: &'a LaunchPlan,
+    #[cfg(target_os = "linux")]
+    started: &'a StartedCommand,
     next: Instant,
     next_disk: Instant,
     device: u64,
@@ -401,9 +403,6 @@ pub(super) struct Meter<'a> {
     /// The memory of sockets at the last poll of the disk, in bytes.
     #[cfg(target_os = "linux")]
     sockets: u64,
-    /// The process that was started: the command or its wrapper.
-    #[cfg(target_os = "linux")]
-    process: i32,
     /// Processes whose hard limits are set.
     #[cfg(target_os = "linux")]
     with_hard_limits: HashSet<i32>,
@@ -419,13 +418,15 @@ const DISK_INTERVAL: Duration = Duration::from_millis(50);
 const PAUSE_FACTOR: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a LaunchPlan, started: &StartedCommand) -> Self {
+    pub(super) fn new(plan: &'a LaunchPlan, started: &'a StartedCommand) -> Self {
         #[cfg(not(target_os = "linux"))]
         let _ = started;
         let now = Instant::now();
         let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
         Self {
             plan,
+            #[cfg(target_os = "linux")]
+            started,
             next: now + INTERVAL / 2,
             next_disk: now + DISK_INTERVAL,
             device,
@@ -440,8 +441,6 @@ impl<'a> Meter<'a> {
             was_hidden: false,
             #[cfg(target_os = "linux")]
             sockets: 0,
-            #[cfg(target_os = "linux")]
-            process: started.process.as_raw_nonzero().get(),
             #[cfg(target_os = "linux")]
             with_hard_limits: HashSet::new(),
             #[cfg(target_os = "linux")]
@@ -496,8 +495,10 @@ impl<'a> Meter<'a> {
             self.sizes.begin();
             let total = scratch::size(&self.plan.scratch, limits.disk, &mut self.sizes);
             let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
-            // The init process hides its open files, and so does its child until it runs the command. No other may.
-            let is_hidden = std::mem::replace(&mut self.was_hidden, open.is_hidden) && open.is_hidden;
+            // Until it runs the command, the child of the init process hides its open files, as the init process does, and a busy
+            // machine takes its time. No process of the command may.
+            let is_hidden = open.is_hidden && self.started.has_started();
+            let is_hidden = std::mem::replace(&mut self.was_hidden, is_hidden) && is_hidden;
             let total = total.saturating_add(open.disk);
             if is_hidden || total > limits.disk {
                 return Some(ExceededLimit::Disk);
@@ -533,8 +534,9 @@ impl<'a> Meter<'a> {
         if !has_init(self.plan) {
             return processes.to_vec();
         }
-        let inits = crate::launcher::process_tree::children(self.process).unwrap_or_default();
-        let is_wrapper = |process: &i32| *process == self.process || inits.contains(process);
+        let process = self.started.process.as_raw_nonzero().get();
+        let inits = crate::launcher::process_tree::children(process).unwrap_or_default();
+        let is_wrapper = |child: &i32| *child == process || inits.contains(child);
         processes.iter().copied().filter(|process| !is_wrapper(process)).collect()
     }
 
