@@ -55,7 +55,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         (Some(role), _) => role_prompt(ui, context, args, role)?,
         (None, Some(agent)) => agent_prompt(ui, context, args, agent)?,
         (None, None) => {
-            return Err(CliError::usage("whose prompt? Give --agent NAME, --role ROLE or both")
+            return Err(CliError::usage("neither --agent NAME nor --role ROLE is given")
                 .hint("`[agents.NAME]` in repertoire.toml defines an agent; a role is any name"));
         }
     };
