@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use repertoire::event::{Event, EventKind};
+use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
@@ -60,6 +60,8 @@ pub struct Dashboard {
     pub world: World,
     pub store: Arc<MemoryStore>,
     pub server: Server,
+    /// The events of decisions and of people that sign in.
+    pub sink: Arc<MemorySink>,
 }
 
 impl Dashboard {
@@ -84,11 +86,13 @@ impl Dashboard {
         rules.new_skills = Some(world.path(""));
         let mut narrow = Agent::new("narrow");
         (narrow.scope, narrow.reviews) = (scope, true);
+        let sink = Arc::new(MemorySink::new());
         let library = |builder: repertoire::LibraryBuilder| {
-            builder.agent(narrow).agent(Agent::new("reader")).proposer(Arc::new(Proposer::new(lazy, rules)))
+            let builder = builder.agent(narrow).agent(Agent::new("reader")).sink(sink.clone());
+            builder.proposer(Arc::new(Proposer::new(lazy, rules)))
         };
         let server = world.server_with_options(options, SessionOptions::default(), library);
-        Self { world, store, server }
+        Self { world, store, server, sink }
     }
 
     pub fn http(&self) -> Http {

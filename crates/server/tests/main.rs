@@ -25,3 +25,4 @@ mod mcp_client;
 mod metrics;
 mod api;
 mod pages;
+mod sign_in;

@@ -85,6 +85,8 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server: `https://app.example.com`, `http://localhost:*`.
     pub allowed_origins: Vec<String>,
+    /// The address that people reach the server at, if a proxy is in front of it: `https://skills.example.com`.
+    pub public_url: Option<String>,
     /// The agent that is served if there are no tokens.
     pub agent: Option<String>,
     /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served, which only loopback
@@ -100,7 +102,7 @@ pub struct HttpOptions {
     pub principal_limits: PrincipalLimits,
     /// Receives a line for each request.
     pub access_log: Option<AccessLog>,
-    /// The proxies whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     pub trusted_proxies: Vec<AddressRange>,
 }
 
@@ -110,6 +112,7 @@ impl Default for HttpOptions {
             address: DEFAULT_ADDRESS,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            public_url: None,
             agent: None,
             access: HttpAccess::default(),
             needs_token: false,

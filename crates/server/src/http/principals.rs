@@ -169,6 +169,11 @@ impl Principals {
         Ok(())
     }
 
+    /// Returns `true` if requests without a token are accepted.
+    pub(super) fn is_open(&self) -> bool {
+        self.configured().anonymous.is_some()
+    }
+
     /// Returns the endpoint of a request with the bearer token `token`.
     pub(super) async fn endpoint(&self, token: Option<&[u8]>) -> Result<Arc<Endpoint>, AccessFault> {
         let configured = self.configured();
