@@ -26,3 +26,5 @@ mod metrics;
 mod api;
 mod pages;
 mod sign_in;
+mod provider;
+mod oidc;

@@ -190,8 +190,14 @@ fn a_person_that_signed_in_decides_with_the_token_of_its_own_pages() {
     // The API takes the same token of the pages in a header.
     let cookie = format!("rep_token={ann}");
     let api = |headers: &[(&str, &str)]| {
-        let headers = [&[("Content-Type", "application/json"), ("Cookie", cookie.as_str())], headers].concat();
-        http.ask("POST", &format!("/api/v1/proposals/{id}/reject"), &headers, &json!({"reason": "x"}).to_string())
+        let headers =
+            [&[("Content-Type", "application/json"), ("Cookie", cookie.as_str())], headers].concat();
+        http.ask(
+            "POST",
+            &format!("/api/v1/proposals/{id}/reject"),
+            &headers,
+            &json!({"reason": "x"}).to_string(),
+        )
     };
     assert_eq!(api(&[]).0, 403);
     let (status, answer) = approve(&ann, &csrf, &[("Sec-Fetch-Site", "same-origin")]);
@@ -213,9 +219,6 @@ fn signing_out_removes_the_cookie_and_keeps_a_token_that_was_made_elsewhere() {
     let form = format!("csrf={}", field(&page, "csrf").unwrap());
     let (status, answer) = http.ask("POST", "/sign-out", &[FORM, cookie], &form);
     assert_eq!((status, header(&answer, "location")), (303, Some("/sign-in")));
-    assert_eq!(
-        header(&answer, "set-cookie"),
-        Some("rep_token=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0")
-    );
+    assert_eq!(header(&answer, "set-cookie"), Some("rep_token=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"));
     assert_eq!(http.ask("GET", "/", &[cookie], "").0, 200);
 }

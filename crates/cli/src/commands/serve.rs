@@ -261,7 +261,7 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     // A server that others can reach, or that runs tools, starts without token files if its store has tokens.
     let needs_one = !options.address.ip().is_loopback() || args.exec || settings.exec.enabled;
     let has_one = |context: &Context| {
-        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens());
+        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens(SystemTime::now()));
         context.has_store() && tokens().is_ok_and(|tokens| !tokens.is_empty())
     };
     options.needs_token = args.require_token || needs_one && has_one(context);

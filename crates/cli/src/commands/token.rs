@@ -256,7 +256,7 @@ fn revoke(
     wanted: &[String],
     option: &str,
 ) -> Result<Exit, CliError> {
-    let tokens = store.active_tokens()?;
+    let tokens = store.active_tokens(SystemTime::now())?;
     let mut found: Vec<&TokenRecord> = Vec::new();
     for word in wanted {
         let before = found.len();

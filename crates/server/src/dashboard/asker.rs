@@ -92,7 +92,8 @@ impl Asker {
     /// Returns the name under which the sender decides: `agent:NAME` or `user:NAME`.
     pub(crate) fn reviewer(&self) -> String {
         match (self.view.agent(), &self.principal.name) {
-            (Some(agent), _) => format!("{AGENT_PREFIX}{}", agent.name),
+            // The same name as for its proposals, so that it does not decide about them.
+            (Some(agent), name) => format!("{AGENT_PREFIX}{}", name.as_deref().unwrap_or(&agent.name)),
             (None, Some(name)) => format!("user:{name}"),
             (None, None) => self.options().person.clone(),
         }

@@ -84,7 +84,8 @@ fn is_in(address: IpAddr, ranges: &[AddressRange]) -> bool {
 pub(super) fn is_https(peer: Option<Peer>, headers: &HeaderMap, proxies: &[AddressRange]) -> bool {
     let scheme = headers.get_all(FORWARDED_PROTO).iter().next_back().and_then(|value| value.to_str().ok());
     // The nearest proxy adds its word at the end.
-    let is_said = scheme.and_then(|schemes| schemes.rsplit(',').next()).is_some_and(|last| last.trim() == "https");
+    let is_said =
+        scheme.and_then(|schemes| schemes.rsplit(',').next()).is_some_and(|last| last.trim() == "https");
     is_said && peer.is_some_and(|peer| is_in(peer.0.ip().to_canonical(), proxies))
 }
 

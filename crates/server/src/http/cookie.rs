@@ -8,6 +8,9 @@ const HOST_PREFIX: &str = "__Host-";
 /// The cookie with the token of a person that signed in.
 pub(super) const TOKEN: Cookie = Cookie { name: "rep_token", attributes: "" };
 
+/// The cookie with the way of a person to the provider and back. It ends after ten minutes.
+pub(super) const FLOW: Cookie = Cookie { name: "rep_sign_in", attributes: "; Max-Age=600" };
+
 /// A cookie of this server. Scripts do not see it, and forms of other sites do not send it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cookie {
@@ -92,7 +95,11 @@ mod tests {
         };
         assert_eq!(read("a=b; rep_token=x=; c=d", Scheme::Http).as_deref(), Some("x="));
         assert_eq!(read("__Host-rep_token=x", Scheme::Https).as_deref(), Some("x"));
-        assert_eq!(read("rep_token=x", Scheme::Https), None, "a cookie without the prefix may be of another host");
+        assert_eq!(
+            read("rep_token=x", Scheme::Https),
+            None,
+            "a cookie without the prefix may be of another host"
+        );
         for none in ["", "rep_token", "rep_token=", "xrep_token=x"] {
             assert_eq!(read(none, Scheme::Http), None, "{none}");
         }

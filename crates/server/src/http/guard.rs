@@ -190,7 +190,8 @@ fn is_authority(text: &str) -> bool {
 }
 
 fn is_origin(text: &str) -> bool {
-    authority(text).is_some_and(|rest| is_authority(rest.strip_suffix(":*").unwrap_or(rest)) && !rest.contains('/'))
+    authority(text)
+        .is_some_and(|rest| is_authority(rest.strip_suffix(":*").unwrap_or(rest)) && !rest.contains('/'))
 }
 
 #[cfg(test)]
@@ -211,7 +212,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.extend(host.map(|host| (header::HOST, host.parse().unwrap())));
         headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
-        guard.check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused).err().map_or(200, |(status, _)| status.as_u16())
+        guard
+            .check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused)
+            .err()
+            .map_or(200, |(status, _)| status.as_u16())
     }
 
     #[test]
@@ -266,7 +270,10 @@ mod tests {
             headers.insert(header::HOST, HeaderValue::from_static("localhost:7437"));
             headers.insert(FETCH_SITE, site.parse().unwrap());
             headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
-            guard.check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused).err().map_or(200, |(status, _)| status.as_u16())
+            guard
+                .check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused)
+                .err()
+                .map_or(200, |(status, _)| status.as_u16())
         };
         for (site, origin, expect) in [
             ("none", None, 200),
@@ -305,7 +312,9 @@ mod tests {
         assert_eq!(guard.public(), Some("https://skills.test"));
         let foreign = |host: &str, origin: &str| {
             let headers = [(header::HOST, host), (header::ORIGIN, origin)];
-            guard.is_foreign(&headers.map(|(name, value)| (name, value.parse().unwrap())).into_iter().collect())
+            guard.is_foreign(
+                &headers.map(|(name, value)| (name, value.parse().unwrap())).into_iter().collect(),
+            )
         };
         for host in ["skills.test", "127.0.0.1:7437"] {
             assert_eq!(status(&guard, Some(host), Some("https://skills.test")), 200);
@@ -323,7 +332,10 @@ mod tests {
         let guard = guard("127.0.0.1:7437", &[], &[]);
         let status = |target: &'static str, host: &'static str| {
             let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
-            guard.check(&Uri::from_static(target), &headers, ForeignLinks::Refused).err().map_or(200, |(status, _)| status.as_u16())
+            guard
+                .check(&Uri::from_static(target), &headers, ForeignLinks::Refused)
+                .err()
+                .map_or(200, |(status, _)| status.as_u16())
         };
         assert_eq!(status("http://evil.test/mcp", "localhost"), 403);
         assert_eq!(status("http://localhost:7437/mcp", "localhost:7437"), 200);

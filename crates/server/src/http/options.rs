@@ -11,6 +11,7 @@ use repertoire_model::scope::Pattern;
 use super::access::Token;
 use super::access_log::{AccessLog, AddressRange};
 use super::quota::PrincipalLimits;
+use crate::oidc::OidcOptions;
 
 /// The default address.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
@@ -73,6 +74,8 @@ pub struct HttpAccess {
     pub agents: Option<Vec<Agent>>,
     /// The skills of each kit that tokens may name.
     pub kits: BTreeMap<String, Vec<Pattern>>,
+    /// The provider that people sign in at, and whose tokens are accepted. With one, every request needs a token.
+    pub oidc: Option<OidcOptions>,
 }
 
 /// Options of the HTTP server.

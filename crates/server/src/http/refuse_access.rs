@@ -8,7 +8,7 @@ use super::principals::AccessFault;
 use super::reply::{overloaded, refuse};
 
 /// Seconds after which a client may find a store that answers.
-const STORE_RETRY_SECONDS: u32 = 5;
+pub(super) const STORE_RETRY_SECONDS: u32 = 5;
 
 /// The reason for refusing a request with another token than those that are accepted.
 const INVALID_TOKEN: &str = "invalid token";
@@ -27,6 +27,14 @@ pub(super) fn refuse_access(app: &App, fault: &AccessFault) -> Response {
         AccessFault::StoreAway => {
             app.refusals.refused(app.server.library(), "store_away");
             return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
+        }
+        AccessFault::ProviderAway => {
+            app.refusals.refused(app.server.library(), "provider_away");
+            return overloaded("the provider of the token does not answer", STORE_RETRY_SECONDS);
+        }
+        AccessFault::NoAccess => {
+            let reason = "the sender of this token is in no group that has access, or has no usable name";
+            (StatusCode::FORBIDDEN, "no_access", reason, None)
         }
         AccessFault::Agent => {
             let reason =

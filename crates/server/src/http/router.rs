@@ -25,7 +25,7 @@ use super::options::HttpLimits;
 use super::principals::AccessFault;
 use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
-use super::sign_in;
+use super::{provider_sign_in, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
@@ -63,9 +63,8 @@ pub(super) fn router(app: Arc<App>) -> Router {
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate));
-    let protected = programs
-        .merge(dashboard(&app))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
+    let protected =
+        programs.merge(dashboard(&app)).layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
     health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
 }
@@ -78,7 +77,8 @@ fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
     let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
     let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
     let secured = middleware::from_fn(web::secure);
-    let open = sign_in::open_routes().merge(web::asset_routes()).layer(secured.clone()).layer(bodies.clone());
+    let open = sign_in::open_routes().merge(provider_sign_in::routes()).merge(web::asset_routes());
+    let open = open.layer(secured.clone()).layer(bodies.clone());
     let people = api::routes()
         .layer(streams)
         .merge(web::routes().merge(sign_in::routes()).layer(secured))
@@ -291,7 +291,9 @@ async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next
             let asker = asker(&app, &endpoint, request.headers());
             answer(&app, &endpoint, asker, request, next).await
         }
-        Err(fault) => sign_in::refuse_person(&app, request.method(), request.uri(), request.headers(), &fault),
+        Err(fault) => {
+            sign_in::refuse_person(&app, request.method(), request.uri(), request.headers(), &fault)
+        }
     }
 }
 

@@ -13,13 +13,14 @@ use super::access_log::{Peer, is_https};
 use super::app::App;
 use super::cookie::{self, Scheme};
 use super::principals::AccessFault;
-use super::refuse_access::refuse_access;
-use super::reply::refuse;
+use super::refuse_access::{STORE_RETRY_SECONDS, refuse_access};
+use super::reply::{overloaded, refuse};
+use super::signed_in_tokens::revoke;
 use crate::dashboard::Asker;
 use crate::web::{self, SignInPage};
 
 /// The path of the page.
-const SIGN_IN: &str = "/sign-in";
+pub(super) const SIGN_IN: &str = "/sign-in";
 
 /// The maximum length of the path that a person gets to after signing in.
 const MAX_RETURN: usize = 2_048;
@@ -76,17 +77,19 @@ pub(super) fn refuse_person(
 }
 
 /// Returns `text` if it is a path of this server that a person may get to, or the path of the first page.
-fn return_path(text: &str) -> &str {
+pub(super) fn return_path(text: &str) -> &str {
     let is_path = text.starts_with('/') && !text.starts_with("//") && text.len() <= MAX_RETURN;
     // Browsers read a backslash as a slash, and skip control characters.
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     if is_path && is_plain && !text.starts_with(SIGN_IN) { text } else { "/" }
 }
 
+/// The query of the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct PageQuery {
-    r#return: String,
+pub(super) struct PageQuery {
+    /// The path that the person gets to after signing in.
+    pub(super) r#return: String,
 }
 
 /// Answers with the page.
@@ -95,11 +98,12 @@ async fn get_page(State(app): State<Arc<App>>, Query(query): Query<PageQuery>) -
 }
 
 /// Returns the page, with the reason that signing in did not work.
-fn page(app: &App, return_path: &str, problem: Option<&str>) -> Response {
+pub(super) fn page(app: &App, return_path: &str, problem: Option<&str>) -> Response {
     let options = &app.server.options().dashboard;
     let page = SignInPage {
         library: options.title.clone(),
         return_path: return_path.to_owned(),
+        provider: app.principals.provider().map(|provider| provider.host()),
         problem: problem.map(str::to_owned),
     };
     let mut response = web::sign_in(&page);
@@ -140,13 +144,15 @@ async fn post_token(
             "This token is not valid. It may have been revoked, or have ended."
         }
         Err(AccessFault::StoreAway) => "Tokens cannot be checked now. Try again in a moment.",
+        Err(AccessFault::ProviderAway) => "The sign-in provider does not answer. Try again in a moment.",
+        Err(AccessFault::NoAccess) => "You are in no group that has access to this server.",
         Err(AccessFault::Agent) => "The agent of this token does not exist here. Tell who runs this server.",
     };
     page(&app, return_path, Some(problem))
 }
 
 /// Returns the response to a person that has signed in.
-fn signed_in(return_path: &str, cookie: HeaderValue) -> Response {
+pub(super) fn signed_in(return_path: &str, cookie: HeaderValue) -> Response {
     let mut response = Redirect::to(return_path).into_response();
     response.headers_mut().append(header::SET_COOKIE, cookie);
     response
@@ -157,7 +163,7 @@ struct SignOutForm {
     csrf: String,
 }
 
-/// Removes the cookie.
+/// Removes the cookie, and revokes a token that was made by signing in.
 async fn post_sign_out(
     State(app): State<Arc<App>>,
     Extension(asker): Extension<Asker>,
@@ -169,6 +175,11 @@ async fn post_sign_out(
         return refuse(StatusCode::FORBIDDEN, "the form is out of date; go back and reload the page");
     }
     let scheme = scheme(&app, peer.map(|Extension(peer)| peer), &headers);
+    if let Some(token) = cookie::TOKEN.read(&headers, scheme)
+        && revoke(&app, token).await.is_err()
+    {
+        return overloaded("the store does not answer, so that you are still signed in", STORE_RETRY_SECONDS);
+    }
     let mut response = Redirect::to(SIGN_IN).into_response();
     response.headers_mut().extend(cookie::TOKEN.remove(scheme).map(|cookie| (header::SET_COOKIE, cookie)));
     response

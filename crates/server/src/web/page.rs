@@ -83,7 +83,9 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         "store_unavailable" => {
             ("The store is away", "Skills are served all the same. Try again in a moment.")
         }
-        "read_only" => ("This page is read only", "Sign in to decide here, or start the server with --allow-write."),
+        "read_only" => {
+            ("This page is read only", "Sign in to decide here, or start the server with --allow-write.")
+        }
         "csrf" => ("The form is out of date", "Go back, reload the page, and try again."),
         "stale" => (
             "The skill changed meanwhile",

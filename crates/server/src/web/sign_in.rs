@@ -14,8 +14,17 @@ pub(crate) struct SignInPage {
     pub(crate) library: String,
     /// The path that the person gets to after signing in.
     pub(crate) return_path: String,
+    /// The host of the provider that people sign in at, if there is one.
+    pub(crate) provider: Option<String>,
     /// The reason that signing in did not work.
     pub(crate) problem: Option<String>,
+}
+
+impl SignInPage {
+    /// Returns the address that leads to the provider.
+    fn start(&self) -> String {
+        format!("/sign-in/start{}", url::query(&[("return", &self.return_path)]))
+    }
 }
 
 /// Returns the response with the page.
