@@ -89,7 +89,7 @@ fn configuration() {
          `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
          turned off or lowered;\n`load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env`, `search.rerank` and the keys of `model`, `store`, \
-         `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`,\n`tools.descriptions`, `http` and `exec` are the user's alone, and so are \
+         `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`,\n`tools.descriptions`, `http`, `oidc` and `exec` are the user's alone, and so are \
          `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\nA profile that only \
          the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
@@ -100,7 +100,7 @@ fn configuration() {
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
         let mut default = match (key.kind, standard.as_str()) {
-            (ValueKind::Agent | ValueKind::Kit, _) => "none".to_owned(),
+            (ValueKind::Agent | ValueKind::Kit | ValueKind::OidcGroup, _) => "none".to_owned(),
             (_, "") => "by rule".to_owned(),
             _ => format!("`{standard}`"),
         };
@@ -115,7 +115,8 @@ fn configuration() {
             | ValueKind::Patterns
             | ValueKind::Severity
             | ValueKind::Agent
-            | ValueKind::Kit => "-".to_owned(),
+            | ValueKind::Kit
+            | ValueKind::OidcGroup => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

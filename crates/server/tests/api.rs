@@ -484,8 +484,8 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 fn reference(document: &Value) -> String {
     let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
         document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
-        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the agent of the token may see.\n\
-        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`.\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the agent of the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too.\n\
+        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
         `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
