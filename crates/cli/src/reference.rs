@@ -92,7 +92,7 @@ fn configuration() {
          - The rules `invisible-characters`, `control-characters`, `file-symlink`, `file-special` and `name-tool` may not \
          be turned off or lowered.\n\
          - The user's alone are the keys of `model`, `store`, `versions`, `proposals`, `events`, `scope`, `tools.names`, \
-         `tools.args`, `tools.descriptions`, `http` and `exec`.\n\
+         `tools.args`, `tools.descriptions`, `http`, `oidc` and `exec`.\n\
          - So are `load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and \
          `search.rerank`.\n\
          - So are `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\n\n\
@@ -105,7 +105,7 @@ fn configuration() {
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
         let mut default = match (key.kind, standard.as_str()) {
-            (ValueKind::Agent | ValueKind::Kit, _) => "none".to_owned(),
+            (ValueKind::Agent | ValueKind::Kit | ValueKind::OidcGroup, _) => "none".to_owned(),
             (_, "") => "by rule".to_owned(),
             _ => format!("`{standard}`"),
         };
@@ -120,7 +120,8 @@ fn configuration() {
             | ValueKind::Patterns
             | ValueKind::Severity
             | ValueKind::Agent
-            | ValueKind::Kit => "-".to_owned(),
+            | ValueKind::Kit
+            | ValueKind::OidcGroup => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

@@ -25,3 +25,6 @@ mod mcp_client;
 mod metrics;
 mod api;
 mod pages;
+mod sign_in;
+mod provider;
+mod oidc;

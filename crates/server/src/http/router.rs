@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::HttpBody as _;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, put};
@@ -20,9 +20,12 @@ use super::app::App;
 use super::body;
 use super::counted_body::CountedBody;
 use super::endpoint::{Endpoint, RequestKind};
+use super::guard::ForeignLinks;
 use super::options::HttpLimits;
 use super::principals::AccessFault;
+use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
+use super::{provider_sign_in, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
@@ -36,12 +39,6 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
-
-/// Seconds after which a client may find a store that answers.
-const STORE_RETRY_SECONDS: u32 = 5;
-
-/// The reason for refusing a request with another token than those that are accepted.
-const INVALID_TOKEN: &str = "invalid token";
 
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
@@ -57,17 +54,17 @@ const MAX_DOWNLOADS: usize = 8;
 pub(super) fn router(app: Arc<App>) -> Router {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
-    let protected = Router::new()
+    let programs = Router::new()
         .route("/mcp", any(mcp))
         .route("/metrics", get(metrics))
         .route("/api/v1/skills/{name}/versions/{version}", put(put_version))
         .merge(index)
         .merge(downloads)
-        .merge(dashboard(&app))
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate));
+    let protected =
+        programs.merge(dashboard(&app)).layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
     health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
 }
@@ -79,7 +76,16 @@ fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
     }
     let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
     let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
-    api::routes().layer(streams).merge(web::routes()).layer(bodies)
+    let secured = middleware::from_fn(web::secure);
+    let open = sign_in::open_routes().merge(provider_sign_in::routes()).merge(web::asset_routes());
+    let open = open.layer(secured.clone()).layer(bodies.clone());
+    let people = api::routes()
+        .layer(streams)
+        .merge(web::routes().merge(sign_in::routes()).layer(secured))
+        .layer(bodies)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), limit_unread))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), authenticate_person));
+    people.merge(open)
 }
 
 /// Reads the body of a request within the limits, before anything is done.
@@ -223,7 +229,10 @@ async fn not_found() -> Response {
 
 /// Refuses requests for other hosts or from other sites, and adds the CORS headers for allowed origins.
 async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers()) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_safe = is_read && !app.principals.is_open();
+    let links = if is_safe { ForeignLinks::Accepted } else { ForeignLinks::Refused };
+    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers(), links) {
         return refuse(status, reason);
     }
     let origin = app.guard.allowed_origin(request.headers()).cloned();
@@ -254,17 +263,62 @@ fn preflight() -> Response {
 }
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
-async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let has_header = request.headers().contains_key(header::AUTHORIZATION);
-    let endpoint = match app.principals.endpoint(bearer(request.headers())).await {
-        Ok(endpoint) => endpoint,
-        Err(AccessFault::MissingToken) if has_header => {
-            return refuse_access(&app, &AccessFault::InvalidToken);
+async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    match bearer_endpoint(&app, request.headers()).await {
+        Ok(endpoint) => {
+            let asker = asker(&app, &endpoint, request.headers());
+            answer(&app, &endpoint, asker, request, next).await
         }
-        Err(fault) => return refuse_access(&app, &fault),
-    };
-    let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
-    request.extensions_mut().insert(asker);
+        Err(fault) => refuse_access(&app, &fault),
+    }
+}
+
+/// Checks the bearer token, or the one that a person signed in with.
+async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if let Some(token) = sign_in::token(&app, &request) {
+        match app.principals.endpoint(Some(token.as_bytes())).await {
+            Ok(endpoint) if endpoint.principal.name.is_some() => {
+                let asker = asker(&app, &endpoint, request.headers()).signed_in(token);
+                return answer(&app, &endpoint, asker, request, next).await;
+            }
+            // The token has ended, so that the person is signed out.
+            Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {}
+            Err(fault) => return refuse_access(&app, &fault),
+        }
+    }
+    match bearer_endpoint(&app, request.headers()).await {
+        Ok(endpoint) => {
+            let asker = asker(&app, &endpoint, request.headers());
+            answer(&app, &endpoint, asker, request, next).await
+        }
+        Err(fault) => {
+            sign_in::refuse_person(&app, request.method(), request.uri(), request.headers(), &fault)
+        }
+    }
+}
+
+/// Returns the endpoint of the bearer token of a request, or of requests without one.
+async fn bearer_endpoint(app: &App, headers: &HeaderMap) -> Result<Arc<Endpoint>, AccessFault> {
+    let has_header = headers.contains_key(header::AUTHORIZATION);
+    app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
+        AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
+        fault => fault,
+    })
+}
+
+fn asker(app: &App, endpoint: &Endpoint, headers: &HeaderMap) -> Asker {
+    let is_foreign = app.guard.is_foreign(headers);
+    Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), headers, is_foreign)
+}
+
+/// Answers a request of the principal of `endpoint`, within its limits.
+async fn answer(
+    app: &App,
+    endpoint: &Arc<Endpoint>,
+    asker: Asker,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let name = endpoint.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
         app.refusals.refused_to(app.server.library(), name.as_deref(), "rate_limited");
@@ -273,40 +327,12 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
         response.extensions_mut().insert(IdentifiedPrincipal(name));
         return response;
     }
-    request.extensions_mut().insert(Arc::clone(&endpoint));
+    request.extensions_mut().insert(asker);
+    request.extensions_mut().insert(Arc::clone(endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.view));
     request.extensions_mut().insert(endpoint.principal.clone());
     let mut response = next.run(request).await;
     response.extensions_mut().insert(IdentifiedPrincipal(name));
-    response
-}
-
-/// Returns the response to a request without an endpoint, and records it.
-fn refuse_access(app: &App, fault: &AccessFault) -> Response {
-    let (status, word, reason, challenge) = match fault {
-        AccessFault::MissingToken => {
-            let reason = "missing token; send Authorization: Bearer TOKEN";
-            (StatusCode::UNAUTHORIZED, "missing_token", reason, Some("Bearer"))
-        }
-        AccessFault::InvalidToken => {
-            let challenge = "Bearer error=\"invalid_token\"";
-            (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
-        }
-        AccessFault::StoreAway => {
-            app.refusals.refused(app.server.library(), "store_away");
-            return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
-        }
-        AccessFault::Agent => {
-            let reason =
-                "the agent of this token cannot be used; its server's configuration needs one of this name";
-            (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
-        }
-    };
-    app.refusals.refused(app.server.library(), word);
-    let mut response = refuse(status, reason);
-    if let Some(challenge) = challenge {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    }
     response
 }
 
