@@ -141,12 +141,12 @@ impl Context {
     /// Returns the options of publishing over HTTP, if the skills of a store are served.
     pub(crate) fn publishing(&self) -> Option<PublishOptions> {
         let scratch = self.env.state_directory()?.join("publishing");
-        let limits = self.proposal_rules().ok()?.limits;
+        let proposer = self.proposer().ok()?;
         let unpack = move |bytes: &[u8]| {
             repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
         };
-        let (store, channels) = (self.lazy_store(), self.served.clone());
-        (!channels.is_empty()).then(|| PublishOptions::new(store, channels, unpack, limits))
+        let channels = self.served.clone();
+        (!channels.is_empty()).then(|| PublishOptions::new(proposer, channels, unpack))
     }
 
     /// Follows the releases of the store, if its skills are served.

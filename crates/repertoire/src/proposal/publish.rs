@@ -49,6 +49,11 @@ pub fn channel_source(channel: &str) -> String {
     format!("store:{channel}")
 }
 
+/// Returns the identity under which the versions of a published skill are recorded.
+pub fn published_identity(name: &str) -> String {
+    format!("store:{name}")
+}
+
 /// A version of a skill to publish.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -196,7 +201,7 @@ pub fn publish(
     }
     put_skill_safely(store, &files)?;
     recorded(store, &publication)?;
-    let identity = format!("store:{name}");
+    let identity = published_identity(name.as_str());
     record(store, (&identity, name.as_str()), &files, Origin::Publish, Some(author), time)?;
     let change = ReleaseChange { name: name.to_string(), digest: Some(digest) };
     let release = store.release(channel, &[change], Some(author), time)?;
@@ -339,8 +344,8 @@ mod tests {
         let store = MemoryStore::new();
         let outcomes: Vec<bool> = std::thread::scope(|scope| {
             let bodies = ["one", "two", "three", "four"];
-            let threads = bodies
-                .map(|body| scope.spawn(|| put(&store, "1.0.0", body, PublishMode::Release).is_ok()));
+            let threads =
+                bodies.map(|body| scope.spawn(|| put(&store, "1.0.0", body, PublishMode::Release).is_ok()));
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert_eq!(outcomes.iter().filter(|is_published| **is_published).count(), 1);
@@ -401,8 +406,7 @@ mod tests {
             "user:ann",
             SystemTime::UNIX_EPOCH,
         );
-        let locked =
-            ProposalRules { locked: vec![Pattern::new("gr*").unwrap()], ..ProposalRules::default() };
+        let locked = ProposalRules { locked: vec![Pattern::new("gr*").unwrap()], ..ProposalRules::default() };
         let refused = publish(&store, &Policy::default(), new, PublishMode::Propose, &locked);
         assert!(matches!(refused, Err(PublishFault::Refused(ProposalRefusal::Locked(_)))));
     }

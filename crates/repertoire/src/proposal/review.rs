@@ -9,13 +9,14 @@ use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::publish::released;
+use super::publish::{published_identity, released};
 use super::refusal::ProposalRefusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     AGENT_PREFIX, NewProposal, Origin, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, Publication, ReleaseChange, Store, Submission, Version, put_skill, put_skill_safely, skill_files,
+    ProposalState, Publication, ReleaseChange, Store, Submission, Version, put_skill, put_skill_safely,
+    skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -197,7 +198,7 @@ impl Reviewer<'_> {
     /// Releases the result of an approved proposal. Doing it twice does no harm.
     fn release(&self, proposal: &Proposal, channel: &str) -> Result<Version, ReviewFault> {
         let content = &proposal.content;
-        let (identity, author) = (format!("store:{}", content.name), Some(content.author.as_str()));
+        let (identity, author) = (published_identity(&content.name), Some(content.author.as_str()));
         let files = skill_files(self.store, &content.result)?;
         if let Some(version) = content.version() {
             let publication = Publication {

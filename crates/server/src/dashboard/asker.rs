@@ -1,13 +1,18 @@
 //! The sender of a request to the dashboard, and its rights.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::http::{HeaderMap, header};
-use repertoire::store::{AGENT_PREFIX, Role};
+use repertoire::event::{Event, Surface};
+use repertoire::store::Role;
+use repertoire::{EventKind, Outcome};
+
+use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
 use crate::agent_view::AgentView;
-use crate::record::Principal;
+use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -39,11 +44,18 @@ pub(crate) struct Asker {
     is_foreign: bool,
     /// The token of the pages, if the request has one in its headers.
     csrf: Option<String>,
+    /// The method and the route of the request, without its parameters.
+    route: Arc<str>,
 }
 
 impl Asker {
     /// Returns the sender of a request with `headers`.
-    pub(crate) fn new(view: Arc<AgentView>, principal: Principal, headers: &HeaderMap) -> Self {
+    pub(crate) fn new(
+        view: Arc<AgentView>,
+        principal: Principal,
+        headers: &HeaderMap,
+        route: Arc<str>,
+    ) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let origin = text(header::ORIGIN.as_str());
         let host = text(header::HOST.as_str()).unwrap_or_default();
@@ -57,7 +69,19 @@ impl Asker {
             is_foreign: origin.is_some_and(|origin| !is_own(origin))
                 || site.is_some_and(|site| site != "same-origin"),
             csrf: text(CSRF_HEADER).map(str::to_owned),
+            route,
         }
+    }
+
+    /// Records that the sender asked for `skill`, which is out of scope.
+    pub(crate) fn record_denied(&self, skill: &str) {
+        let mut event = Event::new(EventKind::AccessRefused, &*self.route, "", SystemTime::now());
+        event.surface = Surface::Http;
+        event.skill = Some(shorten(skill, MAX_NAME_CHARS));
+        event.principal = self.principal.name.as_deref().map(str::to_owned);
+        event.agent = self.view.agent().map(|agent| agent.name.clone());
+        (event.outcome, event.error) = (Outcome::Denied, Some(OUT_OF_SCOPE.to_owned()));
+        self.view.shared.library.emit(&event);
     }
 
     /// Returns the options of the dashboard.
@@ -72,11 +96,7 @@ impl Asker {
 
     /// Returns the name under which the sender decides: `agent:NAME` or `user:NAME`.
     pub(crate) fn reviewer(&self) -> String {
-        match (self.view.agent(), &self.principal.name) {
-            (Some(agent), _) => format!("{AGENT_PREFIX}{}", agent.name),
-            (None, Some(name)) => format!("user:{name}"),
-            (None, None) => self.options().person.clone(),
-        }
+        self.view.author(&self.principal).unwrap_or_else(|| self.options().person.clone())
     }
 
     /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.

@@ -16,6 +16,7 @@ use super::endpoint::Endpoint;
 use super::options::{HttpAccess, HttpLimits};
 use super::quota::{PrincipalLimits, RunLimit};
 use super::stored_tokens::StoredTokens;
+use super::url_token::UrlToken;
 use crate::agent_view::{AgentView, ViewLimits};
 use crate::record::Principal;
 use crate::{Error, ErrorKind, Server};
@@ -34,6 +35,8 @@ pub(super) enum AccessFault {
     StoreAway,
     /// The agent of its token does not exist, or cannot be used.
     Agent,
+    /// Its token is in the URL, and has more rights than one there may have.
+    UrlToken,
 }
 
 /// The endpoints of the tokens that were given with the options, and what those of the store are made with.
@@ -187,6 +190,17 @@ impl Principals {
             // A token means nothing to a server that asks for none.
             _ => configured.anonymous.clone().ok_or(AccessFault::InvalidToken),
         }
+    }
+
+    /// Returns the endpoint of a request with a token in its URL, which must be a reader's that expires.
+    pub(super) async fn endpoint_of_url(&self, token: &UrlToken) -> Result<Arc<Endpoint>, AccessFault> {
+        let stored = self.stored.as_ref().ok_or(AccessFault::InvalidToken)?;
+        let found = stored.find(&Digest::of(token.0.as_bytes())).await.map_err(|_| AccessFault::StoreAway)?;
+        let record = found.ok_or(AccessFault::InvalidToken)?;
+        if record.role != Role::Reader || record.expires.is_none() {
+            return Err(AccessFault::UrlToken);
+        }
+        self.endpoint_of_record(&self.configured(), record).await
     }
 
     /// Returns the endpoint of a token of the store.

@@ -1,14 +1,14 @@
 //! Routes and middleware.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::HttpBody as _;
-use axum::extract::{Path, Request, State};
+use axum::extract::{MatchedPath, Path, Query, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get, put};
+use axum::routing::{any, get};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
 use tokio::sync::OwnedSemaphorePermit;
@@ -22,12 +22,14 @@ use super::counted_body::CountedBody;
 use super::endpoint::{Endpoint, RequestKind};
 use super::options::HttpLimits;
 use super::principals::AccessFault;
+use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
 use super::reply::{overloaded, refuse};
+use super::url_token::UrlToken;
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
-use crate::metrics::{CONTENT_TYPE, Gauges};
-use crate::publish;
+use crate::metrics::{CONTENT_TYPE, Gauges, ShownSkills};
+use crate::publish::{self, PublishQuery};
 use crate::record::Principal;
 use crate::{web, well_known};
 
@@ -43,6 +45,9 @@ const STORE_RETRY_SECONDS: u32 = 5;
 /// The reason for refusing a request with another token than those that are accepted.
 const INVALID_TOKEN: &str = "invalid token";
 
+/// The path of MCP.
+const MCP: &str = "/mcp";
+
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
 
@@ -50,17 +55,20 @@ const CHANGES: &str = "/changes";
 const STORE_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
-/// index itself are answered beside them.
+/// index itself are answered beside them, and as many for published versions.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let versions = Router::new()
+        .route("/api/v1/skills/{name}/versions/{version}", get(get_version).put(put_version))
+        .layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let protected = Router::new()
-        .route("/mcp", any(mcp))
+        .route(MCP, any(mcp))
         .route("/metrics", get(metrics))
-        .route("/api/v1/skills/{name}/versions/{version}", put(put_version))
+        .merge(versions)
         .merge(index)
         .merge(downloads)
         .merge(dashboard(&app))
@@ -117,9 +125,14 @@ fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
 async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-    let sent = request.body().size_hint().lower();
     let peer = request.extensions().get::<Peer>().copied();
     let client = access_log::client(peer, request.headers(), &app.trusted_proxies);
+    let sent = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&sent);
+    let count = move |length| {
+        counter.fetch_add(length, Ordering::Relaxed);
+    };
+    let request = request.map(|body| axum::body::Body::new(CountedBody::new(body, count)));
     let mut response = next.run(request).await;
     let identified = response.extensions_mut().remove::<IdentifiedPrincipal>();
     let principal = identified.as_ref().and_then(|principal| principal.0.clone());
@@ -136,7 +149,7 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     });
     let quotas = identified.map(|_| Arc::clone(&app.quotas)).filter(|quotas| quotas.counts_bytes());
     if let Some(quotas) = &quotas {
-        quotas.add_bytes(&principal, sent);
+        quotas.add_bytes(&principal, sent.load(Ordering::Relaxed));
     }
     if logged.is_none() && quotas.is_none() {
         return response;
@@ -213,7 +226,9 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
         refused: app.refusals.total(),
     };
     let snapshot = registry.snapshot();
-    let text = view.shared.metrics.render(&gauges, |name| view.find(&snapshot, name).is_some());
+    let sees = |name: &str| view.find(&snapshot, name).is_some();
+    let shown = if view.is_unrestricted() { ShownSkills::All } else { ShownSkills::Only(&sees) };
+    let text = view.shared.metrics.render(&gauges, shown);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
@@ -224,6 +239,8 @@ async fn not_found() -> Response {
 /// Refuses requests for other hosts or from other sites, and adds the CORS headers for allowed origins.
 async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if let Err((status, reason)) = app.guard.check(request.uri(), request.headers()) {
+        let refusal = Refusal { principal: None, route: &route(&request), reason: "foreign_host_or_origin" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         return refuse(status, reason);
     }
     let origin = app.guard.allowed_origin(request.headers()).cloned();
@@ -243,7 +260,7 @@ async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next)
 /// Returns the response to a CORS preflight request.
 fn preflight() -> Response {
     let headers = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
@@ -255,34 +272,69 @@ fn preflight() -> Response {
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
 async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let route = route(&request);
     let has_header = request.headers().contains_key(header::AUTHORIZATION);
-    let endpoint = match app.principals.endpoint(bearer(request.headers())).await {
+    let url_token = request.extensions().get::<UrlToken>().filter(|_| !has_header);
+    let endpoint = match url_token {
+        Some(token) => app.principals.endpoint_of_url(token).await,
+        None => app.principals.endpoint(bearer(request.headers())).await,
+    };
+    let endpoint = match endpoint {
         Ok(endpoint) => endpoint,
         Err(AccessFault::MissingToken) if has_header => {
-            return refuse_access(&app, &AccessFault::InvalidToken);
+            return refuse_access(&app, &route, &AccessFault::InvalidToken);
         }
-        Err(fault) => return refuse_access(&app, &fault),
+        Err(fault) => return refuse_access(&app, &route, &fault),
     };
-    let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
-    request.extensions_mut().insert(asker);
     let name = endpoint.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
-        app.refusals.refused_to(app.server.library(), name.as_deref(), "rate_limited");
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason: "rate_limited" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests, or too many bytes");
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         response.extensions_mut().insert(IdentifiedPrincipal(name));
         return response;
     }
-    request.extensions_mut().insert(Arc::clone(&endpoint));
-    request.extensions_mut().insert(Arc::clone(&endpoint.view));
-    request.extensions_mut().insert(endpoint.principal.clone());
-    let mut response = next.run(request).await;
+    // A session of MCP keeps the skills that its handshake named.
+    let query = request.uri().query().filter(|_| request.uri().path() != MCP);
+    let mut response = match endpoint.view_of(query).await {
+        Ok(view) => {
+            let peer = request.extensions().get::<Peer>().copied();
+            let origin = access_log::public_origin(peer, request.headers(), &app.trusted_proxies);
+            let principal = endpoint.principal.clone();
+            let asker = Asker::new(Arc::clone(&view), principal.clone(), request.headers(), route.clone());
+            let extensions = request.extensions_mut();
+            extensions.insert(asker);
+            extensions.insert(Arc::clone(&endpoint));
+            extensions.insert(view);
+            extensions.insert(principal);
+            origin.map(|origin| extensions.insert(origin));
+            next.run(request).await
+        }
+        Err(response) => response,
+    };
+    if response.status() == StatusCode::FORBIDDEN && response.extensions().get::<RecordedRefusal>().is_none()
+    {
+        let reason = response.extensions().get::<RefusalCode>().map_or("forbidden", |code| code.0);
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason };
+        app.refusals.refused(app.server.library(), &refusal);
+    }
     response.extensions_mut().insert(IdentifiedPrincipal(name));
     response
 }
 
+/// Returns the method and the route of a request, without its parameters.
+fn route(request: &Request) -> Arc<str> {
+    let path = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str);
+    format!("{} {path}", request.method()).into()
+}
+
 /// Returns the response to a request without an endpoint, and records it.
-fn refuse_access(app: &App, fault: &AccessFault) -> Response {
+fn refuse_access(app: &App, route: &str, fault: &AccessFault) -> Response {
+    let record = |reason: &str| {
+        let refusal = Refusal { principal: None, route, reason };
+        app.refusals.refused_often(app.server.library(), &refusal);
+    };
     let (status, word, reason, challenge) = match fault {
         AccessFault::MissingToken => {
             let reason = "missing token; send Authorization: Bearer TOKEN";
@@ -293,7 +345,7 @@ fn refuse_access(app: &App, fault: &AccessFault) -> Response {
             (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
         }
         AccessFault::StoreAway => {
-            app.refusals.refused(app.server.library(), "store_away");
+            record("store_away");
             return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
         }
         AccessFault::Agent => {
@@ -301,8 +353,13 @@ fn refuse_access(app: &App, fault: &AccessFault) -> Response {
                 "the agent of this token cannot be used; its server's configuration needs one of this name";
             (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
         }
+        AccessFault::UrlToken => {
+            let reason = "a token in a URL must have the role reader and an end; make one with \
+                `rep token create --role reader --expires 7d`";
+            (StatusCode::FORBIDDEN, "url_token", reason, None)
+        }
     };
-    app.refusals.refused(app.server.library(), word);
+    record(word);
     let mut response = refuse(status, reason);
     if let Some(challenge) = challenge {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
@@ -316,6 +373,16 @@ async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: N
     app.unread.apply(next.run(request).await)
 }
 
+/// Answers with the archive of a published version of a skill.
+async fn get_version(
+    Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
+    Path(named): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    publish::download(&view, &principal, named, request.headers()).await
+}
+
 /// Publishes a version of a skill.
 async fn put_version(
     State(app): State<Arc<App>>,
@@ -326,8 +393,9 @@ async fn put_version(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let limits = HttpLimits { body_bytes: publish::MAX_ARCHIVE_BYTES, ..app.limits };
+    let Query(query) = Query::<PublishQuery>::try_from_uri(&parts.uri).unwrap_or_default();
     match body::read(&parts.headers, body, &limits, &app.stopping).await {
-        Ok(body) => publish::publish(&view, &principal, named, parts.uri.query(), body).await,
+        Ok(body) => publish::publish(&view, &principal, named, query, body).await,
         Err(response) => response,
     }
 }
