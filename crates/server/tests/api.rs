@@ -258,7 +258,8 @@ fn every_route_answers_as_the_document_says() {
         let (path, of) = (format!("/api/v1{path}"), format!("/api/v1{of}"));
         check(&path, &of, "post", post(&http, &path, request, &[]));
     }
-    assert_eq!(paths, ["/api/v1/events/export", "/api/v1/changes"], "these have other media types");
+    let versions = "/api/v1/skills/{name}/versions/{version}";
+    assert_eq!(paths, ["/api/v1/events/export", "/api/v1/changes", versions], "these have other media types");
     let (status, export) = http.get("/api/v1/events/export");
     assert_eq!(status, 200);
     assert!(export.contains("application/x-ndjson") && export.contains("\"skill\":\"alpha\""), "{export}");
@@ -484,11 +485,13 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 fn reference(document: &Value) -> String {
     let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
         document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
-        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the agent of the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too.\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
+        - A skill that the token may not see does not exist, and is answered in the same way.\n\
+        - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [serving a team](../guides/serving-a-team.md).\n\
         - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

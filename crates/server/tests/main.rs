@@ -19,6 +19,7 @@ mod mutations;
 mod http;
 mod well_known;
 mod scope;
+mod scope_leaks;
 mod principals;
 mod events;
 mod mcp_client;

@@ -253,8 +253,8 @@ fn remove_empty(path: &Path) {
     }
 }
 
-#[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests read what was put back")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;

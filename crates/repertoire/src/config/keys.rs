@@ -368,6 +368,8 @@ pub const KEYS: &[Key] = &[
     key!("versions.record" ValueKind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" ValueKind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
+    key!("proposals.always_review" ValueKind::Patterns, Words proposals.always_review, strings, None, "Skills whose versions that are published over HTTP wait for a reviewer, whoever publishes them, as in `store:stable:*`."),
+    key!("proposals.never_review" ValueKind::Patterns, Words proposals.never_review, strings, None, "Skills whose versions that authors publish over HTTP are released at once, as in `store:next:*`."),
     key!("proposals.directory" ValueKind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
     key!("proposals.per_skill" ValueKind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
     key!("proposals.per_session" ValueKind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),

@@ -136,6 +136,10 @@ pub struct ProposalSettings {
     pub mode: ProposalMode,
     /// Patterns of skills that may not be changed.
     pub locked: Vec<String>,
+    /// Patterns of skills whose published versions always wait for a review.
+    pub always_review: Vec<String>,
+    /// Patterns of skills whose published versions never wait for a review.
+    pub never_review: Vec<String>,
     /// The directory of new skills; empty for the default.
     pub directory: String,
     /// The most pending proposals for one skill.
@@ -156,6 +160,8 @@ impl Default for ProposalSettings {
         Self {
             mode: rules.mode,
             locked: Vec::new(),
+            always_review: Vec::new(),
+            never_review: Vec::new(),
             directory: String::new(),
             per_skill: rules.limits.per_skill as usize,
             per_session: rules.limits.per_session as usize,

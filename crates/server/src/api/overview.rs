@@ -195,7 +195,8 @@ async fn catalog(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<CatalogSize,
     blocking(move || {
         let mut options = view.session.catalog_options();
         options.highlight = None;
-        let number = (snapshot.number(), view.agent().map(|agent| agent.name.clone()));
+        let agent = view.agent().map(|agent| agent.name.as_str());
+        let number = (snapshot.number(), format!("{agent:?} {:?}", view.limits()));
         if let Some(size) = view.shared.dashboard.catalog_size(&number) {
             return Ok(CatalogSize {
                 tokens: size.0,

@@ -6,6 +6,7 @@ use axum::Extension;
 use repertoire::Snapshot;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::identity;
+use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
 use repertoire_model::patch::SkillFiles;
@@ -234,6 +235,11 @@ pub(crate) async fn pending(asker: &Asker) -> usize {
 /// Returns whether the proposal is about a skill of this library that the sender may see, or about a new skill for it.
 fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let content = &proposal.content;
+    if let Some(channel) = content.channel() {
+        let publish = asker.view.options().publish.as_ref();
+        return publish.is_some_and(|publish| publish.channels.iter().any(|served| served == channel))
+            && asker.view.may_change(snapshot, &channel_source(channel), &content.name);
+    }
     let mut entries = snapshot.entries().iter();
     let is_seen = |entry: &repertoire::Entry| asker.sees_all() || asker.view.sees(entry);
     if entries.any(|entry| identity(entry) == content.skill && is_seen(entry)) {
@@ -280,7 +286,13 @@ async fn find(asker: &Asker, id: u64) -> Result<Proposal, ApiError> {
     let missing = || ApiError::not_found(format!("there is no proposal {id}"));
     let proposal = with_store(asker, move |store| Ok(store.proposal(id)?)).await?.ok_or_else(missing)?;
     let snapshot = asker.view.shared.registry.snapshot();
-    if is_visible(asker, &snapshot, &proposal) { Ok(proposal) } else { Err(missing()) }
+    if is_visible(asker, &snapshot, &proposal) {
+        return Ok(proposal);
+    }
+    if !asker.sees_all() {
+        asker.record_denied(&proposal.content.name);
+    }
+    Err(missing())
 }
 
 /// Returns everything about the proposal with the number `id`.
@@ -294,14 +306,20 @@ pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetail, Api
         None => None,
     };
     let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
-    let changed_since =
-        is_open && proposal.content.base.is_some() && current.is_some() && current != proposal.content.base;
     let (base, result) = (proposal.content.base, proposal.content.result);
-    let (before, after) = with_store(asker, move |store| {
+    let channel = proposal.content.channel().map(str::to_owned);
+    let name = proposal.content.name.clone();
+    let (before, after, current) = with_store(asker, move |store| {
         let before = base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
-        Ok((tokens(&before), tokens(&skill_files(store, &result)?)))
+        let current = match channel {
+            Some(channel) => store.released(&channel)?.into_iter().find(|skill| skill.name == name),
+            None => return Ok((tokens(&before), tokens(&skill_files(store, &result)?), current)),
+        };
+        let current = current.map(|skill| skill.digest);
+        Ok((tokens(&before), tokens(&skill_files(store, &result)?), current))
     })
     .await?;
+    let changed_since = is_open && base.is_some() && current.is_some() && current != base;
     let content = &proposal.content;
     Ok(ProposalDetail {
         row: row(&proposal),

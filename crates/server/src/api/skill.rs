@@ -205,6 +205,9 @@ pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Res
     } else {
         asker.view.find(snapshot, name)
     };
+    if found.is_none() && asker.view.hides(snapshot, name) {
+        asker.record_denied(name);
+    }
     found.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))
 }
 

@@ -1,14 +1,18 @@
 //! The sender of a request to the dashboard, and its rights.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::http::{HeaderMap, header};
-use repertoire::store::{AGENT_PREFIX, Role};
+use repertoire::event::{Event, Surface};
+use repertoire::store::Role;
+use repertoire::{EventKind, Outcome};
 use repertoire_model::Digest;
+use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
 use crate::agent_view::AgentView;
-use crate::record::Principal;
+use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -43,6 +47,8 @@ pub(crate) struct Asker {
     /// The token of the pages for a person that signed in. It is derived from the person's own, so that all servers of one store
     /// have the same.
     own_csrf: Option<String>,
+    /// The method and the route of the request, without its parameters.
+    route: Arc<str>,
 }
 
 impl Asker {
@@ -52,6 +58,7 @@ impl Asker {
         principal: Principal,
         headers: &HeaderMap,
         is_foreign: bool,
+        route: Arc<str>,
     ) -> Self {
         Self {
             view,
@@ -60,6 +67,7 @@ impl Asker {
             is_foreign,
             csrf: headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned),
             own_csrf: None,
+            route,
         }
     }
 
@@ -79,6 +87,17 @@ impl Asker {
         self.own_csrf.as_deref().unwrap_or(&self.view.shared.dashboard.csrf)
     }
 
+    /// Records that the sender asked for `skill`, which is out of scope.
+    pub(crate) fn record_denied(&self, skill: &str) {
+        let mut event = Event::new(EventKind::AccessRefused, &*self.route, "", SystemTime::now());
+        event.surface = Surface::Http;
+        event.skill = Some(shorten(skill, MAX_NAME_CHARS));
+        event.principal = self.principal.name.as_deref().map(str::to_owned);
+        event.agent = self.view.agent().map(|agent| agent.name.clone());
+        (event.outcome, event.error) = (Outcome::Denied, Some(OUT_OF_SCOPE.to_owned()));
+        self.view.shared.library.emit(&event);
+    }
+
     /// Returns the options of the dashboard.
     pub(crate) fn options(&self) -> &DashboardOptions {
         &self.view.options().dashboard
@@ -91,12 +110,7 @@ impl Asker {
 
     /// Returns the name under which the sender decides: `agent:NAME` or `user:NAME`.
     pub(crate) fn reviewer(&self) -> String {
-        match (self.view.agent(), &self.principal.name) {
-            // The same name as for its proposals, so that it does not decide about them.
-            (Some(agent), name) => format!("{AGENT_PREFIX}{}", name.as_deref().unwrap_or(&agent.name)),
-            (None, Some(name)) => format!("user:{name}"),
-            (None, None) => self.options().person.clone(),
-        }
+        self.view.author(&self.principal).unwrap_or_else(|| self.options().person.clone())
     }
 
     /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.

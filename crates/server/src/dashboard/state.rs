@@ -14,6 +14,9 @@ use super::host::Cost;
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
 
+/// Maximum sizes of catalogs that are kept: requests can name any number of views.
+const MAX_CATALOGS: usize = 1_000;
+
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
@@ -49,8 +52,8 @@ pub(crate) struct Streams {
     pub(crate) stopping: CancellationToken,
 }
 
-/// A snapshot and an agent, and the tokens and the shortened skills of its catalog.
-type CatalogSizes = HashMap<(u64, Option<String>), (usize, usize)>;
+/// A snapshot and a view, in words, and the tokens and the shortened skills of its catalog.
+type CatalogSizes = HashMap<(u64, String), (usize, usize)>;
 
 /// State that all requests of the dashboard share.
 pub(crate) struct DashboardState {
@@ -111,15 +114,18 @@ impl DashboardState {
         counts
     }
 
-    /// Returns the tokens and the number of shortened skills of the catalog of a snapshot and an agent, if they are known.
-    pub(crate) fn catalog_size(&self, of: &(u64, Option<String>)) -> Option<(usize, usize)> {
+    /// Returns the tokens and the number of shortened skills of the catalog of a snapshot and a view, if they are known.
+    pub(crate) fn catalog_size(&self, of: &(u64, String)) -> Option<(usize, usize)> {
         self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).get(of).copied()
     }
 
     /// Keeps the size of a catalog, and gives up those of earlier snapshots.
-    pub(crate) fn keep_catalog_size(&self, of: (u64, Option<String>), size: (usize, usize)) {
+    pub(crate) fn keep_catalog_size(&self, of: (u64, String), size: (usize, usize)) {
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         catalogs.retain(|(number, _), _| *number == of.0);
+        if catalogs.len() >= MAX_CATALOGS {
+            catalogs.clear();
+        }
         catalogs.insert(of, size);
     }
 

@@ -6,14 +6,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Instant, SystemTime};
 
-use axum::http::{HeaderMap, Request};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Request, header};
 use repertoire::event::jsonl::rfc3339;
 use repertoire_model::text::shorten;
 use serde_json::json;
 use tower::Service;
 
+use super::url_token;
+
 /// The header in which proxies name the clients that they forward requests of.
 const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The header in which proxies name the host that a client asked for.
+const FORWARDED_HOST: &str = "x-forwarded-host";
 
 /// The header in which proxies name the scheme of the requests that they forward.
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
@@ -104,6 +110,28 @@ pub(super) fn client(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Address
     Some(client)
 }
 
+/// The scheme, host and port by which a client asked, as in `https://skills.example.com`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PublicOrigin(pub(crate) String);
+
+/// Returns the origin by which a client asked: that of the request, or the one that a trusted proxy names.
+pub(super) fn public_origin(
+    peer: Option<Peer>,
+    headers: &HeaderMap,
+    proxies: &[AddressRange],
+) -> Option<PublicOrigin> {
+    let is_trusted = peer.is_some_and(|peer| is_in(peer.0.ip().to_canonical(), proxies));
+    let forwarded = |name: &str| {
+        let value = headers.get(name).filter(|_| is_trusted)?.to_str().ok()?;
+        // The first of several is the one that the client used.
+        value.split(',').next().map(str::trim)
+    };
+    let scheme = if is_https(peer, headers, proxies) { "https" } else { "http" };
+    let host = forwarded(FORWARDED_HOST).or_else(|| headers.get(header::HOST)?.to_str().ok())?;
+    let is_host = host.parse::<Authority>().is_ok_and(|host| !host.as_str().contains('@'));
+    is_host.then(|| PublicOrigin(format!("{scheme}://{host}")))
+}
+
 /// A request whose response is on its way. The line is written when it is dropped.
 pub(super) struct LoggedRequest {
     pub(super) log: AccessLog,
@@ -132,7 +160,7 @@ impl Drop for LoggedRequest {
     }
 }
 
-/// A service that notes the address of its connection in each request.
+/// A service that notes the address of its connection in each request, and takes tokens out of its URL.
 #[derive(Clone)]
 pub(super) struct WithPeer<S> {
     pub(super) inner: S,
@@ -152,6 +180,7 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for WithPeer<S> {
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(peer);
         }
+        url_token::take(&mut request);
         self.inner.call(request)
     }
 }
@@ -197,6 +226,31 @@ mod tests {
             let headers: HeaderMap = headers.into_iter().collect();
             assert_eq!(is_https(peer, &headers, &ranges), expect, "{scheme:?}");
         }
+    }
+
+    #[test]
+    fn the_origin_is_that_of_the_request_unless_a_trusted_proxy_names_another() {
+        let ranges = [AddressRange::parse("127.0.0.1").unwrap()];
+        let check = |peer: &str, lines: &[(&'static str, &str)], expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            let peer = Some(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+            let found = public_origin(peer, &headers, &ranges).map(|origin| origin.0);
+            assert_eq!(found.as_deref(), expect, "{lines:?}");
+        };
+        let (host, proto) = (("host", "a.example:8080"), (FORWARDED_PROTO, "https"));
+        check("127.0.0.1", &[host], Some("http://a.example:8080"));
+        check("127.0.0.1", &[host, proto], Some("https://a.example:8080"));
+        check("192.0.2.1", &[host, proto, (FORWARDED_HOST, "evil.example")], Some("http://a.example:8080"));
+        check(
+            "127.0.0.1",
+            &[host, proto, (FORWARDED_HOST, "b.example, c.example")],
+            Some("https://b.example"),
+        );
+        check("127.0.0.1", &[("host", "u@a.example")], None);
+        check("127.0.0.1", &[], None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::endpoint::Endpoint;
 use super::options::{HttpAccess, HttpLimits};
 use super::quota::{PrincipalLimits, RunLimit};
 use super::stored_tokens::StoredTokens;
+use super::url_token::UrlToken;
 use crate::agent_view::{AgentView, ViewLimits};
 use crate::oidc::{OidcFault, Provider, is_jwt};
 use crate::record::Principal;
@@ -39,6 +40,8 @@ pub(super) enum AccessFault {
     ProviderAway,
     /// The provider vouches for its sender, who has no access here.
     NoAccess,
+    /// Its token is in the URL, and has more rights than one there may have.
+    UrlToken,
 }
 
 /// The endpoints of the tokens that were given with the options, and what those of the store are made with.
@@ -221,6 +224,17 @@ impl Principals {
     /// Returns the tokens of the store, if there is one.
     pub(super) fn stored(&self) -> Option<&StoredTokens> {
         self.stored.as_ref()
+    }
+
+    /// Returns the endpoint of a request with a token in its URL, which must be a reader's that expires.
+    pub(super) async fn endpoint_of_url(&self, token: &UrlToken) -> Result<Arc<Endpoint>, AccessFault> {
+        let stored = self.stored.as_ref().ok_or(AccessFault::InvalidToken)?;
+        let found = stored.find(&Digest::of(token.0.as_bytes())).await.map_err(|_| AccessFault::StoreAway)?;
+        let record = found.ok_or(AccessFault::InvalidToken)?;
+        if record.role != Role::Reader || record.expires.is_none() {
+            return Err(AccessFault::UrlToken);
+        }
+        self.endpoint_of_record(&self.configured(), record).await
     }
 
     /// Returns the endpoint of a token of the store, or of a person that the provider vouches for.

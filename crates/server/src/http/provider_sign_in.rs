@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::access_log::Peer;
 use super::app::App;
 use super::cookie::{self, Scheme};
+use super::refusals::Refusal;
 use super::sign_in::{PageQuery, page, return_path, scheme, signed_in};
 use super::signed_in_tokens::create;
 use crate::oidc::{OidcFault, SignInFlow, error_code};
@@ -127,6 +128,7 @@ fn failed(app: &App, return_path: &str, fault: &OidcFault) -> Response {
 }
 
 fn refused(app: &App, return_path: &str, problem: &str) -> Response {
-    app.refusals.refused(app.server.library(), "sign_in_failed");
+    let refusal = Refusal { principal: None, route: "GET /sign-in/callback", reason: "sign_in_failed" };
+    app.refusals.refused_often(app.server.library(), &refusal);
     page(app, return_path, Some(problem))
 }

@@ -5,6 +5,7 @@ use axum::response::Response;
 
 use super::app::App;
 use super::principals::AccessFault;
+use super::refusals::Refusal;
 use super::reply::{overloaded, refuse};
 
 /// Seconds after which a client may find a store that answers.
@@ -14,7 +15,11 @@ pub(super) const STORE_RETRY_SECONDS: u32 = 5;
 const INVALID_TOKEN: &str = "invalid token";
 
 /// Returns the response to a request without an endpoint, and records it.
-pub(super) fn refuse_access(app: &App, fault: &AccessFault) -> Response {
+pub(super) fn refuse_access(app: &App, route: &str, fault: &AccessFault) -> Response {
+    let record = |reason: &str| {
+        let refusal = Refusal { principal: None, route, reason };
+        app.refusals.refused_often(app.server.library(), &refusal);
+    };
     let (status, word, reason, challenge) = match fault {
         AccessFault::MissingToken => {
             let reason = "missing token; send Authorization: Bearer TOKEN";
@@ -25,11 +30,11 @@ pub(super) fn refuse_access(app: &App, fault: &AccessFault) -> Response {
             (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
         }
         AccessFault::StoreAway => {
-            app.refusals.refused(app.server.library(), "store_away");
+            record("store_away");
             return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
         }
         AccessFault::ProviderAway => {
-            app.refusals.refused(app.server.library(), "provider_away");
+            record("provider_away");
             return overloaded("the provider of the token does not answer", STORE_RETRY_SECONDS);
         }
         AccessFault::NoAccess => {
@@ -41,8 +46,13 @@ pub(super) fn refuse_access(app: &App, fault: &AccessFault) -> Response {
                 "the agent of this token cannot be used; its server's configuration needs one of this name";
             (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
         }
+        AccessFault::UrlToken => {
+            let reason = "a token in a URL must have the role reader and an end; make one with \
+                `rep token create --role reader --expires 7d`";
+            (StatusCode::FORBIDDEN, "url_token", reason, None)
+        }
     };
-    app.refusals.refused(app.server.library(), word);
+    record(word);
     let mut response = refuse(status, reason);
     if let Some(challenge) = challenge {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -1,14 +1,14 @@
 //! Routes and middleware.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::HttpBody as _;
-use axum::extract::{Path, Request, State};
+use axum::extract::{MatchedPath, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get, put};
+use axum::routing::{any, get};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,14 +23,16 @@ use super::endpoint::{Endpoint, RequestKind};
 use super::guard::ForeignLinks;
 use super::options::HttpLimits;
 use super::principals::AccessFault;
+use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
 use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
+use super::url_token::UrlToken;
 use super::{provider_sign_in, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
-use crate::metrics::{CONTENT_TYPE, Gauges};
-use crate::publish;
+use crate::metrics::{CONTENT_TYPE, Gauges, ShownSkills};
+use crate::publish::{self, PublishQuery};
 use crate::record::Principal;
 use crate::{web, well_known};
 
@@ -40,6 +42,9 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
 
+/// The path of MCP.
+const MCP: &str = "/mcp";
+
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
 
@@ -47,17 +52,20 @@ const CHANGES: &str = "/changes";
 const STORE_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
-/// index itself are answered beside them.
+/// index itself are answered beside them, and as many for published versions.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let versions = Router::new()
+        .route("/api/v1/skills/{name}/versions/{version}", get(get_version).put(put_version))
+        .layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let programs = Router::new()
-        .route("/mcp", any(mcp))
+        .route(MCP, any(mcp))
         .route("/metrics", get(metrics))
-        .route("/api/v1/skills/{name}/versions/{version}", put(put_version))
+        .merge(versions)
         .merge(index)
         .merge(downloads)
         // The last layer runs first.
@@ -123,9 +131,14 @@ fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
 async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-    let sent = request.body().size_hint().lower();
     let peer = request.extensions().get::<Peer>().copied();
     let client = access_log::client(peer, request.headers(), &app.trusted_proxies);
+    let sent = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&sent);
+    let count = move |length| {
+        counter.fetch_add(length, Ordering::Relaxed);
+    };
+    let request = request.map(|body| axum::body::Body::new(CountedBody::new(body, count)));
     let mut response = next.run(request).await;
     let identified = response.extensions_mut().remove::<IdentifiedPrincipal>();
     let principal = identified.as_ref().and_then(|principal| principal.0.clone());
@@ -142,7 +155,7 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     });
     let quotas = identified.map(|_| Arc::clone(&app.quotas)).filter(|quotas| quotas.counts_bytes());
     if let Some(quotas) = &quotas {
-        quotas.add_bytes(&principal, sent);
+        quotas.add_bytes(&principal, sent.load(Ordering::Relaxed));
     }
     if logged.is_none() && quotas.is_none() {
         return response;
@@ -219,7 +232,9 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
         refused: app.refusals.total(),
     };
     let snapshot = registry.snapshot();
-    let text = view.shared.metrics.render(&gauges, |name| view.find(&snapshot, name).is_some());
+    let sees = |name: &str| view.find(&snapshot, name).is_some();
+    let shown = if view.is_unrestricted() { ShownSkills::All } else { ShownSkills::Only(&sees) };
+    let text = view.shared.metrics.render(&gauges, shown);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
@@ -233,6 +248,8 @@ async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next)
     let is_safe = is_read && !app.principals.is_open();
     let links = if is_safe { ForeignLinks::Accepted } else { ForeignLinks::Refused };
     if let Err((status, reason)) = app.guard.check(request.uri(), request.headers(), links) {
+        let refusal = Refusal { principal: None, route: &route(&request), reason: "foreign_host_or_origin" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         return refuse(status, reason);
     }
     let origin = app.guard.allowed_origin(request.headers()).cloned();
@@ -252,7 +269,7 @@ async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next)
 /// Returns the response to a CORS preflight request.
 fn preflight() -> Response {
     let headers = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
@@ -264,82 +281,129 @@ fn preflight() -> Response {
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
 async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match bearer_endpoint(&app, request.headers()).await {
-        Ok(endpoint) => {
-            let asker = asker(&app, &endpoint, request.headers());
-            answer(&app, &endpoint, asker, request, next).await
-        }
-        Err(fault) => refuse_access(&app, &fault),
+    let route = route(&request);
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => refuse_access(&app, &route, &fault),
     }
 }
 
 /// Checks the bearer token, or the one that a person signed in with.
 async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Some(token) = sign_in::token(&app, &request) {
+    let route = route(&request);
+    if let Some(token) = sign_in::token(&app, &request).map(str::to_owned) {
         match app.principals.endpoint(Some(token.as_bytes())).await {
             Ok(endpoint) if endpoint.principal.name.is_some() => {
-                let asker = asker(&app, &endpoint, request.headers()).signed_in(token);
-                return answer(&app, &endpoint, asker, request, next).await;
+                return answer(&app, &endpoint, Some(&token), route, request, next).await;
             }
             // The token has ended, so that the person is signed out.
             Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {}
-            Err(fault) => return refuse_access(&app, &fault),
+            Err(fault) => return refuse_access(&app, &route, &fault),
         }
     }
-    match bearer_endpoint(&app, request.headers()).await {
-        Ok(endpoint) => {
-            let asker = asker(&app, &endpoint, request.headers());
-            answer(&app, &endpoint, asker, request, next).await
-        }
-        Err(fault) => {
-            sign_in::refuse_person(&app, request.method(), request.uri(), request.headers(), &fault)
-        }
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => sign_in::refuse_person(&app, &route, &request, &fault),
     }
 }
 
-/// Returns the endpoint of the bearer token of a request, or of requests without one.
-async fn bearer_endpoint(app: &App, headers: &HeaderMap) -> Result<Arc<Endpoint>, AccessFault> {
+/// Returns the endpoint of the token of a request, in its headers or its URL, or that of requests without one.
+async fn bearer_endpoint(
+    app: &App,
+    headers: &HeaderMap,
+    url_token: Option<&UrlToken>,
+) -> Result<Arc<Endpoint>, AccessFault> {
     let has_header = headers.contains_key(header::AUTHORIZATION);
+    if let Some(token) = url_token.filter(|_| !has_header) {
+        return app.principals.endpoint_of_url(token).await;
+    }
     app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
         AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
         fault => fault,
     })
 }
 
-fn asker(app: &App, endpoint: &Endpoint, headers: &HeaderMap) -> Asker {
-    let is_foreign = app.guard.is_foreign(headers);
-    Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), headers, is_foreign)
-}
-
-/// Answers a request of the principal of `endpoint`, within its limits.
+/// Answers a request of the principal of `endpoint`, within its limits. A person that signed in did so with the token `secret`.
 async fn answer(
     app: &App,
     endpoint: &Arc<Endpoint>,
-    asker: Asker,
+    secret: Option<&str>,
+    route: Arc<str>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let name = endpoint.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
-        app.refusals.refused_to(app.server.library(), name.as_deref(), "rate_limited");
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason: "rate_limited" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests, or too many bytes");
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         response.extensions_mut().insert(IdentifiedPrincipal(name));
         return response;
     }
-    request.extensions_mut().insert(asker);
-    request.extensions_mut().insert(Arc::clone(endpoint));
-    request.extensions_mut().insert(Arc::clone(&endpoint.view));
-    request.extensions_mut().insert(endpoint.principal.clone());
-    let mut response = next.run(request).await;
+    // A session of MCP keeps the skills that its handshake named.
+    let query = request.uri().query().filter(|_| request.uri().path() != MCP);
+    let mut response = match endpoint.view_of(query).await {
+        Ok(view) => {
+            let peer = request.extensions().get::<Peer>().copied();
+            let origin = access_log::public_origin(peer, request.headers(), &app.trusted_proxies);
+            let principal = endpoint.principal.clone();
+            let asker = asker(app, &view, &principal, request.headers(), &route);
+            let asker = match secret {
+                Some(secret) => asker.signed_in(secret),
+                None => asker,
+            };
+            let extensions = request.extensions_mut();
+            extensions.insert(asker);
+            extensions.insert(Arc::clone(endpoint));
+            extensions.insert(view);
+            extensions.insert(principal);
+            origin.map(|origin| extensions.insert(origin));
+            next.run(request).await
+        }
+        Err(response) => response,
+    };
+    if response.status() == StatusCode::FORBIDDEN && response.extensions().get::<RecordedRefusal>().is_none()
+    {
+        let reason = response.extensions().get::<RefusalCode>().map_or("forbidden", |code| code.0);
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason };
+        app.refusals.refused(app.server.library(), &refusal);
+    }
     response.extensions_mut().insert(IdentifiedPrincipal(name));
     response
+}
+
+fn asker(
+    app: &App,
+    view: &Arc<AgentView>,
+    principal: &Principal,
+    headers: &HeaderMap,
+    route: &Arc<str>,
+) -> Asker {
+    let is_foreign = app.guard.is_foreign(headers);
+    Asker::new(Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
+}
+
+/// Returns the method and the route of a request, without its parameters.
+pub(super) fn route(request: &Request) -> Arc<str> {
+    let path = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str);
+    format!("{} {path}", request.method()).into()
 }
 
 /// Limits the memory of responses that clients have not read yet.
 async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(app.unread.clone());
     app.unread.apply(next.run(request).await)
+}
+
+/// Answers with the archive of a published version of a skill.
+async fn get_version(
+    Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
+    Path(named): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    publish::download(&view, &principal, named, request.headers()).await
 }
 
 /// Publishes a version of a skill.
@@ -352,8 +416,9 @@ async fn put_version(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let limits = HttpLimits { body_bytes: publish::MAX_ARCHIVE_BYTES, ..app.limits };
+    let Query(query) = Query::<PublishQuery>::try_from_uri(&parts.uri).unwrap_or_default();
     match body::read(&parts.headers, body, &limits, &app.stopping).await {
-        Ok(body) => publish::publish(&view, &principal, named, parts.uri.query(), body).await,
+        Ok(body) => publish::publish(&view, &principal, named, query, body).await,
         Err(response) => response,
     }
 }

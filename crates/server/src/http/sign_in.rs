@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Form, Router};
@@ -13,6 +13,7 @@ use super::access_log::{Peer, is_https};
 use super::app::App;
 use super::cookie::{self, Scheme};
 use super::principals::AccessFault;
+use super::refusals::Refusal;
 use super::refuse_access::{STORE_RETRY_SECONDS, refuse_access};
 use super::reply::{overloaded, refuse};
 use super::signed_in_tokens::revoke;
@@ -52,11 +53,11 @@ pub(super) fn token<'r>(app: &App, request: &'r Request) -> Option<&'r str> {
 /// Returns the response to a request without a valid token: browsers are led to the page, all others are refused.
 pub(super) fn refuse_person(
     app: &App,
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
+    route: &str,
+    request: &Request,
     fault: &AccessFault,
 ) -> Response {
+    let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let has = |name: &str, word: &str| {
         headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
     };
@@ -73,7 +74,7 @@ pub(super) fn refuse_person(
         let wanted = uri.path_and_query().map_or("/", |wanted| wanted.as_str());
         return Redirect::to(&web::sign_in_address(if is_read { wanted } else { "/" })).into_response();
     }
-    refuse_access(app, fault)
+    refuse_access(app, route, fault)
 }
 
 /// Returns `text` if it is a path of this server that a person may get to, or the path of the first page.
@@ -140,12 +141,14 @@ async fn post_token(
             None => "This token cannot be kept in a cookie.",
         },
         Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {
-            app.refusals.refused(app.server.library(), "invalid_token");
+            let refusal = Refusal { principal: None, route: "POST /sign-in", reason: "invalid_token" };
+            app.refusals.refused_often(app.server.library(), &refusal);
             "This token is not valid. It may have been revoked, or have ended."
         }
         Err(AccessFault::StoreAway) => "Tokens cannot be checked now. Try again in a moment.",
         Err(AccessFault::ProviderAway) => "The sign-in provider does not answer. Try again in a moment.",
         Err(AccessFault::NoAccess) => "You are in no group that has access to this server.",
+        Err(AccessFault::UrlToken) => "This token is for URLs alone.",
         Err(AccessFault::Agent) => "The agent of this token does not exist here. Tell who runs this server.",
     };
     page(&app, return_path, Some(problem))
