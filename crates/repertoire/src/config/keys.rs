@@ -384,6 +384,7 @@ pub const KEYS: &[Key] = &[
     key!("http.max_runs" ValueKind::Number(0, LARGE), Number http_runs, number, None, "The most tools and scripts of skills that run for one token at a time; 0 for any number."),
     key!("http.access_log" ValueKind::Text, Word http_access_log, quoted, None, "The file that gets a line of JSON for each request, without secrets; `-` for standard error, empty for none."),
     key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` is believed, as in `10.0.0.7` or `10.0.0.0/8`."),
+    key!("http.drain_seconds" ValueKind::Number(0, 300), Number http_drain, number, None, "The seconds after SIGTERM in which the HTTP server goes on serving while `/readyz` answers 503, so that proxies send requests elsewhere before it stops; a second signal ends the wait."),
     key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
     key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
     key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),

@@ -298,6 +298,8 @@ pub struct Settings {
     pub http_access_log: String,
     /// The proxies whose headers are believed.
     pub http_proxies: Vec<String>,
+    /// The seconds that a server goes on serving after it was asked to stop.
+    pub http_drain: usize,
     /// The settings of search.
     pub search: SearchSettings,
     /// The settings of tools and scripts of skills.
@@ -356,6 +358,7 @@ impl Settings {
             http_runs: 0,
             http_access_log: String::new(),
             http_proxies: Vec::new(),
+            http_drain: 0,
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),
