@@ -8,6 +8,7 @@ mod unread;
 mod body;
 mod media;
 mod session;
+mod portable_session;
 mod sessions;
 mod skill_query;
 mod endpoint;
