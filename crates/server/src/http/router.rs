@@ -44,6 +44,10 @@ const STORE_RETRY_SECONDS: u32 = 5;
 /// The reason for refusing a request with another token than those that are accepted.
 const INVALID_TOKEN: &str = "invalid token";
 
+/// The paths of health checks.
+const ALIVE: &str = "/healthz";
+const READY: &str = "/readyz";
+
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
 
@@ -130,7 +134,9 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     let identified = response.extensions_mut().remove::<IdentifiedPrincipal>();
     let principal = identified.as_ref().and_then(|principal| principal.0.clone());
     let status = response.status().as_u16();
-    let mut logged = app.access_log.clone().map(|log| LoggedRequest {
+    // A proxy may check each second.
+    let is_check = path == ALIVE || path == READY;
+    let mut logged = app.access_log.clone().filter(|_| !is_check).map(|log| LoggedRequest {
         log,
         started,
         method,
@@ -171,7 +177,7 @@ pub(super) fn overload_router(app: Arc<App>) -> Router {
 }
 
 fn health_routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready))
+    Router::new().route(ALIVE, get(alive)).route(READY, get(ready))
 }
 
 /// Answers that the process is alive.
