@@ -115,9 +115,14 @@ def home():
     return directory
 
 
+def target_directory():
+    """Returns the directory that programs are built in."""
+    return Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
+
+
 def build(installed, with_peers):
     """Builds `rep` and the programs in bench/peers with the same settings and the same dependencies."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
+    target = target_directory()
     packages = ["bare", "rep-index", "rep-session", "rep-reload", "rep-sandbox"] + (["peer-agent-skills"] if with_peers else [])
     # The crates are to be measured with the very dependencies that `rep` is built with.
     shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")

@@ -42,6 +42,7 @@ mod test_completions_command;
 mod test_connect_command;
 mod test_cost_command;
 mod test_dashboard_command;
+mod test_deployment;
 mod test_configuration;
 mod test_disable_command;
 mod test_disable_for_clients;

@@ -9,6 +9,8 @@ use repertoire::event::Event;
 use repertoire::{Entry, EventKind, EventSink, Outcome, Registry};
 use repertoire_model::State;
 
+use crate::http::RequestMetrics;
+
 /// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -41,15 +43,17 @@ struct Counters {
     runs: BTreeMap<Labels, u64>,
 }
 
+/// Counts of durations, by upper bounds.
 #[derive(Clone, Default)]
-struct Histogram {
+pub(crate) struct Histogram {
     buckets: [u64; BUCKETS.len()],
     sum: Duration,
     count: u64,
 }
 
 impl Histogram {
-    fn observe(&mut self, duration: Duration) {
+    /// Counts a duration.
+    pub(crate) fn observe(&mut self, duration: Duration) {
         let seconds = duration.as_secs_f64();
         for (bucket, bound) in self.buckets.iter_mut().zip(BUCKETS) {
             *bucket += u64::from(seconds <= bound);
@@ -110,6 +114,14 @@ pub(crate) struct Gauges<'a> {
     pub(crate) dropped_events: Option<u64>,
     /// The requests that were refused for their tokens.
     pub(crate) refused: u64,
+    /// The requests over HTTP.
+    pub(crate) requests: &'a RequestMetrics,
+    /// The event streams that are open.
+    pub(crate) streams: usize,
+    /// True if the store answers; `None` without one.
+    pub(crate) store: Option<bool>,
+    /// The version of the server.
+    pub(crate) version: &'a str,
 }
 
 impl MetricsSink {
@@ -127,17 +139,13 @@ impl MetricsSink {
             }
             merged
         };
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         let counters = self.lock();
         let load_labels = ["name", "source", "outcome"];
         text.counter("skill_load_total", "Loads of skills.", &load_labels, &visible(&counters.loads));
-        let durations: BTreeMap<&str, &Histogram> = counters
-            .durations
-            .iter()
-            .filter(|(name, _)| !is_hidden(name))
-            .map(|(name, histogram)| (name.as_str(), histogram))
-            .collect();
-        text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", &durations);
+        let durations = counters.durations.iter().filter(|(name, _)| !is_hidden(name));
+        let durations = durations.map(|(name, histogram)| (name.as_str(), histogram));
+        text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", "name", durations);
         for (name, help, series) in [
             ("skill_file_read_total", "Reads of files of skills.", &counters.reads),
             ("skill_tool_run_total", "Runs of tools and scripts of skills.", &counters.runs),
@@ -160,8 +168,15 @@ impl MetricsSink {
             let count = snapshot.entries().iter().filter(is_counted).count();
             states.insert(vec![state.as_str().to_owned()], count as u64);
         }
-        text.family("skill_snapshot_skills", "Skills of the library by state.", "gauge");
-        text.series("skill_snapshot_skills", &["state"], &states);
+        text.gauge("skill_snapshot_skills", "Skills of the library by state.", &["state"], &states);
+        gauges.requests.render(&mut text);
+        let streams = one(gauges.streams as u64);
+        text.gauge("skill_http_streams", "Event streams that are open.", &[], &streams);
+        if let Some(is_there) = gauges.store {
+            text.gauge("skill_store_up", "1 if the store answers.", &[], &one(is_there.into()));
+        }
+        let build = BTreeMap::from([(vec![gauges.version.to_owned()], 1)]);
+        text.gauge("skill_build_info", "The version of the server.", &["version"], &build);
         text.counter(
             "skill_refused_requests_total",
             "Requests refused for their token.",
@@ -212,15 +227,27 @@ impl ShownSkills<'_> {
 
 /// The text of metrics.
 #[derive(Default)]
-struct Text(String);
+pub(crate) struct MetricsText(String);
 
-impl Text {
+impl MetricsText {
     fn family(&mut self, name: &str, help: &str, kind: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn counter(&mut self, name: &str, help: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
+    /// Writes a counter, one line for each of `series`.
+    pub(crate) fn counter(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+        series: &BTreeMap<Labels, u64>,
+    ) {
         self.family(name, help, "counter");
+        self.series(name, labels, series);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
+        self.family(name, help, "gauge");
         self.series(name, labels, series);
     }
 
@@ -231,15 +258,22 @@ impl Text {
         }
     }
 
-    fn histogram(&mut self, name: &str, help: &str, series: &BTreeMap<&str, &Histogram>) {
+    /// Writes a histogram for each value of `label`.
+    pub(crate) fn histogram<'h>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        series: impl Iterator<Item = (&'h str, &'h Histogram)>,
+    ) {
         self.family(name, help, "histogram");
-        for (skill, Histogram { buckets, sum, count }) in series {
+        for (value, Histogram { buckets, sum, count }) in series {
             let bounds = BUCKETS.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
-            for (bound, value) in bounds.zip(buckets.iter().chain([count])) {
-                self.line(&format!("{name}_bucket"), [("name", *skill), ("le", &bound)], value);
+            for (bound, observed) in bounds.zip(buckets.iter().chain([count])) {
+                self.line(&format!("{name}_bucket"), [(label, value), ("le", &bound)], observed);
             }
-            self.line(&format!("{name}_sum"), [("name", *skill)], sum.as_secs_f64());
-            self.line(&format!("{name}_count"), [("name", *skill)], count);
+            self.line(&format!("{name}_sum"), [(label, value)], sum.as_secs_f64());
+            self.line(&format!("{name}_count"), [(label, value)], count);
         }
     }
 
@@ -286,7 +320,18 @@ mod tests {
 
     fn render(sink: &MetricsSink, shown: ShownSkills<'_>) -> String {
         let registry = registry();
-        sink.render(&Gauges { registry: &registry, dropped_events: Some(7), refused: 2 }, shown)
+        let requests = RequestMetrics::default();
+        requests.answered("mcp", axum::http::StatusCode::OK, Duration::from_millis(2));
+        let gauges = Gauges {
+            registry: &registry,
+            dropped_events: Some(7),
+            refused: 2,
+            requests: &requests,
+            streams: 3,
+            store: Some(true),
+            version: "1.2.3",
+        };
+        sink.render(&gauges, shown)
     }
 
     #[test]
@@ -311,6 +356,11 @@ mod tests {
             r#"skill_snapshot_skills{state="active"} 1"#,
             "skill_refused_requests_total 2",
             "skill_events_dropped_total 7",
+            r#"skill_http_requests_total{route="mcp",code="200"} 1"#,
+            r#"skill_http_request_duration_seconds_bucket{route="mcp",le="0.0025"} 1"#,
+            "skill_http_streams 3",
+            "skill_store_up 1",
+            r#"skill_build_info{version="1.2.3"} 1"#,
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

@@ -4,7 +4,11 @@ use tokio_util::sync::CancellationToken;
 
 /// Stops a server: requests in flight are finished, new ones are not accepted. Clones stop the same server.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(CancellationToken);
+pub struct Stop {
+    asked: CancellationToken,
+    /// Cancelled when it was asked for a second time.
+    urged: CancellationToken,
+}
 
 impl Stop {
     /// Returns a handle for a server to be started.
@@ -12,12 +16,22 @@ impl Stop {
         Self::default()
     }
 
-    /// Stops the servers that were started with this handle.
+    /// Stops the servers that were started with this handle. A second call ends the time in which an HTTP server
+    /// [drains](crate::http::HttpLimits::drain).
     pub fn stop(&self) {
-        self.0.cancel();
+        if self.asked.is_cancelled() {
+            self.urged.cancel();
+        }
+        self.asked.cancel();
     }
 
+    /// Returns the token that is cancelled by the first call.
     pub(crate) fn token(&self) -> &CancellationToken {
-        &self.0
+        &self.asked
+    }
+
+    /// Returns the token that is cancelled by the second call.
+    pub(crate) fn urged(&self) -> &CancellationToken {
+        &self.urged
     }
 }

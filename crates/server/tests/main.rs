@@ -17,6 +17,7 @@ mod reload;
 mod bad_input;
 mod mutations;
 mod http;
+mod replicas;
 mod well_known;
 mod scope;
 mod scope_leaks;

@@ -127,7 +127,7 @@ fn a_session_belongs_to_its_token() {
     let world = World::new();
     let server = world.server();
     let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");
-    let tokens = vec![Token::new(one, None, "").unwrap(), Token::new(two, None, "").unwrap()];
+    let tokens = vec![Token::new(one, None, "one").unwrap(), Token::new(two, None, "two").unwrap()];
     let http =
         Http::start(&server, changed(HttpOptions::default(), |options| options.access.tokens = tokens));
     let client = json!({"name": "test", "version": "1"});

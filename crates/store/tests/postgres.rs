@@ -26,6 +26,27 @@ fn the_postgres_store_passes_the_conformance_suite() {
     store::check(&|| Arc::new(PostgresStore::open(&server.database()).unwrap()));
 }
 
+/// Changes the tables as a newer version may within the same minor version.
+const NEWER: &str = "
+    DO $$ DECLARE found RECORD; BEGIN
+        FOR found IN SELECT tablename FROM pg_tables WHERE schemaname = 'repertoire' LOOP
+            EXECUTE format('ALTER TABLE repertoire.%I ADD COLUMN added BIGINT NOT NULL DEFAULT 0', found.tablename);
+        END LOOP;
+    END $$;
+    CREATE TABLE repertoire.added (id BIGINT PRIMARY KEY);
+    INSERT INTO repertoire.schema (number) VALUES (99);";
+
+#[test]
+fn a_running_server_goes_on_after_a_newer_version_added_to_the_tables() {
+    let Some(server) = shared() else { return };
+    store::check(&|| {
+        let url = server.database();
+        let store = PostgresStore::open(&url).unwrap();
+        connect(&url).batch_execute(NEWER).unwrap();
+        Arc::new(store)
+    });
+}
+
 #[test]
 fn skills_in_postgres_pass_the_suite_of_providers() {
     let Some(server) = shared() else { return };

@@ -100,6 +100,11 @@ impl Server {
         command.status().unwrap()
     }
 
+    /// Returns the directory with its programs.
+    pub(crate) fn binaries(&self) -> &Path {
+        &self.binaries
+    }
+
     /// Starts the server after [`Server::kill`].
     pub(crate) fn resume(&self) {
         let log = self.directory.path().join("log");

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::{Library, Registry, Runner, Watcher};
@@ -133,7 +133,8 @@ pub(super) fn run_and_tell(
     let stop = Stop::new();
     let interrupted = stop.clone();
     let runner = server.library().runner().cloned();
-    let ending = runner.clone();
+    // A server of HTTP cancels running tools itself, once it has drained.
+    let ending = runner.clone().filter(|_| args.http.is_none());
     let reload: Arc<OnceLock<Sender<()>>> = Arc::default();
     let (asked, is_interactive) = (Arc::clone(&reload), ui.is_interactive());
     on_interrupt(move |interrupt| {
@@ -143,7 +144,6 @@ pub(super) fn run_and_tell(
             return;
         }
         interrupted.stop();
-        // Callers of running tools get the answer that they were cancelled.
         if let Some(runner) = &ending {
             runner.end();
         }
@@ -276,6 +276,7 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     options.needs_token = args.require_token || needs_one && has_one(context);
     options.store = context.store_location().is_some().then(|| context.lazy_store());
     options.limits.connections = settings.http_connections;
+    options.limits.drain = Duration::from_secs(settings.http_drain as u64);
     options.principal_limits.requests = settings.http_requests as u64;
     options.principal_limits.bytes = settings.http_kilobytes as u64 * 1_024;
     options.principal_limits.runs = settings.http_runs;

@@ -397,6 +397,7 @@ pub const KEYS: &[Key] = &[
     key!("http.access_log" ValueKind::Text, Word http_access_log, quoted, None, "The file that gets a line of JSON for each request, without secrets; `-` for standard error, empty for none."),
     key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, as in `10.0.0.7` or `10.0.0.0/8`."),
     key!("http.public_url" ValueKind::Text, Word http_public_url, quoted, Some("serve --public-url"), "The address that people reach the HTTP server at if a proxy is in front of it, as in `https://skills.example.com`."),
+    key!("http.drain_seconds" ValueKind::Number(0, 300), Number http_drain, number, None, "The seconds after SIGTERM in which the HTTP server goes on serving while `/readyz` answers 503, so that proxies send requests elsewhere before it stops; a second signal ends the wait."),
     key!("oidc.issuer" ValueKind::Text, Word oidc.issuer, quoted, None, "The provider of OpenID Connect that people sign in at, as it calls itself; `https`, or `http` on this machine. Empty for none; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/signing-in.md."),
     key!("oidc.client_id" ValueKind::Text, Word oidc.client_id, quoted, None, "The name under which the provider knows the server."),
     Key {

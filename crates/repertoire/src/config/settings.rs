@@ -305,6 +305,8 @@ pub struct Settings {
     pub http_access_log: String,
     /// The proxies whose headers are believed.
     pub http_proxies: Vec<String>,
+    /// The seconds that a server goes on serving after it was asked to stop.
+    pub http_drain: usize,
     /// The address that people reach the HTTP server at; empty if there is no proxy.
     pub http_public_url: String,
     /// The settings of OpenID Connect.
@@ -367,6 +369,7 @@ impl Settings {
             http_runs: 0,
             http_access_log: String::new(),
             http_proxies: Vec::new(),
+            http_drain: 0,
             http_public_url: String::new(),
             oidc: OidcSettings::default(),
             search: SearchSettings::default(),

@@ -11,6 +11,7 @@ use super::options::HttpLimits;
 use super::principals::Principals;
 use super::quota::Quotas;
 use super::refusals::Refusals;
+use super::request_metrics::RequestMetrics;
 use super::unread::UnreadLimit;
 use crate::Server;
 
@@ -28,6 +29,10 @@ pub(super) struct App {
     pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.
     pub(super) streams: Arc<Semaphore>,
+    /// Cancelled when the server was asked to stop, and goes on for [`HttpLimits::drain`].
+    pub(super) draining: CancellationToken,
     /// Cancelled when the server begins to stop.
     pub(super) stopping: CancellationToken,
+    /// Counts the requests.
+    pub(super) requests: RequestMetrics,
 }

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use repertoire_model::scope::Scope;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
+use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::media;
 use super::options::HttpLimits;
+use super::portable_session::{PendingHandshakes, PortableSession, inner_id};
 use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
@@ -120,6 +122,8 @@ pub(super) struct Endpoint {
     /// The views for requests that are limited to some skills, the one that was used last at the end.
     narrowed: Mutex<Vec<(Scope, Arc<AgentView>)>>,
     sessions: McpSessions,
+    /// The handshakes of sessions that are taken over.
+    handshakes: Arc<PendingHandshakes>,
     stopping: CancellationToken,
 }
 
@@ -139,14 +143,16 @@ impl Endpoint {
         let mut manager = LocalSessionManager::default();
         manager.session_config = session;
         let manager = Arc::new(manager);
+        let handshakes = Arc::new(PendingHandshakes::default());
         // The guard has checked Host and Origin.
-        let config = StreamableHttpServerConfig::default()
+        let mut config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
             .with_sse_retry(None)
             .with_max_request_body_bytes(limits.body_bytes)
             .with_cancellation_token(closed.clone());
+        config.session_store = Some(Arc::clone(&handshakes) as Arc<dyn SessionStore>);
         let sessions = McpSessions::new(Arc::clone(&manager), *limits);
         let (sender, closing, closed) = (principal.clone(), stopping.clone(), closed.clone());
         let service_of = Box::new(move |view: Arc<AgentView>| {
@@ -159,7 +165,7 @@ impl Endpoint {
         });
         let service = service_of(Arc::clone(&view));
         let (narrowed, stopping) = (Mutex::default(), stopping.clone());
-        Self { view, principal, service, service_of, narrowed, sessions, stopping }
+        Self { view, principal, service, service_of, narrowed, sessions, handshakes, stopping }
     }
 
     /// Returns the service for a request: the one that offers only the skills that its URL names, if it names some.
@@ -216,7 +222,12 @@ impl Endpoint {
             RequestKind::Initialize => Some(self.sessions.make_room().await),
             _ => None,
         };
-        let session_id = session_id(&parts.headers).map(str::to_owned);
+        let outer_id = session_id(&parts.headers).map(str::to_owned);
+        let session_id = outer_id.as_deref().map(|id| inner_id(id).to_owned());
+        let is_elsewhere = match &outer_id {
+            Some(outer) => self.look_elsewhere(outer, &mut parts).await,
+            None => false,
+        };
         let session = session_id.as_deref().and_then(|id| self.sessions.find(id));
         let mut open = None;
         if let (Some(id), Some(session)) = (kind.request_id(), &session)
@@ -232,11 +243,13 @@ impl Endpoint {
             open = Some(client);
         }
         let was_open = match &session_id {
-            Some(id) => self.sessions.is_open(id).await,
+            Some(id) => is_elsewhere || self.sessions.is_open(id).await,
             None => false,
         };
+        let handshake =
+            starting.as_ref().and_then(|_| PortableSession::of_handshake(&body, parts.uri.query()));
         let is_json = media::is_json(&parts.headers);
-        let response = match (&kind, &session_id, &session) {
+        let mut response = match (&kind, &session_id, &session) {
             (RequestKind::EventStream, Some(id), Some(session)) => {
                 self.event_stream(parts, id, session).await
             }
@@ -245,10 +258,19 @@ impl Endpoint {
                 service.handle(request).await.into_response()
             }
         };
-        if starting.is_some()
-            && let Some(id) = self::session_id(response.headers())
-        {
-            self.sessions.started(id);
+        if let Some(inner) = self::session_id(response.headers()).map(str::to_owned) {
+            let outer = if starting.is_some() {
+                self.sessions.started(&inner);
+                handshake.and_then(|session| session.id(&inner, self.principal.name.as_deref()))
+            } else {
+                outer_id
+            };
+            if let Some(outer) = outer.and_then(|outer| HeaderValue::from_str(&outer).ok()) {
+                response.headers_mut().insert(SESSION_ID, outer);
+            }
+        }
+        if let Some(inner) = session_id.filter(|_| method == Method::DELETE) {
+            self.sessions.ended(&inner);
         }
         let response = match open {
             Some(client) => release_when_answered(response, client),
@@ -267,6 +289,59 @@ impl Endpoint {
             }
             _ => with_own_reason(response, &method).await,
         }
+    }
+
+    /// Returns whether the session of a request was started elsewhere, and takes it over unless the request ends it. rmcp gets
+    /// the id that it knows.
+    async fn look_elsewhere(&self, outer: &str, parts: &mut Parts) -> bool {
+        let inner = inner_id(outer);
+        if let Ok(known) = HeaderValue::from_str(inner) {
+            parts.headers.insert(SESSION_ID, known);
+        }
+        let portable = PortableSession::parse(outer, self.principal.name.as_deref());
+        let Some(portable) = portable.filter(|_| !self.sessions.has_ended(inner)) else { return false };
+        if is_stateless(&parts.headers) || self.sessions.is_open(inner).await {
+            return false;
+        }
+        if parts.method != Method::DELETE {
+            self.take_over(inner, portable).await;
+        }
+        true
+    }
+
+    /// Goes on with a session of another server, or of this one before a restart.
+    async fn take_over(&self, inner: &str, session: PortableSession) {
+        let starting = self.sessions.make_room().await;
+        if self.sessions.is_open(inner).await {
+            // Another request was faster.
+            return;
+        }
+        let service = match skill_query::parse(session.query.as_deref()) {
+            Ok(None) => self.service.clone(),
+            Ok(Some(limit)) => match self.narrowed(limit).await {
+                Ok(view) => (self.service_of)(view),
+                Err(_) => return,
+            },
+            Err(_) => return,
+        };
+        self.handshakes.add(inner, session.params);
+        // rmcp repeats the handshake when it meets a message of the session.
+        let message = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let request = Request::post("/mcp")
+            .header(header::HOST, "localhost")
+            .header(SESSION_ID, inner)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, text/event-stream")
+            .body(Body::from(message));
+        if let Ok(request) = request {
+            service.handle(request).await;
+        }
+        if self.sessions.is_open(inner).await {
+            self.sessions.started(inner);
+        }
+        // Without it, the session is not found, and the client starts a new one.
+        self.handshakes.remove(inner);
+        drop(starting);
     }
 
     /// Answers a GET for the event stream of a session.

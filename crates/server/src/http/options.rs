@@ -42,6 +42,9 @@ pub struct HttpLimits {
     pub idle_sessions: usize,
     /// Time after which an idle session is closed.
     pub session_time: Duration,
+    /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers 503: proxies send requests
+    /// elsewhere meanwhile. Zero for none.
+    pub drain: Duration,
     /// Maximum time for requests in flight to finish when the server stops.
     pub grace: Duration,
 }
@@ -59,6 +62,7 @@ impl Default for HttpLimits {
             sessions: 1_024,
             idle_sessions: 128,
             session_time: Duration::from_secs(30 * 60),
+            drain: Duration::ZERO,
             grace: Duration::from_secs(10),
         }
     }

@@ -27,7 +27,7 @@ use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
 use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
 use super::url_token::UrlToken;
-use super::{provider_sign_in, sign_in};
+use super::{provider_sign_in, request_metrics, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
@@ -44,6 +44,10 @@ const STREAM_RETRY_SECONDS: u32 = 30;
 
 /// The path of MCP.
 const MCP: &str = "/mcp";
+
+/// The paths of health checks.
+const ALIVE: &str = "/healthz";
+const READY: &str = "/readyz";
 
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
@@ -131,6 +135,7 @@ fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
 async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+    let metered = request_metrics::route(request.method(), &path);
     let peer = request.extensions().get::<Peer>().copied();
     let client = access_log::client(peer, request.headers(), &app.trusted_proxies);
     let sent = Arc::new(AtomicU64::new(0));
@@ -140,10 +145,17 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     };
     let request = request.map(|body| axum::body::Body::new(CountedBody::new(body, count)));
     let mut response = next.run(request).await;
+    app.requests.answered(metered, response.status(), started.elapsed());
+    if app.draining.is_cancelled() {
+        // A proxy that keeps connections must not use this one for a request that would meet the stop.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let identified = response.extensions_mut().remove::<IdentifiedPrincipal>();
     let principal = identified.as_ref().and_then(|principal| principal.0.clone());
     let status = response.status().as_u16();
-    let mut logged = app.access_log.clone().map(|log| LoggedRequest {
+    // A proxy may check each second.
+    let is_check = path == ALIVE || path == READY;
+    let mut logged = app.access_log.clone().filter(|_| !is_check).map(|log| LoggedRequest {
         log,
         started,
         method,
@@ -184,7 +196,7 @@ pub(super) fn overload_router(app: Arc<App>) -> Router {
 }
 
 fn health_routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready))
+    Router::new().route(ALIVE, get(alive)).route(READY, get(ready))
 }
 
 /// Answers that the process is alive.
@@ -196,18 +208,26 @@ async fn alive() -> &'static str {
 ///
 /// A store that is away does not make the server unready: it serves what it has read.
 async fn ready(State(app): State<Arc<App>>) -> Response {
+    if app.draining.is_cancelled() {
+        return readiness(Some("the server is about to stop".to_owned()), None);
+    }
     if app.server.library().snapshot().number() == 0 {
         return readiness(Some("the library was not read yet".to_owned()), None);
     }
-    let store = app.server.options().store.clone();
-    let answer = tokio::task::spawn_blocking(move || store.ask());
-    let store = match tokio::time::timeout(STORE_TIME, answer).await {
-        Ok(Ok(answer)) => answer,
-        _ => Some(false),
-    };
+    let store = store_answers(&app).await;
     let snapshot = app.server.library().snapshot();
     let unread = snapshot.unlisted_sources().next();
     readiness(unread.map(|source| format!("the source {source} was not read yet")), store)
+}
+
+/// Returns whether the store answers, if there is one.
+async fn store_answers(app: &App) -> Option<bool> {
+    let store = app.server.options().store.clone();
+    let answer = tokio::task::spawn_blocking(move || store.ask());
+    match tokio::time::timeout(STORE_TIME, answer).await {
+        Ok(Ok(answer)) => answer,
+        _ => Some(false),
+    }
 }
 
 /// Returns the answer of a server that is ready unless there is a `reason`.
@@ -230,6 +250,10 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
         registry,
         dropped_events: view.options().dropped_events.ask(),
         refused: app.refusals.total(),
+        requests: &app.requests,
+        streams: app.limits.streams.saturating_sub(app.streams.available_permits()),
+        store: store_answers(&app).await,
+        version: &view.options().version,
     };
     let snapshot = registry.snapshot();
     let sees = |name: &str| view.find(&snapshot, name).is_some();

@@ -24,6 +24,7 @@ use super::options::{HttpAccess, HttpOptions};
 use super::principals::{Principals, PrincipalsOptions, expect_distinct};
 use super::quota::Quotas;
 use super::refusals::Refusals;
+use super::request_metrics::RequestMetrics;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
 use crate::oidc::Provider;
@@ -101,14 +102,21 @@ impl HttpServer {
         served
     }
 
-    /// Serves until `stop`, then finishes the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
+    /// Serves until `stop`, drains for [`HttpLimits::drain`](super::HttpLimits::drain), cancels running tools of skills, and finishes
+    /// the requests in flight within [`HttpLimits::grace`](super::HttpLimits::grace).
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
-        let closed = CancellationToken::new();
-        let app = Arc::new(self.app(stop.token(), &closed).await?);
+        let (closed, stopping) = (CancellationToken::new(), CancellationToken::new());
+        let app = Arc::new(self.app(stop, &stopping, &closed).await?);
         let replacing = tokio::spawn(self.replacements.apply_to(Arc::clone(&app)));
         let mut connections = Connections::new(&app);
         let listener = TcpListener::from_std(self.listener)?;
-        connections.accept(&listener, stop.token()).await;
+        let draining = tokio::spawn(drain(stop.clone(), app.limits.drain, stopping.clone()));
+        connections.accept(&listener, &stopping).await;
+        draining.abort();
+        // Callers of running tools get the answer that they were cancelled.
+        if let Some(runner) = self.server.library().runner() {
+            runner.end();
+        }
         connections.accept_pending(listener);
         sleep(LAST_REQUESTS).await;
         let _ = timeout(self.options.limits.grace, connections.graceful.shutdown()).await;
@@ -119,7 +127,12 @@ impl HttpServer {
         Ok(())
     }
 
-    async fn app(&self, stopping: &CancellationToken, closed: &CancellationToken) -> Result<App, Error> {
+    async fn app(
+        &self,
+        stop: &Stop,
+        stopping: &CancellationToken,
+        closed: &CancellationToken,
+    ) -> Result<App, Error> {
         let HttpOptions { access, limits, agent, needs_token, store, .. } = &self.options;
         let options = PrincipalsOptions {
             limits: *limits,
@@ -142,9 +155,20 @@ impl HttpServer {
             refusals: Refusals::default(),
             unread: UnreadLimit::new(limits.unread_bytes),
             streams: Arc::new(Semaphore::new(limits.streams)),
+            draining: stop.token().clone(),
             stopping: stopping.clone(),
+            requests: RequestMetrics::default(),
         })
     }
+}
+
+/// Cancels `stopping` once a stop was asked for and proxies had `time` to notice.
+async fn drain(stop: Stop, time: Duration, stopping: CancellationToken) {
+    stop.token().cancelled().await;
+    if !time.is_zero() {
+        let _ = timeout(time, stop.urged().cancelled()).await;
+    }
+    stopping.cancel();
 }
 
 /// A number of connections and the routes that they are served.

@@ -3,7 +3,7 @@
 //! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients do not end their
 //! sessions, so few idle ones are kept.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -14,11 +14,16 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::options::HttpLimits;
 use super::session::McpSession;
 
+/// Maximum ids of sessions that were ended, which are remembered so that none of them comes back.
+const MAX_ENDED: usize = 1_024;
+
 /// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
     limits: HttpLimits,
     sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
+    /// Sessions that a client ended, or that made room for others.
+    ended: std::sync::Mutex<VecDeque<String>>,
     /// Locked while a session starts, so that no two take the last slot.
     starting: Mutex<()>,
 }
@@ -38,7 +43,13 @@ impl TrackedSession {
 impl McpSessions {
     /// Returns the sessions of `manager`.
     pub(super) fn new(manager: Arc<LocalSessionManager>, limits: HttpLimits) -> Self {
-        Self { manager, limits, sessions: std::sync::Mutex::default(), starting: Mutex::default() }
+        Self {
+            manager,
+            limits,
+            sessions: std::sync::Mutex::default(),
+            ended: std::sync::Mutex::default(),
+            starting: Mutex::default(),
+        }
     }
 
     /// Closes the longest idle session if a limit is reached. No other session starts while the returned guard is held.
@@ -48,6 +59,7 @@ impl McpSessions {
         let starting = self.starting.lock().await;
         while let Some(idle) = self.longest_idle_over_limit().await {
             self.sessions().remove(&*idle);
+            self.ended(&idle);
             // The manager forgets it even if closing fails.
             let _ = self.manager.close_session(&idle).await;
         }
@@ -74,6 +86,20 @@ impl McpSessions {
     pub(super) fn started(&self, id: &str) {
         let tracked = TrackedSession { last_used: Instant::now(), session: Arc::default() };
         self.sessions().insert(id.to_owned(), tracked);
+    }
+
+    /// Records that the session `id` was ended, and is not to come back.
+    pub(super) fn ended(&self, id: &str) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.len() >= MAX_ENDED {
+            ended.pop_front();
+        }
+        ended.push_back(id.to_owned());
+    }
+
+    /// Returns whether the session `id` was ended.
+    pub(super) fn has_ended(&self, id: &str) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|ended| ended == id)
     }
 
     /// Returns the session `id` and marks it as used.
