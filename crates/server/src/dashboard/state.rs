@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::store::{DailyLoads, UsageCount};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::host::Cost;
+use super::host::{Cost, NewestVersion};
 
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
@@ -42,6 +42,15 @@ pub(crate) struct Changes {
 /// Tells of changes.
 pub(crate) type ChangesSender = watch::Sender<Changes>;
 
+/// The answer of the source of a skill.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownUpdate {
+    /// The newest version; `None` if the skill was not added from a source.
+    pub(crate) newest: Option<NewestVersion>,
+    /// The time of the answer.
+    pub(crate) time: SystemTime,
+}
+
 /// The limits of streams of notices.
 #[derive(Clone)]
 pub(crate) struct Streams {
@@ -62,6 +71,9 @@ pub(crate) struct DashboardState {
     /// Held while the cost of a session is measured.
     pub(crate) measuring: tokio::sync::Mutex<()>,
     cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
+    /// Held while the source of a skill is asked.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    updates: Mutex<HashMap<String, KnownUpdate>>,
     /// The task that looks for changes, while somebody waits for them.
     pub(crate) changes: Mutex<Weak<ChangesSender>>,
 }
@@ -78,6 +90,8 @@ impl Default for DashboardState {
             catalogs: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
             cost: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            updates: Mutex::default(),
             changes: Mutex::default(),
         }
     }
@@ -121,6 +135,16 @@ impl DashboardState {
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         catalogs.retain(|(number, _), _| *number == of.0);
         catalogs.insert(of, size);
+    }
+
+    /// Returns the answer of the source of the skill with the qualified name `skill`, if it was asked.
+    pub(crate) fn update(&self, skill: &str) -> Option<KnownUpdate> {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner).get(skill).cloned()
+    }
+
+    /// Keeps the answer of the source of a skill.
+    pub(crate) fn keep_update(&self, skill: String, update: KnownUpdate) {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner).insert(skill, update);
     }
 
     /// Returns the cost of a session with the snapshot `number`, if it is known.
