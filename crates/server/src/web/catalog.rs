@@ -75,11 +75,10 @@ impl CatalogPage {
         };
         let words = match (skill.rank, skill.words.as_slice()) {
             (None, _) => return share.to_owned(),
-            (Some(_), []) => "its meaning is near the task".to_owned(),
-            (Some(_), words) => format!("it has {}", words.join(", ")),
+            (Some(_), []) => "near the task in meaning".to_owned(),
+            (Some(_), words) => format!("has {}", words.join(", ")),
         };
-        let score = skill.score.map(|score| format!(" (score {score:.2})")).unwrap_or_default();
-        if share.is_empty() { format!("{words}{score}") } else { format!("{words}{score}, {share}") }
+        if share.is_empty() { words } else { format!("{words}; {share}") }
     }
 
     /// Returns a bar of the catalog, compared with its budget.

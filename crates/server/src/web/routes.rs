@@ -60,7 +60,7 @@ async fn secure(request: Request, next: Next) -> Response {
     let is_error = response.status().is_client_error() && !is_asset && !is_page(&response);
     if let Some(asker) = asker.filter(|_| is_error) {
         let status = response.status();
-        let message = "the address, or the form that was sent, is none of this server".to_owned();
+        let message = "no page has this address, or the form that was sent does not fit it".to_owned();
         response = page::error(&asker, "", ApiError { status, code: "bad_address", message }).await;
     }
     let headers = response.headers_mut();
