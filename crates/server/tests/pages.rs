@@ -201,7 +201,9 @@ fn skills_are_switched_in_the_list() {
     assert_eq!(status, 303);
     assert!(answer.contains("location: /skills?state=active&switched=alpha&to=off"), "{answer}");
     let page = http.get("/skills?switched=alpha&to=off").1;
-    assert!(page.contains("alpha is switched off for all agents.") && page.contains("value=\"true\">Switch on"));
+    assert!(
+        page.contains("alpha is switched off for all agents.") && page.contains("value=\"true\">Switch on")
+    );
     for elsewhere in ["https%3A%2F%2Fevil.test%2Fskills", "%2F%2Fevil.test", "%2Fskills%3F%0d%0aX%3A%201"] {
         let (status, answer) = switch("true", elsewhere);
         assert_eq!(status, 303);
@@ -249,7 +251,10 @@ fn pages_of_large_libraries_stay_light() {
     let dashboard = Dashboard::of(world, |options| options.allows_writes = true);
     let http = dashboard.http();
     let bytes = |path: &str| body(&http.get(path).1).len();
-    let assets: usize = ["app.css", "app.js", "htmx.js", "icon.svg"].iter().map(|name| bytes(&format!("/assets/{name}"))).sum();
+    let assets: usize = ["app.css", "app.js", "htmx.js", "icon.svg"]
+        .iter()
+        .map(|name| bytes(&format!("/assets/{name}")))
+        .sum();
     for path in ["/", "/skills", "/skills?q=skill", "/catalog?task=skill", "/events", "/skills/skill-7"] {
         let page = bytes(path);
         assert!(page > 1_000 && page + assets < 150_000, "{path}: {page} bytes and {assets} of its assets");

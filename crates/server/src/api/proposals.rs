@@ -3,10 +3,10 @@
 use std::time::SystemTime;
 
 use axum::Extension;
-use repertoire::{Entry, Snapshot};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
+use repertoire::{Entry, Snapshot};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use schemars::JsonSchema;

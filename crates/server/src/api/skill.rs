@@ -9,8 +9,8 @@ use repertoire::provider::content::media_type;
 use repertoire::{Diagnostic, Entry, LineRange, Lookup, SkillPath, Snapshot};
 use repertoire_model::Digest;
 use repertoire_model::catalog::Format;
-use repertoire_model::toolbox::Toolbox;
 use repertoire_model::tokens::approximate;
+use repertoire_model::toolbox::Toolbox;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::store::{DailyLoads, UsageCount};
+use repertoire::{Entry, Snapshot};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,16 @@ pub(crate) struct UsageCounts {
 
 /// The tokens of skills in a catalog, by the index of their entries.
 pub(crate) type EntryTokenCounts = Arc<Vec<u64>>;
+
+/// The tokens of the entries that were counted last.
+#[derive(Default)]
+struct CountedEntries {
+    snapshot: Option<u64>,
+    counts: EntryTokenCounts,
+    /// The tokens by a hash of the text of an entry.
+    by_text: HashMap<u64, u64>,
+    hasher: RandomState,
+}
 
 /// Numbers that change with the skills, the proposals and the events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,7 +77,7 @@ pub(crate) struct DashboardState {
     /// The token that forms of the pages carry.
     pub(crate) csrf: String,
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
-    tokens: Mutex<Option<(u64, EntryTokenCounts)>>,
+    tokens: Mutex<CountedEntries>,
     catalogs: Mutex<CatalogSizes>,
     /// Held while the cost of a session is measured.
     pub(crate) measuring: tokio::sync::Mutex<()>,
@@ -112,16 +123,28 @@ impl DashboardState {
         usage.insert(days, (Instant::now(), counts));
     }
 
-    /// Returns the tokens of the entries of the snapshot `number`, counted by `count` if they are not known yet.
-    pub(crate) fn entry_tokens(&self, number: u64, count: impl FnOnce() -> Vec<u64>) -> EntryTokenCounts {
-        let known = |tokens: &Option<(u64, EntryTokenCounts)>| {
-            tokens.as_ref().filter(|(of, _)| *of == number).map(|(_, counts)| Arc::clone(counts))
-        };
-        if let Some(counts) = known(&self.tokens.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return counts;
+    /// Returns the tokens of the entries of `snapshot`, each counted by `count` if an entry of its text was not counted before.
+    pub(crate) fn entry_tokens(
+        &self,
+        snapshot: &Snapshot,
+        count: impl Fn(&Entry) -> u64,
+    ) -> EntryTokenCounts {
+        let mut known = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.snapshot == Some(snapshot.number()) {
+            return Arc::clone(&known.counts);
         }
-        let counts = Arc::new(count());
-        *self.tokens.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(&counts)));
+        // A large library takes long to count, and an edit changes one skill of it.
+        let mut by_text = HashMap::with_capacity(snapshot.entries().len());
+        let counts = snapshot.entries().iter().map(|entry| {
+            let text = (entry.name().as_str(), &*entry.document.description, entry.location());
+            let key = known.hasher.hash_one((text, entry.allows_models()));
+            let tokens = known.by_text.get(&key).copied().unwrap_or_else(|| count(entry));
+            by_text.insert(key, tokens);
+            tokens
+        });
+        let counts: EntryTokenCounts = Arc::new(counts.collect());
+        (known.snapshot, known.counts, known.by_text) =
+            (Some(snapshot.number()), Arc::clone(&counts), by_text);
         counts
     }
 

@@ -110,13 +110,19 @@ mod tests {
 
     #[test]
     fn axes_end_at_a_round_number_with_a_round_half() {
-        assert_eq!([0, 2, 3, 9, 11, 13, 17, 41, 130, 999].map(axis_end), [2, 2, 4, 10, 12, 16, 20, 60, 160, 1_000]);
+        assert_eq!(
+            [0, 2, 3, 9, 11, 13, 17, 41, 130, 999].map(axis_end),
+            [2, 2, 4, 10, 12, 16, 20, 60, 160, 1_000]
+        );
     }
 
     #[test]
     fn a_chart_has_axes_and_tells_each_day() {
         let chart = loads_per_day(&[0, 1, 41]);
-        assert!(chart.contains("42 loads in 3 days") && chart.contains("<span>60</span><span>30</span><span>0</span>"));
+        assert!(
+            chart.contains("42 loads in 3 days")
+                && chart.contains("<span>60</span><span>30</span><span>0</span>")
+        );
         assert!(chart.contains("Yesterday: 1 load<") && chart.contains("Today: 41 loads<"), "{chart}");
     }
 }

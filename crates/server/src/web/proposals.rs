@@ -81,8 +81,10 @@ impl ProposalPage {
     }
 
     fn here(&self) -> String {
-        let view = if self.is_side_by_side { "?view=split" } else { "" };
-        format!("/proposals/{}{view}", self.proposal.row.id)
+        let view = if self.is_side_by_side { "split" } else { "" };
+        // An update leaves the notice of the decision that led here.
+        let done = self.done.as_deref().unwrap_or_default();
+        format!("/proposals/{}{}", self.proposal.row.id, url::query(&[("view", view), ("done", done)]))
     }
 
     /// Returns the number of findings on the side of the change that has those that are `change`, beside those that stay.

@@ -168,7 +168,10 @@ mod tests {
         assert_eq!("yesterday".ago(), "yesterday");
         let ages = [5, 61, 7_200, 86_400 * 3, 86_400 * 90].map(age);
         assert_eq!(ages, ["just now", "1 min ago", "2 h ago", "3 d ago", "3 months ago"]);
-        assert_eq!([0.000_4, 0.0123, 15.105].map(|seconds| duration(&seconds)), ["0.4 ms", "12 ms", "15.1 s"]);
+        assert_eq!(
+            [0.000_4, 0.0123, 15.105].map(|seconds| duration(&seconds)),
+            ["0.4 ms", "12 ms", "15.1 s"]
+        );
         assert_eq!("2024-02-29T12:34:56.789Z".minute(), "2024-02-29 12:34");
     }
 }

@@ -38,7 +38,8 @@ pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<Update
         let Ok(installation) = context.installation(owner) else { continue };
         let lock = Lock::read(&installation.lock)?;
         let Some(locked) = lock.get(entry.name().as_str()) else { continue };
-        let is_same = |found: PathBuf| found.canonicalize().ok() == Path::new(entry.directory()).canonicalize().ok();
+        let is_same =
+            |found: PathBuf| found.canonicalize().ok() == Path::new(entry.directory()).canonicalize().ok();
         if !is_same(installation.directory(&locked.name)) {
             continue;
         }
