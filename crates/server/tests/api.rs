@@ -8,7 +8,7 @@ use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host};
+use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
@@ -24,6 +24,11 @@ struct TestHost;
 impl Host for TestHost {
     fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
         Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
+    }
+
+    fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
+        let is_added = entry.name().as_str() == "alpha";
+        Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
     }
 
     fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
@@ -101,6 +106,11 @@ impl Dashboard {
 
     /// Proposes to add `line` to the instructions of `skill`. Returns the number of the proposal.
     pub fn propose(&self, skill: &str, line: &str) -> u64 {
+        self.propose_as("agent:worker", skill, line)
+    }
+
+    /// Does the same for another author.
+    pub fn propose_as(&self, author: &str, skill: &str, line: &str) -> u64 {
         let library: &Library = self.server.library();
         let snapshot = library.snapshot();
         let entry = snapshot.active().find(|entry| entry.name().as_str() == skill).unwrap();
@@ -109,7 +119,7 @@ impl Dashboard {
         let last = text.lines().last().unwrap();
         let diff = format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -{lines},1 +{lines},2 @@\n {last}\n+{line}\n");
         let time = std::time::SystemTime::now();
-        let mut text = ProposalText::new("agent:worker", "it is needed", time);
+        let mut text = ProposalText::new(author, "it is needed", time);
         text.evidence = Some("a test failed".to_owned());
         let proposer = library.proposer().unwrap();
         pollster::block_on(proposer.propose_update(library.registry(), entry, &diff, text)).unwrap().id
@@ -233,6 +243,7 @@ fn every_route_answers_as_the_document_says() {
         ("/skills/alpha", "/skills/{name}"),
         ("/skills/alpha/files/references/deep/more.md", "/skills/{name}/files/{path}"),
         ("/skills/alpha/explain", "/skills/{name}/explain"),
+        ("/skills/alpha/update", "/skills/{name}/update"),
         ("/skills/alpha/versions", "/skills/{name}/versions"),
         ("/skills/alpha/versions/1/diff", "/skills/{name}/versions/{version}/diff"),
         ("/search?q=alpha", "/search"),
@@ -408,6 +419,25 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     assert_eq!((status, answer["error"]["code"].as_str()), (403, Some("not_reviewer")));
     assert_eq!(approve(beta, &narrow).0, 200);
     assert!(std::fs::read_to_string(dashboard.world.path("beta/SKILL.md")).unwrap().contains("More."));
+}
+
+#[test]
+fn the_source_of_a_skill_is_asked_for_its_newest_version() {
+    let dashboard = Dashboard::new(|_| {});
+    let http = dashboard.http();
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], Value::Null, "nobody asked yet");
+    assert_eq!(get(&http, "/api/v1/skills/beta/update").1["state"], "untracked");
+    let answer = get(&http, "/api/v1/skills/alpha/update").1;
+    assert_eq!((&answer["state"], &answer["newest"]), (&json!("outdated"), &json!("3f2a91c")));
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], answer, "the answer is kept");
+}
+
+#[test]
+fn health_tells_of_replicas() {
+    let (_, health) = get(&Dashboard::new(|_| {}).http(), "/api/v1/health");
+    let parts: Vec<&str> =
+        health["parts"].as_array().unwrap().iter().filter_map(|part| part["part"].as_str()).collect();
+    assert_eq!(parts, ["library", "store", "replicas"]);
 }
 
 #[test]

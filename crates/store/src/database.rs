@@ -77,6 +77,11 @@ pub trait Database: Send + Sync {
     /// Returns where it is, for people.
     fn location(&self) -> String;
 
+    /// Returns the number of processes that are connected, this one among them; `None` where that is not known.
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
     /// Looks for damage to the data, where that does not take long.
     fn check(&self) -> Result<(), Error> {
         Ok(())

@@ -43,6 +43,11 @@ pub trait Store: Journal + Versions + Proposals + Releases + Publications + Toke
     /// Returns the number of the newest migration that was applied to the data.
     fn schema_version(&self) -> Result<u32, Error>;
 
+    /// Returns the number of processes that share the data now, this one among them; `None` where that is not known.
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
     /// Looks for damage to the data, where that does not take long.
     fn check(&self) -> Result<(), Error> {
         Ok(())

@@ -3,12 +3,11 @@
 use std::time::SystemTime;
 
 use axum::Extension;
-use repertoire::Snapshot;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::history::identity;
 use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
+use repertoire::{Entry, Snapshot};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use schemars::JsonSchema;
@@ -241,8 +240,8 @@ fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
             && asker.view.may_change(snapshot, &channel_source(channel), &content.name);
     }
     let mut entries = snapshot.entries().iter();
-    let is_seen = |entry: &repertoire::Entry| asker.sees_all() || asker.view.sees(entry);
-    if entries.any(|entry| identity(entry) == content.skill && is_seen(entry)) {
+    let is_seen = |entry: &Entry| asker.sees_all() || asker.view.sees(entry);
+    if entries.any(|entry| is_of(entry, &content.skill) && is_seen(entry)) {
         return true;
     }
     if !asker.sees_all() {
@@ -255,6 +254,11 @@ fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let is_here = is_new && (parent.is_none() || parent == new_skills.as_deref());
     // A skill of this library that is gone, or a new one that was written since.
     is_here || content.directory().is_some_and(|directory| is_among(snapshot, directory))
+}
+
+/// Returns whether `skill` is the identity of `entry`, without making a text of each of thousands of them.
+fn is_of(entry: &Entry, skill: &str) -> bool {
+    entry.identity.as_deref().map_or_else(|| entry.qualified_name() == skill, |identity| identity == skill)
 }
 
 /// Returns whether a skill of `snapshot` lies beside `directory`.
@@ -300,7 +304,7 @@ pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetail, Api
     let proposal = find(asker, id).await?;
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
-    let entry = snapshot.entries().iter().find(|entry| identity(entry) == proposal.content.skill);
+    let entry = snapshot.entries().iter().find(|entry| is_of(entry, &proposal.content.skill));
     let current = match entry {
         Some(entry) => registry.digest(entry).await.ok(),
         None => None,

@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::request::Answer;
 use super::route::Route;
 use super::{catalog, changes, economics, events, explain, health, openapi, overview};
-use super::{proposals, search, sessions, skill, skills, switch, versions};
+use super::{proposals, search, sessions, skill, skills, switch, update, versions};
 use crate::dashboard::Asker;
 use crate::publish::{PublishAnswer, PublishQuery};
 
@@ -119,6 +119,13 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(explain::get),
         )
         .errors(&[404]),
+        Route::get::<skill::UpdateAnswer>(
+            "/api/v1/skills/{name}/update",
+            "getSkillUpdate",
+            "The newest version of a skill in its source, which is asked for it",
+            get(update::get),
+        )
+        .errors(&[400, 404, 409]),
         Route::get::<versions::VersionList>(
             "/api/v1/skills/{name}/versions",
             "listVersions",

@@ -83,6 +83,9 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         "store_unavailable" => {
             ("The store is away", "Skills are served all the same. Try again in a moment.")
         }
+        "bad_address" => ("There is no such page", "Choose a section, or go back."),
+        "invalid_request" => ("That cannot be shown", "Correct the address, or clear the filters."),
+        "own_proposal" => ("It is your own proposal", "Somebody else has to approve it."),
         "read_only" => {
             ("This page is read only", "Sign in to decide here, or start the server with --allow-write.")
         }

@@ -8,12 +8,13 @@ use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator as _;
 use repertoire::{Error, ErrorKind};
 
-use super::address::Address;
+use super::address::{APPLICATION, Address};
 use super::connection::{PostgresConnection, RELEASES};
 use super::pool::{Pool, close};
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, TransactionLock, poll};
 use crate::migrations;
+use crate::value::SqlValue;
 
 /// The longest time between two looks for releases, for notifications may get lost.
 const POLL: Duration = Duration::from_millis(500);
@@ -148,6 +149,19 @@ impl PostgresDatabase {
 impl Database for PostgresDatabase {
     fn location(&self) -> String {
         self.address.shown().to_owned()
+    }
+
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        self.read(|connection| {
+            let rows = connection.query(
+                "SELECT count(DISTINCT application_name) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND application_name LIKE $1",
+                &[SqlValue::from(format!("{APPLICATION} %").as_str())],
+            )?;
+            let count = rows.into_iter().next().map(|mut row| row.int()).transpose()?;
+            // None are found if the address names the application.
+            Ok(count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count > 0))
+        })
     }
 
     fn read<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error> {
