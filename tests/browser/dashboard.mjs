@@ -223,6 +223,53 @@ const cases = {
     assert.equal(status, 403);
   },
 
+  async "a person signs in with a token, decides, and signs out"() {
+    const [reviewer, reader] = ["reviewer", "reader"].map((role) => JSON.parse(world.run("token", "create", "--name", `${role}@example.com`, "--role", role, "--json")).token);
+    const proposed = world.propose("backend", "Log every request.", "Nobody knew what went wrong.");
+    const page = await open(await world.serve());
+    const signIn = async (token) => {
+      await page.fill("input[name=token]", token);
+      await page.click("button:has-text('Sign in')");
+    };
+    await visit(page, `/proposals/${proposed}?view=split`);
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await accessible(page);
+    await page.screenshot({ path: join(output, "sign-in.png"), fullPage: true });
+    await signIn("rep_wrong");
+    await page.waitForSelector("text=This token is not valid");
+    await accessible(page);
+    await signIn(reviewer);
+    await page.waitForURL(`**/proposals/${proposed}?view=split`);
+    await page.waitForSelector("text=reviewer@example.com");
+    await page.waitForSelector("#live:not([hidden])");
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await accessible(page);
+    await page.screenshot({ path: join(output, "signed-in.png"), fullPage: true });
+    await page.click("text=Approve and write");
+    await page.waitForSelector("text=Approved. The files are written");
+    assert.match(world.read("backend/SKILL.md"), /Log every request\./);
+    assert.match(world.run("events", "--kind", "proposal_reviewed", "--json"), /user:reviewer@example\.com/);
+    await page.click("button:has-text('Sign out')");
+    await page.waitForURL("**/sign-in");
+    await visit(page, "/skills");
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await signIn(reader);
+    await page.waitForURL("**/skills");
+    assert.ok(await page.isVisible("button:has-text('Sign out')"));
+    await visit(page, `/proposals/${stale}`);
+    assert.equal(await page.locator("form[method=post]:not(.person)").count(), 0);
+    // A page of another site leads here, and cannot do more.
+    const elsewhere = await page.context().newPage();
+    await elsewhere.goto(`data:text/html,<a href="${page.base}/skills">skills</a><form method="post" action="${page.base}/sign-out"><input name="csrf" value="x"><button>Out</button></form>`);
+    await elsewhere.click("button");
+    await elsewhere.waitForURL("**/sign-out");
+    assert.equal(await elsewhere.evaluate(() => document.body.innerText.includes("not allowed")), true);
+    await elsewhere.goBack();
+    await elsewhere.click("a");
+    await elsewhere.waitForSelector("text=reader@example.com");
+  },
+
   async "an empty library says what to do next"() {
     const empty = new World(rep);
     try {

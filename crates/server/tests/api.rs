@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use repertoire::event::{Event, EventKind};
+use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
@@ -60,6 +60,8 @@ pub struct Dashboard {
     pub world: World,
     pub store: Arc<MemoryStore>,
     pub server: Server,
+    /// The events of decisions and of people that sign in.
+    pub sink: Arc<MemorySink>,
 }
 
 impl Dashboard {
@@ -84,11 +86,13 @@ impl Dashboard {
         rules.new_skills = Some(world.path(""));
         let mut narrow = Agent::new("narrow");
         (narrow.scope, narrow.reviews) = (scope, true);
+        let sink = Arc::new(MemorySink::new());
         let library = |builder: repertoire::LibraryBuilder| {
-            builder.agent(narrow).agent(Agent::new("reader")).proposer(Arc::new(Proposer::new(lazy, rules)))
+            let builder = builder.agent(narrow).agent(Agent::new("reader")).sink(sink.clone());
+            builder.proposer(Arc::new(Proposer::new(lazy, rules)))
         };
         let server = world.server_with_options(options, SessionOptions::default(), library);
-        Self { world, store, server }
+        Self { world, store, server, sink }
     }
 
     pub fn http(&self) -> Http {
@@ -481,10 +485,10 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 fn reference(document: &Value) -> String {
     let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
         document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
-        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. `?skills=git,pdf-*` makes any request see fewer skills.\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
         - A skill that the token may not see does not exist, and is answered in the same way.\n\
         - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [serving a team](../guides/serving-a-team.md).\n\
-        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`.\n\
+        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
         `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"

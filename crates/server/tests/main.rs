@@ -26,3 +26,6 @@ mod mcp_client;
 mod metrics;
 mod api;
 mod pages;
+mod sign_in;
+mod provider;
+mod oidc;

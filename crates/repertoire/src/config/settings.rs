@@ -12,6 +12,7 @@ use repertoire_model::{Policy, Profile};
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::input::{ConfigFileOwner, ConfiguredPath, KitChoice};
+use super::oidc::OidcSettings;
 use crate::proposal::{ProposalMode, ProposalRules};
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
@@ -304,6 +305,10 @@ pub struct Settings {
     pub http_access_log: String,
     /// The proxies whose headers are believed.
     pub http_proxies: Vec<String>,
+    /// The address that people reach the HTTP server at; empty if there is no proxy.
+    pub http_public_url: String,
+    /// The settings of OpenID Connect.
+    pub oidc: OidcSettings,
     /// The settings of search.
     pub search: SearchSettings,
     /// The settings of tools and scripts of skills.
@@ -362,6 +367,8 @@ impl Settings {
             http_runs: 0,
             http_access_log: String::new(),
             http_proxies: Vec::new(),
+            http_public_url: String::new(),
+            oidc: OidcSettings::default(),
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),

@@ -28,7 +28,8 @@ pub use proposals::{
 pub use publications::{Publication, Publications};
 pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 pub use tokens::{
-    MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, token_exists, too_many_tokens,
+    ENDED_TOKEN_TIME, MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, is_principal_name,
+    token_exists, too_many_tokens,
 };
 pub use versions::{Blob, NewVersion, Origin, Version, Versions};
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use repertoire::event::{Event, Surface};
 use repertoire::store::Role;
 use repertoire::{EventKind, Outcome};
-
+use repertoire_model::Digest;
 use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
@@ -44,33 +44,47 @@ pub(crate) struct Asker {
     is_foreign: bool,
     /// The token of the pages, if the request has one in its headers.
     csrf: Option<String>,
+    /// The token of the pages for a person that signed in. It is derived from the person's own, so that all servers of one store
+    /// have the same.
+    own_csrf: Option<String>,
     /// The method and the route of the request, without its parameters.
     route: Arc<str>,
 }
 
 impl Asker {
-    /// Returns the sender of a request with `headers`.
+    /// Returns the sender of a request with `headers`, which come from a page of another origin if `is_foreign`.
     pub(crate) fn new(
         view: Arc<AgentView>,
         principal: Principal,
         headers: &HeaderMap,
+        is_foreign: bool,
         route: Arc<str>,
     ) -> Self {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let origin = text(header::ORIGIN.as_str());
-        let host = text(header::HOST.as_str()).unwrap_or_default();
-        let is_own =
-            |origin: &str| origin.split_once("://").is_some_and(|(_, own)| own.eq_ignore_ascii_case(host));
-        let site = text(FETCH_SITE);
         Self {
             view,
             principal,
-            is_browser: origin.is_some() || site.is_some(),
-            is_foreign: origin.is_some_and(|origin| !is_own(origin))
-                || site.is_some_and(|site| site != "same-origin"),
-            csrf: text(CSRF_HEADER).map(str::to_owned),
+            is_browser: headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE),
+            is_foreign,
+            csrf: headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned),
+            own_csrf: None,
             route,
         }
+    }
+
+    /// Returns the sender as a person that signed in with the token `secret`, which browsers send by themselves.
+    pub(crate) fn signed_in(self, secret: &str) -> Self {
+        let own_csrf = Digest::of(format!("csrf of {secret}").as_bytes()).to_hex();
+        Self { own_csrf: Some(own_csrf), ..self }
+    }
+
+    /// Returns `true` if the sender is a person that signed in.
+    pub(crate) fn is_signed_in(&self) -> bool {
+        self.own_csrf.is_some()
+    }
+
+    /// Returns the token that forms of the sender's pages carry.
+    pub(crate) fn csrf(&self) -> &str {
+        self.own_csrf.as_deref().unwrap_or(&self.view.shared.dashboard.csrf)
     }
 
     /// Records that the sender asked for `skill`, which is out of scope.
@@ -122,19 +136,18 @@ impl Asker {
         if let Some(refusal) = self.write_refusal() {
             return Err(refusal);
         }
+        if self.is_from_page(form) { Ok(()) } else { Err(WriteRefusal::Csrf) }
+    }
+
+    /// Returns `true` if the request comes from a page of this server, or from a program. `form` is the token of the pages in a form.
+    pub(crate) fn is_from_page(&self, form: Option<&str>) -> bool {
         // No page of another site has a bearer token that it could send.
-        if self.principal.name.is_some() {
-            return Ok(());
+        if self.principal.name.is_some() && !self.is_signed_in() {
+            return true;
         }
         let given = form.or(self.csrf.as_deref()).unwrap_or_default();
-        let is_needed = self.is_browser || form.is_some();
-        if self.is_foreign {
-            return Err(WriteRefusal::Csrf);
-        }
-        if is_needed && !is_equal(given.as_bytes(), self.view.shared.dashboard.csrf.as_bytes()) {
-            return Err(WriteRefusal::Csrf);
-        }
-        Ok(())
+        let is_needed = self.is_signed_in() || self.is_browser || form.is_some();
+        !self.is_foreign && (!is_needed || is_equal(given.as_bytes(), self.csrf().as_bytes()))
     }
 }
 

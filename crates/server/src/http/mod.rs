@@ -3,6 +3,7 @@
 mod options;
 mod access;
 mod guard;
+mod cookie;
 mod reply;
 mod unread;
 mod body;
@@ -19,6 +20,10 @@ mod stored_tokens;
 mod principals;
 mod app;
 mod refusals;
+mod refuse_access;
+mod signed_in_tokens;
+mod sign_in;
+mod provider_sign_in;
 mod router;
 mod control;
 mod serve;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Path, Query, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
@@ -20,11 +20,14 @@ use super::app::App;
 use super::body;
 use super::counted_body::CountedBody;
 use super::endpoint::{Endpoint, RequestKind};
+use super::guard::ForeignLinks;
 use super::options::HttpLimits;
 use super::principals::AccessFault;
 use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
+use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
 use super::url_token::UrlToken;
+use super::{provider_sign_in, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
@@ -38,12 +41,6 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
-
-/// Seconds after which a client may find a store that answers.
-const STORE_RETRY_SECONDS: u32 = 5;
-
-/// The reason for refusing a request with another token than those that are accepted.
-const INVALID_TOKEN: &str = "invalid token";
 
 /// The path of MCP.
 const MCP: &str = "/mcp";
@@ -65,17 +62,17 @@ pub(super) fn router(app: Arc<App>) -> Router {
     let versions = Router::new()
         .route("/api/v1/skills/{name}/versions/{version}", get(get_version).put(put_version))
         .layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
-    let protected = Router::new()
+    let programs = Router::new()
         .route(MCP, any(mcp))
         .route("/metrics", get(metrics))
         .merge(versions)
         .merge(index)
         .merge(downloads)
-        .merge(dashboard(&app))
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate));
+    let protected =
+        programs.merge(dashboard(&app)).layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
     health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
 }
@@ -87,7 +84,16 @@ fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
     }
     let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
     let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
-    api::routes().layer(streams).merge(web::routes()).layer(bodies)
+    let secured = middleware::from_fn(web::secure);
+    let open = sign_in::open_routes().merge(provider_sign_in::routes()).merge(web::asset_routes());
+    let open = open.layer(secured.clone()).layer(bodies.clone());
+    let people = api::routes()
+        .layer(streams)
+        .merge(web::routes().merge(sign_in::routes()).layer(secured))
+        .layer(bodies)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), limit_unread))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), authenticate_person));
+    people.merge(open)
 }
 
 /// Reads the body of a request within the limits, before anything is done.
@@ -238,7 +244,10 @@ async fn not_found() -> Response {
 
 /// Refuses requests for other hosts or from other sites, and adds the CORS headers for allowed origins.
 async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers()) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_safe = is_read && !app.principals.is_open();
+    let links = if is_safe { ForeignLinks::Accepted } else { ForeignLinks::Refused };
+    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers(), links) {
         let refusal = Refusal { principal: None, route: &route(&request), reason: "foreign_host_or_origin" };
         app.refusals.refused_often(app.server.library(), &refusal);
         return refuse(status, reason);
@@ -271,21 +280,58 @@ fn preflight() -> Response {
 }
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
-async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = route(&request);
-    let has_header = request.headers().contains_key(header::AUTHORIZATION);
-    let url_token = request.extensions().get::<UrlToken>().filter(|_| !has_header);
-    let endpoint = match url_token {
-        Some(token) => app.principals.endpoint_of_url(token).await,
-        None => app.principals.endpoint(bearer(request.headers())).await,
-    };
-    let endpoint = match endpoint {
-        Ok(endpoint) => endpoint,
-        Err(AccessFault::MissingToken) if has_header => {
-            return refuse_access(&app, &route, &AccessFault::InvalidToken);
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => refuse_access(&app, &route, &fault),
+    }
+}
+
+/// Checks the bearer token, or the one that a person signed in with.
+async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = route(&request);
+    if let Some(token) = sign_in::token(&app, &request).map(str::to_owned) {
+        match app.principals.endpoint(Some(token.as_bytes())).await {
+            Ok(endpoint) if endpoint.principal.name.is_some() => {
+                return answer(&app, &endpoint, Some(&token), route, request, next).await;
+            }
+            // The token has ended, so that the person is signed out.
+            Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {}
+            Err(fault) => return refuse_access(&app, &route, &fault),
         }
-        Err(fault) => return refuse_access(&app, &route, &fault),
-    };
+    }
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => sign_in::refuse_person(&app, &route, &request, &fault),
+    }
+}
+
+/// Returns the endpoint of the token of a request, in its headers or its URL, or that of requests without one.
+async fn bearer_endpoint(
+    app: &App,
+    headers: &HeaderMap,
+    url_token: Option<&UrlToken>,
+) -> Result<Arc<Endpoint>, AccessFault> {
+    let has_header = headers.contains_key(header::AUTHORIZATION);
+    if let Some(token) = url_token.filter(|_| !has_header) {
+        return app.principals.endpoint_of_url(token).await;
+    }
+    app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
+        AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
+        fault => fault,
+    })
+}
+
+/// Answers a request of the principal of `endpoint`, within its limits. A person that signed in did so with the token `secret`.
+async fn answer(
+    app: &App,
+    endpoint: &Arc<Endpoint>,
+    secret: Option<&str>,
+    route: Arc<str>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let name = endpoint.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
         let refusal = Refusal { principal: name.as_ref(), route: &route, reason: "rate_limited" };
@@ -302,10 +348,14 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
             let peer = request.extensions().get::<Peer>().copied();
             let origin = access_log::public_origin(peer, request.headers(), &app.trusted_proxies);
             let principal = endpoint.principal.clone();
-            let asker = Asker::new(Arc::clone(&view), principal.clone(), request.headers(), route.clone());
+            let asker = asker(app, &view, &principal, request.headers(), &route);
+            let asker = match secret {
+                Some(secret) => asker.signed_in(secret),
+                None => asker,
+            };
             let extensions = request.extensions_mut();
             extensions.insert(asker);
-            extensions.insert(Arc::clone(&endpoint));
+            extensions.insert(Arc::clone(endpoint));
             extensions.insert(view);
             extensions.insert(principal);
             origin.map(|origin| extensions.insert(origin));
@@ -323,48 +373,21 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
     response
 }
 
-/// Returns the method and the route of a request, without its parameters.
-fn route(request: &Request) -> Arc<str> {
-    let path = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str);
-    format!("{} {path}", request.method()).into()
+fn asker(
+    app: &App,
+    view: &Arc<AgentView>,
+    principal: &Principal,
+    headers: &HeaderMap,
+    route: &Arc<str>,
+) -> Asker {
+    let is_foreign = app.guard.is_foreign(headers);
+    Asker::new(Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
 }
 
-/// Returns the response to a request without an endpoint, and records it.
-fn refuse_access(app: &App, route: &str, fault: &AccessFault) -> Response {
-    let record = |reason: &str| {
-        let refusal = Refusal { principal: None, route, reason };
-        app.refusals.refused_often(app.server.library(), &refusal);
-    };
-    let (status, word, reason, challenge) = match fault {
-        AccessFault::MissingToken => {
-            let reason = "missing token; send Authorization: Bearer TOKEN";
-            (StatusCode::UNAUTHORIZED, "missing_token", reason, Some("Bearer"))
-        }
-        AccessFault::InvalidToken => {
-            let challenge = "Bearer error=\"invalid_token\"";
-            (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
-        }
-        AccessFault::StoreAway => {
-            record("store_away");
-            return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
-        }
-        AccessFault::Agent => {
-            let reason =
-                "the agent of this token cannot be used; its server's configuration needs one of this name";
-            (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
-        }
-        AccessFault::UrlToken => {
-            let reason = "a token in a URL must have the role reader and an end; make one with \
-                `rep token create --role reader --expires 7d`";
-            (StatusCode::FORBIDDEN, "url_token", reason, None)
-        }
-    };
-    record(word);
-    let mut response = refuse(status, reason);
-    if let Some(challenge) = challenge {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    }
-    response
+/// Returns the method and the route of a request, without its parameters.
+pub(super) fn route(request: &Request) -> Arc<str> {
+    let path = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str);
+    format!("{} {path}", request.method()).into()
 }
 
 /// Limits the memory of responses that clients have not read yet.

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::{get, post};
 
@@ -23,7 +23,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Returns the routes of the pages.
+/// Returns the routes of the pages, which need the headers of [`secure`].
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/", get(overview::get))
@@ -43,12 +43,15 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/events", get(events::get))
         .route("/sessions", get(sessions::get))
         .route("/economics", get(economics::get))
-        .route("/assets/{name}", get(assets::get))
-        .layer(from_fn(secure))
+}
+
+/// Returns the routes of the files that pages load, which need no token.
+pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route("/assets/{name}", get(assets::get))
 }
 
 /// Adds the headers of every page.
-async fn secure(request: Request, next: Next) -> Response {
+pub(crate) async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
@@ -13,7 +12,7 @@ use super::address::Address;
 use super::connection::{PostgresConnection, RELEASES};
 use super::pool::{Pool, close};
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, TransactionLock};
+use crate::database::{Connection, Database, Durability, TransactionLock, poll};
 use crate::migrations;
 
 /// The longest time between two looks for releases, for notifications may get lost.
@@ -183,7 +182,7 @@ impl Database for PostgresDatabase {
     ) -> Result<u64, Error> {
         let Ok(mut listener) = self.listener.try_lock() else {
             // Another thread is told; this one looks.
-            return self.poll(after, timeout, newest);
+            return poll(self, POLL, after, timeout, newest);
         };
         let start = Instant::now();
         if let Some(client) = listener.as_mut() {
@@ -198,25 +197,5 @@ impl Database for PostgresDatabase {
         let found = self.listen(&mut client, after, left, newest)?;
         *listener = Some(client);
         Ok(found)
-    }
-}
-
-impl PostgresDatabase {
-    /// Waits like [`Database::wait`], without notifications.
-    fn poll(
-        &self,
-        after: u64,
-        timeout: Duration,
-        newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
-    ) -> Result<u64, Error> {
-        let end = Instant::now().checked_add(timeout);
-        loop {
-            let found = self.read(&newest)?;
-            let left = end.map_or(POLL, |end| end.saturating_duration_since(Instant::now()));
-            if found > after || left.is_zero() {
-                return Ok(found);
-            }
-            thread::sleep(left.min(POLL));
-        }
     }
 }

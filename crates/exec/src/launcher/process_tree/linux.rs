@@ -20,6 +20,9 @@ const MAX_MAPS: u64 = 16 << 20;
 /// The name of shared memory without a file.
 const SHARED_MEMORY: &str = "/dev/zero (deleted)";
 
+/// The kernel's flag of a process that is ending (`PF_EXITING`).
+const EXITING: u32 = 0x4;
+
 /// The memory that a socket counts, in bytes: more than its buffers by default.
 const SOCKET_MEMORY: u64 = 256 << 10;
 
@@ -121,11 +124,13 @@ fn living(process: i32) -> Option<String> {
     of_threads.find(|directory| is_alive(directory) == Some(true))
 }
 
-/// Returns whether the process or thread at `directory` has not ended; `None` if it is gone.
+/// Returns whether the process or thread at `directory` has not begun to end; `None` if it is gone.
 fn is_alive(directory: &str) -> Option<bool> {
     let stat = text(&format!("{directory}/stat"))?;
-    let state = stat.rsplit_once(')')?.1.split_whitespace().next()?;
-    Some(!["Z", "X"].contains(&state))
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = words.next()?;
+    let flags: u32 = words.nth(5)?.parse().ok()?;
+    Some(!["Z", "X"].contains(&state) && flags & EXITING == 0)
 }
 
 /// The largest size of each piece of shared memory, by device and inode.
@@ -329,6 +334,7 @@ mod tests {
     fn a_process_that_ended_hides_nothing() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let id = child.id() as i32;
+        assert_eq!(is_alive("/proc/self"), Some(true));
         while living(id).is_some() {
             std::thread::yield_now();
         }
