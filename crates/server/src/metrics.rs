@@ -112,7 +112,7 @@ pub(crate) struct Gauges<'a> {
     pub(crate) registry: &'a Registry,
     /// The events that the journal dropped, if there is one.
     pub(crate) dropped_events: Option<u64>,
-    /// The requests that were refused for their tokens.
+    /// The requests that were refused.
     pub(crate) refused: u64,
     /// The requests over HTTP.
     pub(crate) requests: &'a RequestMetrics,
@@ -179,7 +179,7 @@ impl MetricsSink {
         text.gauge("skill_build_info", "The version of the server.", &["version"], &build);
         text.counter(
             "skill_refused_requests_total",
-            "Requests refused for their token.",
+            "Requests that were refused.",
             &[],
             &one(gauges.refused),
         );

@@ -23,7 +23,8 @@ pub(super) async fn marketplace(view: &AgentView, origin: &str, prefix: &str) ->
         plugins.extend(join_all(items).await.into_iter().flatten());
     }
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
-    json!({"name": name(host), "owner": {"name": host}, "plugins": plugins})
+    let description = format!("The skills of {host}");
+    json!({"name": name(host), "description": description, "owner": {"name": host}, "plugins": plugins})
 }
 
 async fn plugin(

@@ -40,7 +40,7 @@ pub(crate) struct PublishArgs {
     pub(super) token_file: Option<PathBuf>,
     /// The version to publish the skills as on a server
     #[arg(long = "as", value_name = "VERSION")]
-    pub(super) version: Option<String>,
+    pub(super) published_version: Option<String>,
     /// The channel of a store, stable by default; or of a server, its last one by default
     #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]
     pub(super) channel: Option<String>,
@@ -114,7 +114,7 @@ impl PublishArgs {
         for (is_given, is_fit, option) in [
             (self.channel.is_some(), is_store || is_server, "channel"),
             (self.token_file.is_some(), is_server, "token-file"),
-            (self.version.is_some(), is_server, "as"),
+            (self.published_version.is_some(), is_server, "as"),
             (!self.remove.is_empty(), is_store, "remove"),
             (self.prune, is_store, "prune"),
             (self.branch.is_some(), is_git, "branch"),

@@ -24,7 +24,7 @@ pub(super) fn publish(
     let options = context.fetch_options(ui, args.token_file.as_deref())?;
     let mut versions = Vec::new();
     for (name, skill) in skills {
-        let version = args.version.as_deref().or(skill.version.as_deref()).ok_or_else(|| {
+        let version = args.published_version.as_deref().or(skill.version.as_deref()).ok_or_else(|| {
             CliError::usage(format!("`{name}` has no version"))
                 .hint("set `version` in the `metadata` of its SKILL.md, or give `--as VERSION`")
         })?;
