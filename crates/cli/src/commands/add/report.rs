@@ -40,10 +40,10 @@ pub(super) fn list(
     faults(ui, found)
 }
 
-/// Writes which plugins of a marketplace lie in other repositories, and how their skills are added.
+/// Writes which plugins of a marketplace lie elsewhere, and how their skills are added.
 pub(super) fn plugins(ui: &mut Ui, tree: &FetchedTree) -> Result<(), CliError> {
     for PluginElsewhere { name, source } in &tree.plugins {
-        let message = format!("the plugin {name} of the marketplace lies in another repository");
+        let message = format!("the plugin {name} of the marketplace lies elsewhere");
         ui.message(Style::Warning, "left out:", &message)?;
         match source {
             Some(source) => ui.hint(&format!("this adds its skills: rep add {}", shell_word(source)))?,
@@ -110,6 +110,9 @@ pub(crate) fn print_skill(ui: &mut Ui, context: &Context, skill: &FoundSkill) ->
     let size = skill.bytes().div_ceil(1024);
     let (files, tokens) = (count(skill.files.len(), "file"), tokens(context, skill));
     writeln!(ui.out(), "  {files}, {size} KiB, {tokens} tokens of instructions")?;
+    // One that is alone is the `SKILL.md`.
+    let paths: Vec<&str> = skill.files.keys().map(AsRef::as_ref).filter(|_| skill.files.len() > 1).collect();
+    shortened(ui, "files", &paths)?;
     let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();
     shortened(ui, "scripts, not approved", &scripts)?;
     let capabilities = skill.capabilities.lines();
