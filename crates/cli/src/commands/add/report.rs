@@ -95,6 +95,7 @@ fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> T
         table.cell(skill.files.len().to_string());
         table.cell(match (&skill.fault, diagnostic::worst(skill.findings.iter())) {
             (Some(_), _) => "broken",
+            (None, Some(Severity::Error)) => "errors",
             (None, Some(Severity::Warning)) => "warnings",
             _ => "ok",
         });
