@@ -55,9 +55,10 @@ pub(crate) struct AddArgs {
     yes: bool,
 }
 
-/// Returns the owner that an option `--to` names.
-pub(crate) fn owner(word: &str) -> Owner {
-    if word == "user" { Owner::User } else { Owner::Project }
+impl AddArgs {
+    fn owner(&self) -> Owner {
+        Owner::user_if(self.to == "user")
+    }
 }
 
 /// Runs the command.
@@ -71,8 +72,7 @@ fn fetch_and_add(
     args: &AddArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let owner = owner(&args.to);
-    let installation = context.installation(owner)?;
+    let installation = context.installation(args.owner())?;
     let parsed = context
         .source(&args.source, context.env.working_directory())
         .map_err(|error| with_path_hint(context, args, error))?;
@@ -172,7 +172,6 @@ fn add(
         }
     }
     warn_about_others(ui, context, installation, &new)?;
-    let changes = plan.changes();
     let consent = match new.len() {
         0 => Consent::Given,
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
@@ -182,9 +181,10 @@ fn add(
     if is_added {
         guard.begin();
         // The change ends once its links are made.
-        let applied = match changes.skills.is_empty() {
-            true => None,
-            false => Some(apply(installation, &context.bundle_store()?, &changes)?),
+        let applied = if plan.change.skills.is_empty() {
+            None
+        } else {
+            Some(apply(installation, &context.bundle_store()?, &plan.change)?)
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
@@ -193,7 +193,7 @@ fn add(
         let skills = plan.skills.iter();
         let directories: Vec<PathBuf> =
             skills.map(|(skill, _)| installation.directory(&skill.name)).collect();
-        links = link::link_added(context, owner(&args.to), &directories)?;
+        links = link::link_added(context, args.owner(), &directories)?;
     }
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, standing)| {

@@ -18,7 +18,7 @@ pub(crate) fn checks(
     user: bool,
     token_file: Option<&Path>,
 ) -> Result<(Installation, Vec<UpdateCheck>), CliError> {
-    let installation = context.installation(owner(user))?;
+    let installation = context.installation(Owner::user_if(user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
     context.expect_one_server(skills.iter().copied(), token_file)?;
@@ -29,10 +29,6 @@ pub(crate) fn checks(
     let store = context.bundle_store()?;
     let checks = check_updates(&lock, &skills, &store, &installation.base, home.as_deref(), &options, policy);
     Ok((installation, checks))
-}
-
-pub(super) fn owner(user: bool) -> Owner {
-    if user { Owner::User } else { Owner::Project }
 }
 
 /// Returns the skills of `lock` that are called `names`, or all of them.
