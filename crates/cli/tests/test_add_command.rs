@@ -62,6 +62,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     --- stdout
     pdf: Does pdf things well. Use when pdf is asked for.
       2 files, 1 KiB, 29 tokens of instructions
+      files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
     --- stderr
     error: nothing was written: 1 skill would be added
@@ -72,6 +73,7 @@ fn skills_of_a_repository_are_listed_chosen_and_added() {
     --- stdout
     pdf: Does pdf things well. Use when pdf is asked for.
       2 files, 1 KiB, 29 tokens of instructions
+      files: SKILL.md, scripts/run.sh
       scripts, not approved: scripts/run.sh
     added pdf to .agents/skills/pdf
     linked for other clients: .claude/skills/pdf
@@ -587,14 +589,40 @@ fn plugins_of_a_marketplace_that_lie_elsewhere_are_named_with_a_safe_command() {
       1 file, 1 KiB, 23 tokens of instructions
     added csv to .agents/skills/csv
     --- stderr
-    left out: the plugin forms of the marketplace lies in another repository
+    "#);
+    assert_run!(sandbox.run(&["add", &repository.url(), "--list"]), @r#"
+    exit 0
+    --- stdout
+    NAME  TOKENS  FILES  CHECK  DESCRIPTION
+    csv       23      1  ok     Does csv things well. Use when csv is asked for.
+    pdf       29      2  ok     Does pdf things well. Use when pdf is asked for.
+    --- stderr
+    left out: the plugin forms of the marketplace lies elsewhere
     hint: this adds its skills: rep add 'o/r#v1'
-    left out: the plugin evil of the marketplace lies in another repository
+    left out: the plugin evil of the marketplace lies elsewhere
     hint: this adds its skills: rep add 'https://git.example/r.git#$(id);x'\''`y`'
-    left out: the plugin none of the marketplace lies in another repository
+    left out: the plugin none of the marketplace lies elsewhere
     hint: its skills cannot be added from there
     "#);
     let listed = sandbox.json(&["add", &repository.url(), "--list", "--json"]);
     assert_eq!(listed["plugins"][0], serde_json::json!({"name": "forms", "source": "o/r#v1"}));
     assert_eq!(listed["plugins"][2]["source"], serde_json::Value::Null);
+}
+
+#[test]
+fn errors_about_sources_on_this_machine_say_how_they_are_written() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    sandbox.write("drafts/a/SKILL.md", skill("a", "x\n"));
+    sandbox.write("skills.tar.xz", "x");
+    let bare = sandbox.project().join("bare.git");
+    repository.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    for (source, hint) in [
+        ("drafts", "the directory is ./drafts"),
+        ("./bare.git", "it is a git repository: run `rep add file://"),
+        ("./skills.tar.xz", "archives are .zip, .skill, .tar and .tar.gz"),
+    ] {
+        let run = sandbox.run(&["add", source, "--list"]);
+        assert!(run.code != 0 && run.stderr.contains(hint), "{source}: {}", run.stderr);
+    }
+    assert_eq!(sandbox.run(&["add", &format!("file://{}", bare.display()), "--list"]).code, 0);
 }

@@ -147,3 +147,35 @@ fn links_for_a_connected_client_are_given_up_by_one_advice() {
     }
     assert_eq!(follow(&sandbox), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn advice_about_links_of_the_home_directory_can_be_followed_in_a_project() {
+    let sandbox = sandbox(&[".claude", ".cursor"]);
+    sandbox.write("../home/.agents/skills/gamma/SKILL.md", skill("gamma", "x\n"));
+    assert_eq!(sandbox.run(&["link", "--user", "claude-code", "--yes"]).code, 0);
+    let expect = ["link", "--undo", "--user", "claude-code"];
+    assert_eq!(advised(&sandbox)[0], expect);
+    follow(&sandbox);
+    assert!(!sandbox.home().join(".claude/skills/gamma").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn skills_that_a_client_has_switched_off_are_shown() {
+    let sandbox = sandbox(&[".codex"]);
+    assert_eq!(sandbox.run(&["disable", "--agent", "codex", "alpha"]).code, 0);
+    assert_run!(sandbox.run(&["clients"]), @r#"
+    exit 0
+    --- stdout
+    SKILL  codex
+    alpha  off
+    beta   files
+    --- stderr
+    Codex: 1 from files, 1 switched off
+    "#);
+    let run = sandbox.run(&["explain", "alpha"]);
+    assert!(run.stdout.contains("clients  switched off for Codex\n"), "{}", run.stdout);
+    let answer = sandbox.json(&["clients", "--json"]);
+    assert_eq!(answer["clients"][0]["skills"][0]["files"], 0);
+}

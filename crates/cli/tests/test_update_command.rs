@@ -38,6 +38,7 @@ fn an_update_keeps_local_edits() {
     assert_eq!(sandbox.run(&["update", "--yes"]).stdout, "everything is up to date\n");
     repository.edit("skills/pdf/SKILL.md", "Third.", "Third, from the source.");
     repository.write("skills/pdf/scripts/two.sh", "echo two\n");
+    repository.edit("skills/pdf/SKILL.md", "\nname:", "\nallowed-tools:\n  - Bash(git:*)\nname:");
     repository.commit();
     edit(&sandbox, "First.", "First, my way.");
     let document = sandbox.json(&["outdated", "--json"]);
@@ -46,7 +47,12 @@ fn an_update_keeps_local_edits() {
     let before = sandbox.read(PDF);
     let run = sandbox.run(&["update", "--check"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
-    for part in ["; your edits stay", "! new: script scripts/two.sh", "-Third.\n+Third, from the source."] {
+    for part in [
+        "; your edits stay",
+        "! new: script scripts/two.sh",
+        "! new: asks for Bash(git:*)",
+        "-Third.\n+Third, from the source.",
+    ] {
         assert!(run.stdout.contains(part), "{}", run.stdout);
     }
     assert_eq!(sandbox.read(PDF), before);
@@ -54,7 +60,8 @@ fn an_update_keeps_local_edits() {
     assert!(run.code == 1 && run.stderr.contains("`--yes` updates them without asking"), "{}", run.stderr);
     let run = sandbox.run(&["update", "--yes"]);
     assert!(run.code == 0 && run.stdout.ends_with("updated pdf\n"), "{}", run.stdout);
-    assert_eq!(sandbox.read(PDF), before.replace("Third.", "Third, from the source."));
+    let after = before.replace("Third.", "Third, from the source.");
+    assert_eq!(sandbox.read(PDF), after.replacen("\nname:", "\nallowed-tools:\n  - Bash(git:*)\nname:", 1));
     assert_eq!(sandbox.read(".agents/skills/pdf/scripts/two.sh"), "echo two\n");
     assert_eq!(sandbox.run(&["outdated"]).stdout, "everything is up to date\n");
     // The base of the next merge is what the source has now.
@@ -221,6 +228,9 @@ fn a_skill_with_a_new_name_in_a_new_directory_is_found_and_renamed_by_choice() {
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert!(run.stderr.contains("renamed: pdf: the source calls it forms now"), "{}", run.stderr);
     assert!(sandbox.read(PDF).contains("my way"));
+    // A name that would be taken over is a change; one that is only reported is none.
+    assert_eq!(sandbox.run(&["update", "--check"]).code, 0);
+    assert_eq!(sandbox.run(&["update", "--rename", "--check"]).code, 1);
     // What is in the way stays.
     sandbox.write(".agents/skills/forms/notes.md", "mine");
     let run = sandbox.run(&["update", "--rename", "--yes"]);

@@ -34,7 +34,7 @@ pub struct FetchedTree {
     digests: BTreeMap<String, String>,
     /// Files that were left out, with the reason.
     pub left_out: Vec<String>,
-    /// The plugins of a marketplace that lie in other repositories.
+    /// The plugins of a marketplace that lie elsewhere.
     pub plugins: Vec<PluginElsewhere>,
     _scratch: Option<Scratch>,
 }
@@ -154,7 +154,9 @@ fn directory(source: &Source, path: &Path) -> Result<FetchedTree, Error> {
     })?;
     if !metadata.is_dir() {
         let message = format!("{} is neither a directory nor an archive", path.display());
-        return Err(Error::new(ErrorKind::NotFound, message));
+        return Err(
+            Error::new(ErrorKind::NotFound, message).hint("archives are .zip, .skill, .tar and .tar.gz")
+        );
     }
     let (plugins, left_out) = plugins_and_note(path);
     Ok(FetchedTree {

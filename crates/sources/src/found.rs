@@ -1,10 +1,12 @@
 //! The skills of a source, found by the same rules as those of a directory that is given to `rep --root`.
 
-use std::path::{MAIN_SEPARATOR, Path};
+use std::fs;
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
 use pollster::block_on;
-use repertoire::discovery::project_skill_directories;
+use rayon::prelude::*;
+use repertoire::discovery::{CANONICAL, project_skill_directories};
 use repertoire::history::{MAX_RECORDED_BYTES, capture};
 use repertoire::provider::Provider;
 use repertoire::provider::fs::limits::GIVEN_DEPTH;
@@ -19,7 +21,6 @@ use repertoire_model::{
 };
 
 use crate::fetch::FetchedTree;
-use crate::parallel::in_parallel;
 
 /// A skill of a source.
 #[derive(Debug, Clone)]
@@ -72,11 +73,9 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     // What is disabled here is not wrong with the source, and its own names are the names of its skills.
     let mut policy = policy.clone();
     policy.disabled.clear();
-    let hidden =
-        project_skill_directories().into_iter().map(|name| tree.root.join(name)).filter(|path| path.is_dir());
-    let roots = hidden.chain([tree.root.clone()]);
+    let roots = hidden_directories(&tree.root).into_iter().chain([tree.root.clone()]);
     let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
-    let provider = |(number, root): (usize, std::path::PathBuf)| -> Arc<dyn Provider> {
+    let provider = |(number, root): (usize, PathBuf)| -> Arc<dyn Provider> {
         let mut options = FsOptions::new(format!("source:{number}"), root);
         options.limits.max_depth = GIVEN_DEPTH;
         // A link out of the source would bring along files of this machine.
@@ -85,7 +84,9 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     };
     let registry = block_on(Registry::open_for_inspection(roots.enumerate().map(provider).collect(), policy));
     let snapshot = registry.snapshot();
-    let mut found: Vec<FoundSkill> = in_parallel(snapshot.entries(), |entry| skill(tree, &registry, entry));
+    // The provider reads on the thread that asks if it is one of rayon's, and on a third one else, which costs more than the reading.
+    let entries = snapshot.entries().par_iter();
+    let mut found: Vec<FoundSkill> = entries.map(|entry| skill(tree, &resolved, &registry, entry)).collect();
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     // A copy of a skill, as repositories keep one for each client, is no second skill.
     found.dedup_by(|later, first| {
@@ -94,15 +95,29 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     found
 }
 
-fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
+/// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and `.agents/skills` of the directories
+/// in it, where Python packages have theirs.
+fn hidden_directories(root: &Path) -> Vec<PathBuf> {
+    let mut children: Vec<PathBuf> =
+        fs::read_dir(root).into_iter().flatten().flatten().map(|child| child.path()).collect();
+    children.sort();
+    let of_clients = project_skill_directories().into_iter().map(|name| root.join(name));
+    let of_packages = children.iter().map(|child| child.join(CANONICAL));
+    of_clients.chain(of_packages).filter(|path| path.is_dir()).collect()
+}
+
+fn skill(tree: &FetchedTree, resolved: &Path, registry: &Registry, entry: &Entry) -> FoundSkill {
     // It gets a directory of its name.
     let is_kept = |found: &Diagnostic| found.rule != RuleId::NameDirectory;
     let findings: Vec<Diagnostic> = block_on(registry.check(entry)).into_iter().filter(is_kept).collect();
     let captured = block_on(capture(registry, entry));
-    let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
+    // A required skill that the source does not have may be here.
+    let is_error =
+        |found: &&Diagnostic| found.severity == Severity::Error && found.rule != RuleId::RequiresUnknown;
+    let errors = || findings.iter().filter(is_error);
     let fault = match &captured {
         Err(error) if error.kind() == repertoire::ErrorKind::TooLarge => Some(size_fault(registry, entry)),
-        Err(error) => Some(without_root(tree, &error.chain())),
+        Err(error) => Some(without_root(tree, resolved, &error.chain())),
         Ok(_) => errors().map(|found| found.message.clone()).next(),
     };
     let fault = fault.or_else(|| {
@@ -118,7 +133,7 @@ fn skill(tree: &FetchedTree, registry: &Registry, entry: &Entry) -> FoundSkill {
     FoundSkill {
         name: entry.name().clone(),
         description: entry.document.description.to_string(),
-        path: path_in_source(tree, entry.directory()),
+        path: path_in_source(tree, resolved, entry.directory()),
         manifest_file: entry.manifest_file.to_string(),
         files,
         digest,
@@ -140,10 +155,9 @@ fn size_fault(registry: &Registry, entry: &Entry) -> String {
 }
 
 /// Returns `message` with paths as they are in the source, and not in the directory that it was fetched to.
-fn without_root(tree: &FetchedTree, message: &str) -> String {
-    let resolved = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
+fn without_root(tree: &FetchedTree, resolved: &Path, message: &str) -> String {
     let without = |text: &str, root: &Path| text.replace(&format!("{}{MAIN_SEPARATOR}", root.display()), "");
-    without(&without(message, &resolved), &tree.root)
+    without(&without(message, resolved), &tree.root)
 }
 
 /// Returns the reason that `files` are no sound skill called `name`.
@@ -167,9 +181,8 @@ fn name_fault(name: &SkillName) -> Option<String> {
         .map(|_| "its name cannot be the name of a directory everywhere".to_owned())
 }
 
-fn path_in_source(tree: &FetchedTree, directory: &str) -> String {
-    let root = tree.root.canonicalize().unwrap_or_else(|_| tree.root.clone());
-    let below = Path::new(directory).strip_prefix(&root).unwrap_or(Path::new(""));
+fn path_in_source(tree: &FetchedTree, resolved: &Path, directory: &str) -> String {
+    let below = Path::new(directory).strip_prefix(resolved).unwrap_or(Path::new(""));
     let below: Vec<String> =
         below.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     let parts: Vec<&str> =

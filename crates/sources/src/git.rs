@@ -250,7 +250,7 @@ impl Git {
         let url = &self.url;
         let lower = message.to_lowercase();
         let says = |texts: &[&str]| texts.iter().any(|text| lower.contains(text));
-        let cause = last_line(message);
+        let cause = telling_line(message);
         if says(&["couldn't find remote ref", "not our ref", "unadvertised object"]) {
             return Error::new(ErrorKind::NotFound, format!("{url} has no such branch, tag or commit"))
                 .because(cause)
@@ -436,7 +436,7 @@ impl Git {
         let message = errors.join().unwrap_or_default();
         match outcome {
             Err(error) if error.kind() == ErrorKind::Git && !message.is_empty() => {
-                Err(Error::new(ErrorKind::Git, error.to_string()).because(last_line(&message)))
+                Err(Error::new(ErrorKind::Git, error.to_string()).because(telling_line(&message)))
             }
             Ok(_) if !status.success() => Err(self.failure(&message)),
             outcome => outcome,
@@ -493,10 +493,10 @@ fn message_of(child: &mut Child) -> thread::JoinHandle<String> {
 }
 
 /// Returns the line of a message that says most: the first that is fatal or an error, or else the last.
-pub(crate) fn last_line(message: &str) -> String {
-    let is_telling =
+pub(crate) fn telling_line(message: &str) -> String {
+    let has_label =
         |line: &&str| ["fatal:", "error:", "ERROR:", "remote:"].iter().any(|word| line.starts_with(word));
-    let line = message.lines().find(is_telling);
+    let line = message.lines().find(has_label);
     let line = line.or_else(|| message.lines().rev().find(|line| !line.trim().is_empty()));
     line.unwrap_or("git gives no reason").chars().filter(|c| !c.is_control()).take(300).collect()
 }
@@ -514,6 +514,7 @@ fn not_started(error: io::Error) -> Error {
 fn not_read(error: io::Error) -> Error {
     Error::new(ErrorKind::Git, "cannot read what git prints").because(error)
 }
+
 /// Returns `true` if `text` can be the name of a branch or a tag, or a commit. Git would take others for options or for several references.
 pub(crate) fn is_reference(text: &str) -> bool {
     let is_allowed = |letter: char| !letter.is_control() && !" ~^:?*[\\".contains(letter);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::fetch_options::FetchOptions;
-use crate::git::{MAX_MESSAGE, UserGit, is_reference, last_line};
+use crate::git::{MAX_MESSAGE, UserGit, is_reference, telling_line};
 use crate::scratch::Scratch;
 use crate::{Error, ErrorKind, GitPrompt};
 
@@ -89,7 +89,7 @@ impl GitPublication {
         if run.is_success {
             return Ok(String::from_utf8_lossy(&run.output).into_owned());
         }
-        let error = failed().because(last_line(&run.message));
+        let error = failed().because(telling_line(&run.message));
         let says = |texts: &[&str]| texts.iter().any(|text| run.message.contains(text));
         Err(if says(&["tell me who you are", "empty ident name", "unable to auto-detect email"]) {
             error.hint("set user.name and user.email in the settings of git")

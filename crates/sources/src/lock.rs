@@ -84,7 +84,7 @@ impl Lock {
 
     /// Returns the lock that `text` is, or the reason that it is none.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Self::checked(toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?)
+        Self::checked(toml::from_str(text).map_err(|error| toml_fault(text, &error))?)
     }
 
     /// Returns the lock that `document`, a parsed file, is, or the reason that it is none.
@@ -180,6 +180,13 @@ impl SkillToml {
     }
 }
 
+/// Returns a fault of TOML in one line, with the line that it is in.
+fn toml_fault(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+    format!("{}{}", line.unwrap_or_default(), error.message())
+}
+
 fn broken(path: &Path, reason: String) -> Error {
     Error::new(ErrorKind::Lock, format!("{} is not a lock", path.display()))
         .because(reason)
@@ -246,7 +253,7 @@ mod tests {
             ("name = \"pdf\"", "name = \"../pdf\"", "`../pdf` is no name of a skill"),
             ("digest = \"sha256", "digest = \"md5", "no valid digest"),
             ("\"SKILL.md\"", "\"../SKILL.md\"", "no valid digests of files"),
-            ("[[skill]]", "<<<<<<< HEAD", "TOML parse error"),
+            ("[[skill]]", "<<<<<<< HEAD", "line 4: "),
         ] {
             let error = Lock::parse(&text.replace(from, to)).unwrap_err();
             assert!(error.contains(reason), "{error}");

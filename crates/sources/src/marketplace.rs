@@ -17,12 +17,12 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// The most plugins that are named.
 const MAX_PLUGINS: usize = 50;
 
-/// A plugin of a marketplace that lies in another repository.
+/// A plugin of a marketplace that lies in another repository or in a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginElsewhere {
     /// Its name, as the marketplace has it.
     pub name: String,
-    /// Its repository, as a source of skills; none if it names no repository that skills can be added from.
+    /// Its repository or package, as a source of skills; none if it names none that skills can be added from.
     pub source: Option<String>,
 }
 
@@ -42,27 +42,30 @@ fn plugin_elsewhere(plugin: &Value) -> Option<PluginElsewhere> {
     let source = plugin["source"].as_object()?;
     let word = |key: &str| source.get(key).and_then(Value::as_str);
     let reference = word("sha").or_else(|| word("ref")).map(|name| format!("#{name}")).unwrap_or_default();
-    let text = match (word("repo"), word("url")) {
-        (Some(repository), _) => {
-            let path = word("path").map(|path| format!("/{path}")).unwrap_or_default();
-            format!("{repository}{path}{reference}")
-        }
-        (None, Some(url)) => {
-            let path = word("path").map(|path| format!("//{path}")).unwrap_or_default();
-            format!("{url}{path}{reference}")
-        }
-        (None, None) => String::new(),
+    let text = if let Some(repository) = word("repo") {
+        let path = word("path").map(|path| format!("/{path}")).unwrap_or_default();
+        format!("{repository}{path}{reference}")
+    } else if let Some(url) = word("url") {
+        let path = word("path").map(|path| format!("//{path}")).unwrap_or_default();
+        format!("{url}{path}{reference}")
+    } else {
+        let registry = if word("source") == Some("pip") { "pypi" } else { "npm" };
+        format!("{registry}:{}", word("package").unwrap_or_default())
     };
     let name = plugin["name"].as_str().unwrap_or("without a name").to_owned();
     // The address of a repository may look like that of a server with an index.
-    let source = [text.clone(), format!("git+{text}")].into_iter().find(|text| is_repository(text));
+    let source = [text.clone(), format!("git+{text}")].into_iter().find(|text| is_elsewhere(text));
     Some(PluginElsewhere { name, source })
 }
 
-/// Returns `true` if `text` is the source of a repository, and of none on this machine.
-fn is_repository(text: &str) -> bool {
+/// Returns `true` if `text` is the source of a repository or a package, and of none on this machine.
+fn is_elsewhere(text: &str) -> bool {
     let parsed = SourceText::parse(text, Path::new("/"), None).map(|parsed| parsed.source);
-    matches!(parsed, Ok(Source::Git(git)) if !git.url.starts_with("file:"))
+    match parsed {
+        Ok(Source::Git(git)) => !git.url.starts_with("file:"),
+        Ok(Source::Npm(_) | Source::Pypi(_)) => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +85,9 @@ mod tests {
             {"name": "d", "source": {"source": "url", "url": "--upload-pack=x"}},
             {"name": "e", "source": {"source": "url", "url": "/etc"}},
             {"name": "f", "source": {"source": "url", "url": "file:///etc"}},
-            {"name": "g", "source": {"source": "npm", "package": "x"}}]}"#;
+            {"name": "g", "source": {"source": "npm", "package": "@o/x"}},
+            {"name": "h", "source": {"source": "pip", "package": "x"}},
+            {"name": "i", "source": {"source": "npm"}}]}"#;
         std::fs::write(&path, plugins).unwrap();
         let found = plugins_elsewhere(directory.path()).unwrap();
         let found: Vec<_> = found.iter().map(|it| (it.name.as_str(), it.source.as_deref())).collect();
@@ -93,7 +98,9 @@ mod tests {
             ("d", None),
             ("e", None),
             ("f", None),
-            ("g", None),
+            ("g", Some("npm:@o/x")),
+            ("h", Some("pypi:x")),
+            ("i", None),
         ];
         assert_eq!(found, expect);
         std::fs::write(&path, "{").unwrap();

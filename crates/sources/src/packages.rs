@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use repertoire_model::Digest;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha512};
 
 use crate::archive;
 use crate::fetch_options::FetchOptions;
-use crate::http::HttpClient;
+use crate::http::{HttpClient, join};
 use crate::source::Package;
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
@@ -48,23 +48,46 @@ pub(crate) fn pypi(
     tree: &mut TreeWriter,
 ) -> Result<String, Error> {
     let index = options.pypi.trim_end_matches('/');
-    let version = package.version.as_ref().map(|version| format!("/{version}")).unwrap_or_default();
     let client = HttpClient::new(index, None, options.proxy.as_ref());
-    let description = described(&client, &format!("{index}/pypi/{}{version}/json", package.name), package)?;
+    let newest = format!("{index}/pypi/{}/json", package.name);
+    let page = match &package.version {
+        Some(version) => format!("{index}/pypi/{}/{version}/json", package.name),
+        None => newest.clone(),
+    };
+    let (page, description) = match (described(&client, &page, package), &package.version) {
+        // Mirrors may have no pages of single versions.
+        (Err(error), Some(version)) if error.kind() == ErrorKind::NotFound => {
+            let mut description = described(&client, &newest, package)?;
+            let files = description["releases"].get_mut(version).ok_or(error)?.take();
+            (newest, json!({"info": {"version": version}, "urls": files}))
+        }
+        (description, _) => (page, description?),
+    };
+    let version = description["info"]["version"].as_str().ok_or_else(|| incomplete(package))?;
     let files = description["urls"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of_kind = |kind: &str| files.iter().find(|file| file["packagetype"] == kind);
     // A wheel holds what is installed.
     let file = of_kind("bdist_wheel").or_else(|| of_kind("sdist")).ok_or_else(|| incomplete(package))?;
-    let url = file["url"].as_str().ok_or_else(|| incomplete(package))?;
-    let bytes = downloaded(&client, url)?;
+    let url = file["url"].as_str().and_then(|url| resolved(&page, url)).ok_or_else(|| incomplete(package))?;
+    let bytes = downloaded(&client, &url)?;
     if file["digests"]["sha256"].as_str() != Some(&Digest::of(&bytes).to_hex()) {
         return Err(Error::new(
             ErrorKind::Refused,
             format!("{url} does not have the hash that the index says"),
         ));
     }
-    archive::unpack(url, &bytes, "", tree)?;
-    Ok(description["info"]["version"].as_str().ok_or_else(|| incomplete(package))?.to_owned())
+    archive::unpack(&url, &bytes, "", tree)?;
+    Ok(version.to_owned())
+}
+
+/// Returns the address that `reference` stands for on the page at `page`: mirrors write addresses relative to it.
+fn resolved(page: &str, reference: &str) -> Option<String> {
+    let (mut page, mut rest) = (page, reference);
+    while let Some(below) = rest.strip_prefix("../") {
+        page = &page[..page.rfind('/')?];
+        rest = below;
+    }
+    join(page, rest)
 }
 
 fn described(client: &HttpClient, url: &str, package: &Package) -> Result<Value, Error> {

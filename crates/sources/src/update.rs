@@ -5,7 +5,7 @@ use std::path::Path;
 
 use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
-use repertoire_model::{Policy, SkillPath};
+use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
 
 use crate::Error;
 use crate::bundle_store::BundleStore;
@@ -247,6 +247,14 @@ pub fn has_conflict_markers(text: &str) -> bool {
 pub fn capabilities(files: &SkillFiles) -> Capabilities {
     let toolbox = files.iter().find(|(path, _)| path.as_str() == TOOLBOX_FILE);
     Capabilities::of(&toolbox.map(|(_, file)| Toolbox::read(&file.bytes).0).unwrap_or_default())
+}
+
+/// Returns the tools of the host that the skill in `files` asks for.
+pub fn allowed_tools(files: &SkillFiles) -> Vec<String> {
+    let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
+    let Some((path, file)) = manifest else { return Vec::new() };
+    let source = ManifestSource { bytes: &file.bytes, directory: None, file_name: path.as_str() };
+    Document::parse(source, &Policy::default()).manifest.allowed_tools
 }
 
 #[cfg(test)]

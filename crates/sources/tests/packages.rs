@@ -45,6 +45,11 @@ fn wheel() -> Vec<u8> {
         ),
         // Bytes that are no text keep the server from replacing anything in it.
         ("pkg/skills/forms/assets/data.bin", "\u{0}"),
+        (
+            "pkg/.agents/skills/tables/SKILL.md",
+            "---\nname: tables\ndescription: Makes tables. Use when a table is to be made.\n---\n# Tables\n",
+        ),
+        ("pkg-2.0.dist-info/METADATA", "Name: pkg\n"),
     ] {
         writer.start_file(name, options).unwrap();
         writer.write_all(text.as_bytes()).unwrap();
@@ -64,12 +69,23 @@ fn description(digest: &str) -> Vec<u8> {
     .into_bytes()
 }
 
+/// Returns the description of a mirror, which has relative addresses, and no pages of single versions.
+fn mirrored(digest: &str) -> Vec<u8> {
+    let files = serde_json::json!(
+        [{"packagetype": "bdist_wheel", "url": "../../pkg.whl", "digests": {"sha256": digest}}]
+    );
+    serde_json::json!({"info": {"version": "2.0"}, "urls": files, "releases": {"1.0": files}})
+        .to_string()
+        .into_bytes()
+}
+
 #[test]
 fn packages_of_pypi_bring_skills_along() {
     let wheel = wheel();
     let files = BTreeMap::from([
         ("/pypi/pkg/json", description(&Digest::of(&wheel).to_hex())),
         ("/pypi/bad/json", description(&Digest::of(b"other").to_hex())),
+        ("/pypi/mirrored/json", mirrored(&Digest::of(&wheel).to_hex())),
         ("/pkg.whl", wheel),
     ]);
     let scratch = tempfile::tempdir().unwrap();
@@ -82,8 +98,11 @@ fn packages_of_pypi_bring_skills_along() {
     let tree = fetched("pypi:pkg").unwrap();
     assert_eq!(tree.resolved.as_deref(), Some("2.0"));
     let found = find_skills(&tree, &Policy::default());
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].name.as_str(), found[0].path.as_str()), ("forms", "skills/forms"));
+    let found: Vec<_> = found.iter().map(|skill| (skill.name.as_str(), skill.path.as_str())).collect();
+    assert_eq!(found, [("forms", "pkg/skills/forms"), ("tables", "pkg/.agents/skills/tables")]);
+    assert_eq!(fetched("pypi:mirrored").unwrap().resolved.as_deref(), Some("2.0"));
+    assert_eq!(fetched("pypi:mirrored==1.0").unwrap().resolved.as_deref(), Some("1.0"));
+    assert_eq!(fetched("pypi:mirrored==9").unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(fetched("pypi:bad").unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(fetched("pypi:pkg==9").unwrap_err().kind(), ErrorKind::NotFound);
     // What was unpacked is gone with it.

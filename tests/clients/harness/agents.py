@@ -1,11 +1,12 @@
 """Real agents without a person, talking to a model that follows a script."""
 
 import json
+import shutil
 from dataclasses import dataclass
 
 from harness import install
 from harness.process import Failed, end_orphans, run
-from harness.world import environment
+from harness.world import LIBRARY, START_SECONDS, environment
 from model_server import MODEL, ModelServer, tool_entry
 
 # So many that their names alone are more than any agent shows.
@@ -31,12 +32,16 @@ class Agent:
     # Agents that keep tools for later have only the one that asks to be there.
     script: tuple = (LOAD, READ)
     seconds: int = 120
+    # Where in the home directory it reads skills from, if it has a switch for single skills.
+    files: str = ""
 
 
 def cases_of(name):
     def cases(world):
         yield "headless, scripted model", lambda: converse(world, name, AGENTS[name])
         yield "more skills than fit", lambda: finds_the_rest(world, name, AGENTS[name])
+        if AGENTS[name].files:
+            yield "rep disable", lambda: leaves_out_what_is_disabled(world, name, AGENTS[name])
 
     return cases
 
@@ -60,6 +65,36 @@ def finds_the_rest(world, name, agent):
         if wanted not in text and json.dumps(wanted)[1:-1] not in text:
             raise Failed(f"{wanted!r} is not in the first request")
     return "the first request has the end of the catalog, and how to find the rest"
+
+
+def leaves_out_what_is_disabled(world, name, agent):
+    """Skills that the agent reads from files, with no server: the switch that `rep disable` writes is one that the agent follows."""
+    place = world.place(name)
+    with ModelServer(list(agent.script)) as model:
+        command, variables = agent.prepare(place, model.url)
+        shutil.copytree(LIBRARY, place / "home" / agent.files)
+        before = offered(model, command, place, variables, agent)
+        switch(world, place, "disable", name)
+        without = offered(model, command, place, variables, agent)
+        switch(world, place, "enable", name)
+        after = offered(model, command, place, variables, agent)
+    wanted = [SKILLS, SKILLS[1:], SKILLS]
+    if [before, without, after] != wanted:
+        raise Failed(f"offered before, while disabled and after: {before}, {without}, {after}")
+    return f"offered {len(before)}, {len(without)} and {len(after)} skills before, while one was disabled, and after"
+
+
+def offered(model, command, place, variables, agent):
+    """Returns the skills whose names are in the first requests of a conversation."""
+    start = len(model.requests)
+    run(command, place, environment(place, **variables), agent.seconds).expect_success()
+    text = json.dumps([[request.frame, request.messages, request.tools] for request in model.requests[start:]])
+    return [skill for skill in SKILLS if skill in text]
+
+
+def switch(world, place, action, name):
+    command = [world.rep, action, "--agent", name, SKILLS[0]]
+    run(command, place, environment(place), START_SECONDS).expect_success()
 
 
 def conversation(world, name, agent):
@@ -178,8 +213,8 @@ def claude_code(_place, url):
 
 AGENTS = {
     "goose": Agent(goose),
-    "opencode": Agent(opencode),
+    "opencode": Agent(opencode, files=".agents/skills"),
     # Codex describes the namespace of a server's tools by the server's instructions.
-    "codex": Agent(codex, catalog="tools"),
-    "claude-code": Agent(claude_code, script=(LOAD, LOAD_REFERENCE)),
+    "codex": Agent(codex, catalog="tools", files=".agents/skills"),
+    "claude-code": Agent(claude_code, script=(LOAD, LOAD_REFERENCE), files=".claude/skills"),
 }

@@ -18,6 +18,11 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
+    /// Returns the user if `is_user` is `true`, and the project else, as the options `--user` of commands mean it.
+    pub(crate) fn user_if(is_user: bool) -> Self {
+        if is_user { Self::User } else { Self::Project }
+    }
+
     /// Returns the word for it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

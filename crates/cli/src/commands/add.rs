@@ -55,9 +55,10 @@ pub(crate) struct AddArgs {
     yes: bool,
 }
 
-/// Returns the owner that an option `--to` names.
-pub(crate) fn owner(word: &str) -> Owner {
-    if word == "user" { Owner::User } else { Owner::Project }
+impl AddArgs {
+    fn owner(&self) -> Owner {
+        Owner::user_if(self.to == "user")
+    }
 }
 
 /// Runs the command.
@@ -71,9 +72,10 @@ fn fetch_and_add(
     args: &AddArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let owner = owner(&args.to);
-    let installation = context.installation(owner)?;
-    let parsed = context.source(&args.source, context.env.working_directory())?;
+    let installation = context.installation(args.owner())?;
+    let parsed = context
+        .source(&args.source, context.env.working_directory())
+        .map_err(|error| with_path_hint(context, args, error))?;
     let source = match &args.reference {
         Some(reference) => parsed.source.with_reference(reference)?,
         None => parsed.source,
@@ -89,10 +91,19 @@ fn fetch_and_add(
     for path in &tree.left_out {
         ui.message(Style::Warning, "left out:", path)?;
     }
-    report::plugins(ui, &tree)?;
+    // Someone who names skills does not ask for the others.
+    if names.is_empty() {
+        report::plugins(ui, &tree)?;
+    }
     if found.is_empty() {
-        return Err(CliError::no(format!("there are no skills at {}", args.source))
-            .hint("a skill is a directory with a SKILL.md"));
+        let error = CliError::no(format!("there are no skills at {}", args.source))
+            .hint("a skill is a directory with a SKILL.md");
+        return Err(match &source {
+            Source::Directory(path) if is_bare_repository(path) => {
+                error.hint(format!("it is a git repository: run `rep add file://{}`", path.display()))
+            }
+            _ => error,
+        });
     }
     if args.list {
         report::list(ui, context, &tree, &found)?;
@@ -121,15 +132,23 @@ fn fetched(
     let mut options = context.fetch_options(ui, args.token_file.as_deref())?;
     options.wanted = names.to_vec();
     let _progress = Progress::start(&context.env, "fetching");
-    fetch(source, &options).map_err(|error| {
-        let is_path = context.env.working_directory().join(&args.source).try_exists().unwrap_or(false);
-        let error = CliError::from(error);
-        if is_path && matches!(source, Source::Git(_)) {
-            error.hint(format!("the directory is ./{}", args.source))
-        } else {
-            error
-        }
-    })
+    fetch(source, &options).map_err(|error| with_path_hint(context, args, CliError::from(error)))
+}
+
+/// Returns `error` with a hint if the source, which was not taken for a path, is the path of something here.
+fn with_path_hint(context: &Context, args: &AddArgs, error: CliError) -> CliError {
+    let text = &args.source;
+    let is_marked = text.starts_with(['.', '/', '~']);
+    if !is_marked && context.env.working_directory().join(text).try_exists().unwrap_or(false) {
+        error.hint(format!("the directory is ./{text}"))
+    } else {
+        error
+    }
+}
+
+/// Returns `true` if `directory` is a git repository without a work tree.
+fn is_bare_repository(directory: &Path) -> bool {
+    directory.join("HEAD").is_file() && directory.join("objects").is_dir()
 }
 
 /// Shows what would be added, asks, and adds it.
@@ -153,7 +172,6 @@ fn add(
         }
     }
     warn_about_others(ui, context, installation, &new)?;
-    let changes = plan.changes();
     let consent = match new.len() {
         0 => Consent::Given,
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
@@ -163,9 +181,10 @@ fn add(
     if is_added {
         guard.begin();
         // The change ends once its links are made.
-        let applied = match changes.skills.is_empty() {
-            true => None,
-            false => Some(apply(installation, &context.bundle_store()?, &changes)?),
+        let applied = if plan.change.skills.is_empty() {
+            None
+        } else {
+            Some(apply(installation, &context.bundle_store()?, &plan.change)?)
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
@@ -174,7 +193,7 @@ fn add(
         let skills = plan.skills.iter();
         let directories: Vec<PathBuf> =
             skills.map(|(skill, _)| installation.directory(&skill.name)).collect();
-        links = link::link_added(context, owner(&args.to), &directories)?;
+        links = link::link_added(context, args.owner(), &directories)?;
     }
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, presence)| {

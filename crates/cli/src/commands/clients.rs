@@ -19,7 +19,8 @@ use crate::wire::{Context, Library, plugin_directories, projects};
 
 /// Shows which clients on this machine get which skills
 ///
-/// A client gets a skill from files, over MCP from the server, twice, or not at all. The clients are those of which there
+/// A client gets a skill from files, over MCP from the server, twice, or not at all; `off` is a skill that `rep disable` switched
+/// off in the client's own configuration. The clients are those of which there
 /// is a sign in the home directory. For a client that is offered skills twice it says what to do.
 #[derive(Debug, Args)]
 pub(crate) struct ClientsArgs {}
@@ -54,13 +55,21 @@ struct ClientView<'a> {
     connection: Option<&'a Connection>,
     /// The names of the skills that the server offers it.
     offered: BTreeSet<String>,
+    /// The names of the skills that its own switches are turned off for.
+    switched_off: BTreeSet<String>,
     advice: Option<(String, String)>,
 }
 
 impl ClientView<'_> {
+    /// Returns the number of directories from which the client takes the skill called `name`.
+    fn files(&self, name: &str) -> usize {
+        if self.switched_off.contains(name) { 0 } else { self.reader.times(name) }
+    }
+
     /// Returns how the client gets the skill called `name`, in a word.
     fn way(&self, name: &str) -> &'static str {
-        match (self.reader.times(name), self.offered.contains(name)) {
+        match (self.files(name), self.offered.contains(name)) {
+            (0, false) if self.switched_off.contains(name) => "off",
             (0, false) => "-",
             (0, true) => "mcp",
             (1, false) => "files",
@@ -105,7 +114,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result
     ui.flush()?;
     for view in &views {
         let count = |way: &str| names.iter().filter(|name| view.way(name) == way).count();
-        let parts = [("files", "from files"), ("mcp", "over MCP"), ("twice", "twice"), ("-", "not at all")];
+        let parts = [
+            ("files", "from files"),
+            ("mcp", "over MCP"),
+            ("twice", "twice"),
+            ("off", "switched off"),
+            ("-", "not at all"),
+        ];
         let parts = parts.into_iter().filter(|(way, _)| count(way) > 0);
         let parts: Vec<String> = parts.map(|(way, words)| format!("{} {words}", count(way))).collect();
         if !parts.is_empty() {
@@ -142,15 +157,13 @@ fn view<'a>(
     });
     let of_plugins = || plugins_offered_twice(library, places, connection?);
     let advice = advice.or_else(of_plugins);
-    ClientView { reader, connection, offered: served.unwrap_or_default(), advice }
+    let switched_off = link::switched_off(places, id);
+    ClientView { reader, connection, offered: served.unwrap_or_default(), switched_off, advice }
 }
 
 fn client_json<'a>(view: &ClientView<'_>, names: &'a BTreeSet<String>) -> ClientJson<'a> {
-    let seen = |name: &'a String| SeenJson {
-        name,
-        files: view.reader.times(name),
-        mcp: view.offered.contains(name),
-    };
+    let seen =
+        |name: &'a String| SeenJson { name, files: view.files(name), mcp: view.offered.contains(name) };
     ClientJson {
         id: view.reader.client.id,
         title: view.reader.client.title,

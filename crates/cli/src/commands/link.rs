@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use added::{forget_links, link_added, link_completed, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
-pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients};
+pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients, switched_off};
 use plan::{LinkStep, Occupancy, SkippedClient};
 pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};

@@ -39,7 +39,7 @@ pub(crate) struct RemoveArgs {
 
 impl RemoveArgs {
     fn owner(&self) -> Owner {
-        if self.user { Owner::User } else { Owner::Project }
+        Owner::user_if(self.user)
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SyncArgs) -> Result<Exi
 }
 
 fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let owner = if args.user { Owner::User } else { Owner::Project };
+    let owner = Owner::user_if(args.user);
     let installation = context.installation(owner)?;
     let lock = Lock::read(&installation.lock)?;
     if lock.is_empty() && !installation.lock.is_file() {

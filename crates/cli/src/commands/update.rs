@@ -12,15 +12,15 @@ use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Places;
+use crate::clients::{Owner, Places};
 use crate::commands::link::{forget_links, link_added, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
+use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
-use newest::{named, owner};
 use plan::{Rename, Step, StepKind};
 pub(crate) use report::print_diff;
 
@@ -52,6 +52,12 @@ pub(crate) struct UpdateArgs {
     /// Update without asking
     #[arg(long, short)]
     yes: bool,
+}
+
+impl UpdateArgs {
+    fn owner(&self) -> Owner {
+        Owner::user_if(self.user)
+    }
 }
 
 /// Runs the command.
@@ -87,16 +93,15 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
         let places = Places::new(&context.env);
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
-        let old =
-            old.flat_map(|name| links_to(&places, owner(args.user), name, &installation.directory(name)));
+        let old = old.flat_map(|name| links_to(&places, args.owner(), name, &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
         let store = context.bundle_store()?;
         // The change ends once its links are made.
-        let applied = match changes.is_empty() {
-            true => None,
-            false => {
-                Some(apply(&installation, &store, &Change { skills: changes, links: old_links.clone() })?)
-            }
+        let applied = if changes.is_empty() {
+            None
+        } else {
+            let change = Change { skills: changes, links: old_links.clone() };
+            Some(apply(&installation, &store, &change)?)
         };
         for note in applied.iter().flat_map(|applied| &applied.notes) {
             ui.warn(note)?;
@@ -111,11 +116,11 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
             }
         }
         // Links that a command which was killed did not make.
-        forget_links(&places, owner(args.user), &old_links)?;
+        forget_links(&places, args.owner(), &old_links)?;
         let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
         let directories = steps.iter().map(|step| installation.directory(&name(step)));
         let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
-        links = link_added(context, owner(args.user), &directories)?;
+        links = link_added(context, args.owner(), &directories)?;
     }
     if ui.is_json() {
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
@@ -142,7 +147,7 @@ fn put_resolved_in_place(
     args: &UpdateArgs,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let installation = context.installation(owner(args.user))?;
+    let installation = context.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
     let resolved = |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy);

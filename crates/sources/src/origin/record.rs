@@ -151,10 +151,18 @@ impl Origin {
         }
         let commit = self.commit.as_deref().map(|commit| commit.chars().take(12).collect::<String>());
         let at = commit.or_else(|| self.version.clone()).or_else(|| self.reference.clone());
-        if let Some(at) = at {
+        if let Some(at) = at.map(short_digest) {
             words.push_str(&format!(" at {at}"));
         }
         Some(words)
+    }
+}
+
+/// Returns `version` as it is shown: digests, which archives have for versions, by their start.
+fn short_digest(version: String) -> String {
+    match version.strip_prefix("sha256:") {
+        Some(digits) => digits.chars().take(12).collect(),
+        None => version,
     }
 }
 

@@ -1,6 +1,5 @@
 //! Compares the chosen skills with those that are installed.
 
-use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
     Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, read_installed,
 };
@@ -11,14 +10,8 @@ use crate::error::CliError;
 pub(super) struct Plan<'a> {
     /// The skills, each with its relation to the installed one.
     pub(super) skills: Vec<(&'a FoundSkill, SkillPresence)>,
-    changes: Vec<PlannedChange>,
-}
-
-struct PlannedChange {
-    locked: LockedSkill,
-    locked_before: Option<LockedSkill>,
-    before: Option<SkillFiles>,
-    after: SkillFiles,
+    /// The change that adds them.
+    pub(super) change: Change,
 }
 
 /// The relation of a skill of the source to the installed skill of its name.
@@ -35,19 +28,6 @@ impl Plan<'_> {
     pub(super) fn of(&self, presence: SkillPresence) -> impl Iterator<Item = &FoundSkill> {
         self.skills.iter().filter(move |(_, it)| *it == presence).map(|(skill, _)| *skill)
     }
-
-    /// Returns the change that adds the skills.
-    pub(super) fn changes(&self) -> Change {
-        let change = |planned: &PlannedChange| SkillChange {
-            name: planned.locked.name.clone(),
-            before: planned.before.clone(),
-            after: Some(planned.after.clone()),
-            others: Vec::new(),
-            locked_before: planned.locked_before.clone(),
-            locked: Some(planned.locked.clone()),
-        };
-        Change { skills: self.changes.iter().map(change).collect(), links: Vec::new() }
-    }
 }
 
 /// Plans to add `chosen`; fails if one of them cannot be added.
@@ -57,7 +37,7 @@ pub(super) fn plan<'a>(
     chosen: &[&'a FoundSkill],
 ) -> Result<Plan<'a>, CliError> {
     let lock = Lock::read(&installation.lock)?;
-    let mut plan = Plan { skills: Vec::new(), changes: Vec::new() };
+    let mut plan = Plan { skills: Vec::new(), change: Change::default() };
     for (number, skill) in chosen.iter().enumerate() {
         if let Some(fault) = &skill.fault {
             return Err(CliError::no(format!("`{}` cannot be added: {fault}", skill.name))
@@ -90,8 +70,14 @@ pub(super) fn plan<'a>(
             Some(_) => return Err(taken(skill, &locked, locked_before.as_ref(), &directory)),
         };
         if locked_before.as_ref() != Some(&locked) || before.is_none() {
-            let after = skill.files.clone();
-            plan.changes.push(PlannedChange { locked, locked_before, before, after });
+            plan.change.skills.push(SkillChange {
+                name: locked.name.clone(),
+                before,
+                after: Some(skill.files.clone()),
+                others: Vec::new(),
+                locked_before,
+                locked: Some(locked),
+            });
         }
         plan.skills.push((skill, presence));
     }

@@ -40,10 +40,10 @@ pub(super) fn list(
     faults(ui, found)
 }
 
-/// Writes which plugins of a marketplace lie in other repositories, and how their skills are added.
+/// Writes which plugins of a marketplace lie elsewhere, and how their skills are added.
 pub(super) fn plugins(ui: &mut Ui, tree: &FetchedTree) -> Result<(), CliError> {
     for PluginElsewhere { name, source } in &tree.plugins {
-        let message = format!("the plugin {name} of the marketplace lies in another repository");
+        let message = format!("the plugin {name} of the marketplace lies elsewhere");
         ui.message(Style::Warning, "left out:", &message)?;
         match source {
             Some(source) => ui.hint(&format!("this adds its skills: rep add {}", shell_word(source)))?,
@@ -95,6 +95,7 @@ fn table<'a>(context: &Context, found: &'a [FoundSkill], is_numbered: bool) -> T
         table.cell(skill.files.len().to_string());
         table.cell(match (&skill.fault, diagnostic::worst(skill.findings.iter())) {
             (Some(_), _) => "broken",
+            (None, Some(Severity::Error)) => "errors",
             (None, Some(Severity::Warning)) => "warnings",
             _ => "ok",
         });
@@ -110,6 +111,9 @@ pub(crate) fn print_skill(ui: &mut Ui, context: &Context, skill: &FoundSkill) ->
     let size = skill.bytes().div_ceil(1024);
     let (files, tokens) = (count(skill.files.len(), "file"), tokens(context, skill));
     writeln!(ui.out(), "  {files}, {size} KiB, {tokens} tokens of instructions")?;
+    // One that is alone is the `SKILL.md`.
+    let paths: Vec<&str> = skill.files.keys().map(AsRef::as_ref).filter(|_| skill.files.len() > 1).collect();
+    shortened(ui, "files", &paths)?;
     let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();
     shortened(ui, "scripts, not approved", &scripts)?;
     let capabilities = skill.capabilities.lines();

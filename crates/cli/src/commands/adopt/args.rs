@@ -41,7 +41,7 @@ pub(crate) struct AdoptArgs {
 impl AdoptArgs {
     /// Returns the owner of the directories that are gathered.
     pub(super) fn owner(&self) -> Owner {
-        if self.user { Owner::User } else { Owner::Project }
+        Owner::user_if(self.user)
     }
 
     /// Returns `true` if the skill called `name` is meant.

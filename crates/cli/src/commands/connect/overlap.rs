@@ -131,6 +131,7 @@ impl Files {
             return None;
         }
         let (title, id, read) = (client.title(), client.id, overlap.in_words());
+        let undo_links = undo_links(places, overlap.directories.first(), id);
         Some(match connection {
             Some(connection) => {
                 let (path, undo) = (connection.path.display(), connection.undo_in_words());
@@ -138,7 +139,7 @@ impl Files {
                 let hint = if let Some(other) = self.burdened(places, client, &overlap, names, present) {
                     let other = other.title();
                     format!(
-                        "the server is enough, and without the links {other} reads each skill once: run `rep link --undo {id}`"
+                        "the server is enough, and without the links {other} reads each skill once: run `{undo_links}`"
                     )
                 } else if overlap.names.len() == names.len() {
                     format!("it reads all skills from files and needs no server: {undo}")
@@ -207,21 +208,20 @@ impl Files {
         let ids: Vec<&str> = needing.iter().map(|client| client.id).collect();
         let (titles, ids, shown) = (titles.join(" and "), ids.join(" "), directory.display());
         let need = if needing.len() == 1 { "needs" } else { "need" };
+        let undo_links = undo_links(places, Some(directory), &ids);
         let own = overlap.names.iter().map(|name| directory.join(name)).filter(|path| self.is_there(path));
         let own: Vec<PathBuf> = own.collect();
         let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
         let unconnected = unconnected.collect::<Vec<_>>().join(" ");
         if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {
             let is = if needing.len() == 1 { "is" } else { "are" };
-            format!("{titles} {is} connected and {need} no links in {shown}: run `rep link --undo {ids}`")
+            format!("{titles} {is} connected and {need} no links in {shown}: run `{undo_links}`")
         } else if own.iter().any(|path| self.planned.contains(path)) {
             format!(
                 "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
             )
         } else if own.iter().all(|path| self.recorded.contains(path)) {
-            format!(
-                "only {titles} {need} {shown}: run `rep link --undo {ids}`, then `rep connect {unconnected}`"
-            )
+            format!("only {titles} {need} {shown}: run `{undo_links}`, then `rep connect {unconnected}`")
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
                 "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
@@ -282,6 +282,13 @@ impl Files {
         directories.retain(|directory| names.iter().any(|name| self.has(directory, name)));
         Overlap { names, directories }
     }
+}
+
+/// Returns the command that removes the links for the clients `ids` in `directory`.
+fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String {
+    let is_of_user = directory.is_some_and(|directory| !directory.starts_with(places.project()));
+    let option = if is_of_user { " --user" } else { "" };
+    format!("rep link --undo{option} {ids}")
 }
 
 /// Returns `true` if the paths lead to one directory.

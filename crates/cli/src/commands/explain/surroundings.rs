@@ -1,5 +1,7 @@
 //! The origin of a skill, and the clients on this machine that read it.
 
+use std::collections::BTreeSet;
+
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
 use repertoire_sources::origin::Origins;
@@ -8,12 +10,15 @@ use serde::Serialize;
 use super::decisions::Decision;
 use crate::clients::{ClientReader, Places, readers};
 use crate::commands::connect::{Connection, OwnEntries, connections};
+use crate::commands::link::switched_off;
 use crate::wire::{ComparedOrigin, Context, Library, compared_origins, plugin_directories, projects, routes};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
     origins: Origins,
     readers: Vec<ClientReader>,
+    /// For each of the readers the names of the skills that its own switches are turned off for.
+    switched_off: Vec<BTreeSet<String>>,
     connections: Vec<Connection>,
 }
 
@@ -25,6 +30,8 @@ pub(super) struct ClientJson {
     reads: bool,
     /// True if it is connected to the MCP server.
     connected: bool,
+    /// True if its own switch for the skill is turned off.
+    switched_off: bool,
 }
 
 impl Surroundings {
@@ -32,9 +39,11 @@ impl Surroundings {
     pub(super) fn of(context: &Context, library: &Library) -> Self {
         let places = Places::new(&context.env);
         let projects: Vec<_> = projects(&library.places).into_keys().collect();
+        let readers = readers(&places, &projects, &plugin_directories(&library.places));
         Self {
             origins: context.origins(library),
-            readers: readers(&places, &projects, &plugin_directories(&library.places)),
+            switched_off: readers.iter().map(|reader| switched_off(&places, reader.client.id)).collect(),
+            readers,
             connections: connections(&OwnEntries::new(&context.env), &places),
         }
     }
@@ -50,11 +59,18 @@ impl Surroundings {
         let is_connected = |id: &str| {
             self.connections.iter().any(|connection| connection.client.id == id && !connection.is_off)
         };
-        let client = |reader: &ClientReader| {
-            let (id, reads) = (reader.client.id, reader.reads(&routes));
-            ClientJson { id, reads, connected: is_connected(id) && entry.state == State::Active }
+        let client = |(reader, switched_off): (&ClientReader, &BTreeSet<String>)| {
+            let id = reader.client.id;
+            let switched_off = switched_off.contains(entry.name().as_str());
+            let reads = reader.reads(&routes) && !switched_off;
+            ClientJson {
+                id,
+                reads,
+                connected: is_connected(id) && entry.state == State::Active,
+                switched_off,
+            }
         };
-        self.readers.iter().map(client).collect()
+        self.readers.iter().zip(&self.switched_off).map(client).collect()
     }
 
     /// Returns the decisions about `entry`.
@@ -85,7 +101,9 @@ impl Surroundings {
         let parts = [
             titles(|client| client.reads).map(|titles| format!("read by {titles}")),
             titles(|client| client.connected).map(|titles| format!("offered over MCP to {titles}")),
-            titles(|client| !client.reads && !client.connected).map(|titles| format!("not seen by {titles}")),
+            titles(|client| client.switched_off).map(|titles| format!("switched off for {titles}")),
+            titles(|client| !client.reads && !client.connected && !client.switched_off)
+                .map(|titles| format!("not seen by {titles}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if !parts.is_empty() {

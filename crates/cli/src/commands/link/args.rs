@@ -63,6 +63,6 @@ impl LinkArgs {
 
     /// Returns whose directories links are made in.
     pub(super) fn owner(&self) -> Owner {
-        if self.user { Owner::User } else { Owner::Project }
+        Owner::user_if(self.user)
     }
 }

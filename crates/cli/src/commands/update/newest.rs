@@ -19,7 +19,7 @@ pub(crate) fn checks(
     user: bool,
     token_file: Option<&Path>,
 ) -> Result<(Installation, Vec<UpdateCheck>), CliError> {
-    let installation = context.installation(owner(user))?;
+    let installation = context.installation(Owner::user_if(user))?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
     context.expect_one_server(skills.iter().copied(), token_file)?;
@@ -64,10 +64,6 @@ pub(crate) fn newest_in_words(newest: &Newest) -> Option<String> {
         Newest::Unreachable(error) => Some(error.to_string()),
         Newest::Current | Newest::Gone => None,
     }
-}
-
-pub(super) fn owner(user: bool) -> Owner {
-    if user { Owner::User } else { Owner::Project }
 }
 
 /// Returns the skills of `lock` that are called `names`, or all of them.

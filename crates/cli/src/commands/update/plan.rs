@@ -92,9 +92,9 @@ impl Step {
             || matches!(self.check.newest, Newest::Unreachable(_))
     }
 
-    /// Returns `true` if the source has a newer state that can be used.
+    /// Returns `true` if the source has a newer state that can be used, or a new name that would be taken over.
     pub(super) fn is_outdated(&self) -> bool {
-        matches!(self.check.newest, Newest::Changed(_))
+        matches!(self.check.newest, Newest::Changed(_)) || self.new_name().is_some()
     }
 }
 

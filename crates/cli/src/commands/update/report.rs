@@ -1,7 +1,8 @@
 //! Shows what an update changes.
 
 use repertoire_model::patch::{self, SkillFiles};
-use repertoire_sources::{Installation, Newest, SkillChange, capabilities};
+use repertoire_model::{FileKind, SkillPath};
+use repertoire_sources::{FoundSkill, Installation, Newest, SkillChange, allowed_tools, capabilities};
 use serde_json::{Value, json};
 
 use super::conflicts;
@@ -45,7 +46,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         }
         (StepKind::Ready { base, before, after, newest, is_edited, .. }, _) => {
             heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
-            print_capabilities(ui, base, &newest.skill.files)?;
+            print_wider(ui, base, &newest.skill)?;
             print_diff(ui, before, after)?;
         }
         (StepKind::Conflicts { is_open: true, .. }, _) => {
@@ -54,7 +55,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         }
         (StepKind::Conflicts { newest, copy, paths, before, .. }, _) => {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
-            print_capabilities(ui, before, &newest.skill.files)?;
+            print_wider(ui, before, &newest.skill)?;
             print_diff(ui, before, copy)?;
             for path in paths {
                 ui.write_planned(Some(Style::Warning), &format!("conflict: {path}"))?;
@@ -88,36 +89,28 @@ fn heading(
     Ok(ui.write_planned(Some(Style::Heading), &line)?)
 }
 
-/// Writes what the tools of the new files may do that those of the old ones may not.
-fn print_capabilities(ui: &mut Ui, before: &SkillFiles, after: &SkillFiles) -> Result<(), CliError> {
-    for line in wider(before, after) {
+/// Writes what the newest state of the skill can do that the files `before` cannot.
+fn print_wider(ui: &mut Ui, before: &SkillFiles, newest: &FoundSkill) -> Result<(), CliError> {
+    for line in wider(before, newest) {
         ui.write_planned(Some(Style::Warning), &format!("! {line}"))?;
     }
     Ok(())
 }
 
-/// Returns what the new files can do that the old ones cannot.
-fn wider(before: &SkillFiles, after: &SkillFiles) -> Vec<String> {
-    let (added, _) = capabilities(after).difference(&capabilities(before));
-    let mut lines: Vec<String> = added.into_iter().map(|line| format!("new: tool {line}")).collect();
-    let is_script = |path: &str| path.starts_with("scripts/");
-    for (path, file) in after {
-        let could_run = before.get(path).is_some_and(|old| old.executable || is_script(path.as_str()));
-        if (file.executable || is_script(path.as_str())) && !could_run {
-            lines.push(format!("new: script {path}"));
-        }
-    }
-    let asked = |files: &SkillFiles| -> Vec<String> {
-        let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
-        let text = manifest.and_then(|(_, file)| file.text()).unwrap_or_default();
-        let lines = text.lines().filter(|line| line.starts_with("allowed-tools:"));
-        lines.map(str::to_owned).collect()
+/// Returns what the newest state of the skill can do that the files `before` cannot.
+fn wider(before: &SkillFiles, newest: &FoundSkill) -> Vec<String> {
+    let (added, _) = newest.capabilities.difference(&capabilities(before));
+    let tools = added.into_iter().map(|line| format!("new: tool {line}"));
+    let could_run = |path: &SkillPath| {
+        let is_script = FileKind::of(path, &newest.manifest_file) == FileKind::Script;
+        before.get(path).is_some_and(|file| file.executable || is_script)
     };
-    let old = asked(before);
-    lines.extend(
-        asked(after).into_iter().filter(|line| !old.contains(line)).map(|line| format!("new: {line}")),
-    );
-    lines
+    let scripts = newest.scripts().into_iter().filter(|path| !could_run(path));
+    let scripts = scripts.map(|path| format!("new: script {path}"));
+    let allowed = allowed_tools(before);
+    let asked = newest.allowed_tools.iter().filter(|tool| !allowed.contains(tool));
+    let asked = asked.map(|tool| format!("new: asks for {tool}"));
+    tools.chain(scripts).chain(asked).collect()
 }
 
 /// Writes the differences between two states of a skill.
@@ -181,14 +174,14 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
         }
         StepKind::Ready { base, before, after, newest, .. } => {
             let state = if is_done { "updated" } else { word(&step.check.newest) };
-            (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill.files))
+            (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill))
         }
         StepKind::Conflicts { newest, copy, paths, before, is_open } => {
             if *is_open {
                 value["reason"] = OPEN.into();
             }
             let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-            ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill.files))
+            ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill))
         }
     };
     value["state"] = state.into();
