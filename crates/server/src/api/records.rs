@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use repertoire::Snapshot;
 use repertoire::registry::EntryTokens;
 use repertoire::store::{Store, UsageCount};
 use repertoire::usage::{SkillUsage, UsageData, report};
+use repertoire::{Entry, Snapshot};
 
 use super::error::ApiError;
 use crate::dashboard::{Asker, EntryTokenCounts, UsageCounts};
@@ -63,15 +63,9 @@ pub(crate) async fn entry_tokens(
 ) -> Result<EntryTokenCounts, ApiError> {
     let (view, snapshot) = (Arc::clone(&asker.view), Arc::clone(snapshot));
     blocking(move || {
-        let count = || {
-            let tokens = EntryTokens::new(view.shared.library.catalog_options());
-            snapshot
-                .entries()
-                .iter()
-                .map(|entry| if entry.allows_models() { tokens.of(entry) } else { 0 })
-                .collect()
-        };
-        Ok(view.shared.dashboard.entry_tokens(snapshot.number(), count))
+        let tokens = EntryTokens::new(view.shared.library.catalog_options());
+        let count = |entry: &Entry| if entry.allows_models() { tokens.of(entry) } else { 0 };
+        Ok(view.shared.dashboard.entry_tokens(&snapshot, count))
     })
     .await
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use repertoire::store::{DailyLoads, UsageCount};
+use repertoire::{Entry, Snapshot};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -49,16 +50,13 @@ pub(crate) struct Streams {
     pub(crate) stopping: CancellationToken,
 }
 
-/// A snapshot and an agent, and the tokens and the shortened skills of its catalog.
-type CatalogSizes = HashMap<(u64, Option<String>), (usize, usize)>;
-
 /// State that all requests of the dashboard share.
 pub(crate) struct DashboardState {
     /// The token that forms of the pages carry.
     pub(crate) csrf: String,
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
-    tokens: Mutex<Option<(u64, EntryTokenCounts)>>,
-    catalogs: Mutex<CatalogSizes>,
+    /// A snapshot, and the tokens of its entries.
+    tokens: Mutex<Option<(Arc<Snapshot>, EntryTokenCounts)>>,
     /// Held while the cost of a session is measured.
     pub(crate) measuring: tokio::sync::Mutex<()>,
     cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
@@ -75,7 +73,6 @@ impl Default for DashboardState {
             csrf,
             usage: Mutex::default(),
             tokens: Mutex::default(),
-            catalogs: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
             cost: Mutex::default(),
             changes: Mutex::default(),
@@ -98,29 +95,29 @@ impl DashboardState {
         usage.insert(days, (Instant::now(), counts));
     }
 
-    /// Returns the tokens of the entries of the snapshot `number`, counted by `count` if they are not known yet.
-    pub(crate) fn entry_tokens(&self, number: u64, count: impl FnOnce() -> Vec<u64>) -> EntryTokenCounts {
-        let known = |tokens: &Option<(u64, EntryTokenCounts)>| {
-            tokens.as_ref().filter(|(of, _)| *of == number).map(|(_, counts)| Arc::clone(counts))
-        };
-        if let Some(counts) = known(&self.tokens.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return counts;
+    /// Returns the tokens of the entries of `snapshot`, counted by `count` for entries that the snapshot before did not have.
+    pub(crate) fn entry_tokens(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        count: impl Fn(&Entry) -> u64,
+    ) -> EntryTokenCounts {
+        let before = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, counts)) = before.as_ref().filter(|(of, _)| Arc::ptr_eq(of, snapshot)) {
+            return Arc::clone(counts);
         }
-        let counts = Arc::new(count());
-        *self.tokens.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(&counts)));
+        // Snapshots share what did not change, and the one before is still there, so that no address is used twice.
+        let key = |entry: &Entry| (Arc::as_ptr(&entry.document).addr(), entry.path.as_ptr().addr());
+        let known: HashMap<(usize, usize), u64> = match &before {
+            Some((of, counts)) => of.entries().iter().map(key).zip(counts.iter().copied()).collect(),
+            None => HashMap::new(),
+        };
+        let counted = |entry: &Entry| known.get(&key(entry)).copied().unwrap_or_else(|| count(entry));
+        let counts = Arc::new(snapshot.entries().iter().map(counted).collect());
+        let mut newest = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.as_ref().is_none_or(|(of, _)| of.number() <= snapshot.number()) {
+            *newest = Some((Arc::clone(snapshot), Arc::clone(&counts)));
+        }
         counts
-    }
-
-    /// Returns the tokens and the number of shortened skills of the catalog of a snapshot and an agent, if they are known.
-    pub(crate) fn catalog_size(&self, of: &(u64, Option<String>)) -> Option<(usize, usize)> {
-        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).get(of).copied()
-    }
-
-    /// Keeps the size of a catalog, and gives up those of earlier snapshots.
-    pub(crate) fn keep_catalog_size(&self, of: (u64, Option<String>), size: (usize, usize)) {
-        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
-        catalogs.retain(|(number, _), _| *number == of.0);
-        catalogs.insert(of, size);
     }
 
     /// Returns the cost of a session with the snapshot `number`, if it is known.
