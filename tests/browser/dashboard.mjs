@@ -16,6 +16,8 @@ world.skill("hostile", `Does harm ${HOSTILE} to pages. Use when a page is tested
   `# Hostile ${HOSTILE}\n\n[run](javascript:window.hacked=1) ![x](https://evil.test/x.png) <svg onload=window.hacked=1>\n\n<div hx-get="/x" hx-trigger="load">x</div>\n`);
 world.write("hostile/references/<img src=x onerror=hacked=1>.md", HOSTILE);
 world.write("hostile/assets/picture.svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script></svg>`);
+world.skill("a-name-that-is-as-long-as-names-may-be-and-goes-on-to-sixty-four", "يصف هذا النص مهارة ويشرح متى تُستعمل، مع كلمات English. Use when text is right to left.", "# مرحبا\n\nنص من اليمين إلى اليسار.\n");
+world.skill("han", "日本語の説明文です。句読点の少ない長い文字列でも折り返されることを確認します。使用するとき。", `# 見出し\n\n${"長い本文".repeat(60)}\n\n| 表 | ${"x".repeat(200)} |\n|---|---|\n| a | b |\n`);
 world.write("broken/SKILL.md", "---\nname: broken\n---\n");
 for (const name of ["git", "git", "git", "qa", "docs", "backend", "backend", "security", "code-review"]) world.load(name);
 world.run("call", "search_skills", JSON.stringify({ query: HOSTILE }));
@@ -41,6 +43,8 @@ async function open(base, options = {}) {
 async function visit(page, path, status = 200) {
   const response = await page.goto(page.base + path);
   assert.equal(response.status(), status, path);
+  // Without optimization a session takes a while to be measured; the page asks for itself again.
+  if (path === PAGES.economics) await page.waitForSelector(".ways", { timeout: 10 * LONG });
   const headers = response.headers();
   assert.match(headers["content-security-policy"], /default-src 'none'; script-src 'self'; style-src 'self'/);
   assert.equal(headers["x-content-type-options"], "nosniff");
@@ -65,12 +69,27 @@ async function harmless(page) {
 
 const PAGES = {
   overview: "/", skills: "/skills", search: "/skills?q=review+a+change", skill: "/skills/git", raw: "/skills/git?view=raw", file: "/skills/git/files/SKILL.md",
+  "right-to-left": "/skills/a-name-that-is-as-long-as-names-may-be-and-goes-on-to-sixty-four", han: "/skills/han", tools: "/skills/csv-report",
   explain: "/skills/git/explain", version: "/skills/git/versions/1", broken: "/skills?state=quarantined", hostile: "/skills/hostile",
   catalog: "/catalog?budget=600&task=fix+the+failing+pipeline", proposals: "/proposals", proposal: `/proposals/${approved}`, split: `/proposals/${approved}?view=split`,
   "hostile-proposal": `/proposals/${rejected}`, events: "/events", filtered: "/events?kind=skills_searched", sessions: "/sessions", economics: "/economics",
 };
 
 const cases = {
+  async "pages weigh less than 150 KB"() {
+    const page = await open(base);
+    for (const path of Object.values(PAGES)) {
+      const responses = [];
+      const note = (response) => { if (!response.url().endsWith("/changes")) responses.push(response); };
+      page.on("response", note);
+      await page.goto(page.base + path);
+      page.off("response", note);
+      const bodies = await Promise.all(responses.map((response) => response.body()));
+      const bytes = bodies.reduce((sum, body) => sum + body.length, 0);
+      assert.ok(bytes > 10_000 && bytes < 150_000, `${path}: ${bytes} bytes`);
+    }
+  },
+
   async "every page is sound, accessible and harmless"() {
     const page = await open(base);
     for (const [name, path] of Object.entries(PAGES)) {
@@ -79,8 +98,11 @@ const cases = {
       await accessible(page);
       await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });
     }
-    await visit(page, "/skills/nothing", 404);
-    await accessible(page);
+    for (const [path, status] of [["/skills/nothing", 404], ["/proposals/none", 400]]) {
+      await visit(page, path, status);
+      await accessible(page);
+    }
+    await page.screenshot({ path: join(output, "error.png"), fullPage: true });
   },
 
   async "files of a skill never run"() {
@@ -124,6 +146,43 @@ const cases = {
     assert.equal(await page.inputValue("input[type=search]"), "resolve merge conflicts");
     await page.selectOption("select[name=tag]", "git");
     await page.waitForFunction(() => !document.querySelector("#results")?.textContent.includes("code-review"));
+  },
+
+  async "the keyboard reaches everything"() {
+    const page = await open(base);
+    await visit(page, "/events");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+    assert.ok(await page.evaluate(() => document.activeElement.getBoundingClientRect().left >= 0), "the link is seen once it has the focus");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    assert.ok(await page.evaluate(() => document.activeElement.closest("main") !== null));
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.notEqual(outline, "none");
+    await visit(page, "/sessions");
+    await page.keyboard.press("/");
+    await page.waitForURL(/skills$/);
+  },
+
+  async "an update keeps what a reader wrote, opened and focused"() {
+    const page = await open(base);
+    await visit(page, `/proposals/${rejected}`);
+    await page.waitForSelector("#live:not([hidden])");
+    await page.fill("textarea[name=reason]", "We have a checker");
+    await page.click("h1");
+    const gone = world.propose("security", "Look at the logs.", "Nobody does.");
+    await page.waitForFunction((count) => document.querySelector("#pending")?.textContent.trim().startsWith(String(count)), 4);
+    assert.equal(await page.inputValue("textarea[name=reason]"), "We have a checker");
+    world.run("proposals", "reject", String(gone), "--why", "no");
+    await visit(page, "/skills/git");
+    await page.waitForSelector("#live:not([hidden])");
+    await page.click("summary:has-text('markdown')");
+    await page.focus("#skill a:has-text('Events')");
+    const loads = await page.textContent("#skill .stat .value");
+    world.load("git");
+    await page.waitForFunction((before) => document.querySelector("#skill .stat .value").textContent !== before, loads);
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll("details")].find((details) => details.textContent.startsWith("markdown")).open));
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Events");
   },
 
   async "pages work without JavaScript"() {
@@ -212,6 +271,13 @@ const cases = {
     await page.click("button:has-text('Switch on')");
     await page.waitForSelector("text=Done: switched on.");
     assert.match(world.run("list"), /^docs/m);
+    await visit(page, "/skills?tag=git");
+    await page.click("tr:has(a[href='/skills/git']) button");
+    await page.waitForSelector("text=git is switched off for all agents.");
+    assert.match(page.url(), /tag=git/);
+    assert.doesNotMatch(world.run("list"), /^git /m);
+    await page.click("button:has-text('Switch on')");
+    await page.waitForSelector("text=git is switched on for all agents.");
   },
 
   async "a dashboard without --allow-write decides nothing"() {
@@ -221,6 +287,53 @@ const cases = {
     assert.equal(await page.locator("form[method=post]").count(), 0);
     const status = await page.evaluate(async (id) => (await fetch(`/api/v1/proposals/${id}/reject`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"reason":"x"}' })).status, stale);
     assert.equal(status, 403);
+  },
+
+  async "a person signs in with a token, decides, and signs out"() {
+    const [reviewer, reader] = ["reviewer", "reader"].map((role) => JSON.parse(world.run("token", "create", "--name", `${role}@example.com`, "--role", role, "--json")).token);
+    const proposed = world.propose("backend", "Log every request.", "Nobody knew what went wrong.");
+    const page = await open(await world.serve());
+    const signIn = async (token) => {
+      await page.fill("input[name=token]", token);
+      await page.click("button:has-text('Sign in')");
+    };
+    await visit(page, `/proposals/${proposed}?view=split`);
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await accessible(page);
+    await page.screenshot({ path: join(output, "sign-in.png"), fullPage: true });
+    await signIn("rep_wrong");
+    await page.waitForSelector("text=This token is not valid");
+    await accessible(page);
+    await signIn(reviewer);
+    await page.waitForURL(`**/proposals/${proposed}?view=split`);
+    await page.waitForSelector("text=reviewer@example.com");
+    await page.waitForSelector("#live:not([hidden])");
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await accessible(page);
+    await page.screenshot({ path: join(output, "signed-in.png"), fullPage: true });
+    await page.click("text=Approve and write");
+    await page.waitForSelector("text=Approved. The files are written");
+    assert.match(world.read("backend/SKILL.md"), /Log every request\./);
+    assert.match(world.run("events", "--kind", "proposal_reviewed", "--json"), /user:reviewer@example\.com/);
+    await page.click("button:has-text('Sign out')");
+    await page.waitForURL("**/sign-in");
+    await visit(page, "/skills");
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await signIn(reader);
+    await page.waitForURL("**/skills");
+    assert.ok(await page.isVisible("button:has-text('Sign out')"));
+    await visit(page, `/proposals/${stale}`);
+    assert.equal(await page.locator("form[method=post]:not(.person)").count(), 0);
+    // A page of another site leads here, and cannot do more.
+    const elsewhere = await page.context().newPage();
+    await elsewhere.goto(`data:text/html,<a href="${page.base}/skills">skills</a><form method="post" action="${page.base}/sign-out"><input name="csrf" value="x"><button>Out</button></form>`);
+    await elsewhere.click("button");
+    await elsewhere.waitForURL("**/sign-out");
+    assert.equal(await elsewhere.evaluate(() => document.body.innerText.includes("not allowed")), true);
+    await elsewhere.goBack();
+    await elsewhere.click("a");
+    await elsewhere.waitForSelector("text=reader@example.com");
   },
 
   async "an empty library says what to do next"() {

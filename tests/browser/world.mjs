@@ -50,15 +50,22 @@ export class World {
   }
 
   // Starts a dashboard, and returns its address.
-  start(...options) {
-    const child = spawn(this.rep, ["dashboard", "--no-open", ...options], { cwd: join(this.root, "project"), env: this.env, stdio: ["ignore", "pipe", "inherit"] });
+  start(...options) { return this.spawn(["dashboard", "--no-open", ...options]); }
+
+  // Starts a server that needs tokens, and returns its address.
+  async serve(...options) { return (await this.spawn(["serve", "--http", "0", "--require-token", ...options])).replace(/\/mcp$/, ""); }
+
+  spawn(command) {
+    const child = spawn(this.rep, command, { cwd: join(this.root, "project"), env: this.env, stdio: ["ignore", "pipe", "pipe"] });
     this.children = [...(this.children ?? []), child];
     return new Promise((resolve, reject) => {
-      child.on("exit", (code) => reject(new Error(`rep dashboard ended with ${code}`)));
-      child.stdout.on("data", (data) => {
+      child.on("exit", (code) => reject(new Error(`rep ${command[0]} ended with ${code}`)));
+      const read = (data) => {
         const found = /http:\/\/\S+/.exec(data);
         if (found) resolve(found[0].replace(/\/$/, ""));
-      });
+      };
+      child.stdout.on("data", read);
+      child.stderr.on("data", (data) => { process.stderr.write(data); read(data); });
     });
   }
 

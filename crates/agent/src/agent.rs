@@ -217,12 +217,6 @@ impl Agent {
         is_again && (is_load || answers(first_answers) == answers(second_answers))
     }
 
-    /// Returns the body of the request that would be sent now, if the client writes it itself.
-    pub async fn preview(&self) -> Result<Option<String>, AgentError> {
-        let (tools, system) = (self.tools(), self.session.prompt().await?);
-        Ok(self.client.body(&self.request(&tools, &system)))
-    }
-
     /// Adds a message to the conversation.
     pub(crate) fn append(&mut self, message: Message) -> Result<(), AgentError> {
         // Saved first: what the model is sent can be resumed.

@@ -83,15 +83,20 @@ fn configuration() {
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
          file with every key that a project may set.\n\
          In a variable, the words of a list have commas between them, and directories are separated as in `PATH`.\n\n\
-         The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
-         bounded:\n`roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository (or \
-         the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
-         `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
-         rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered;\n`load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env`, `search.rerank` and the keys of `model`, `store`, \
-         `versions`, `proposals`, `events`, `scope`, `tools.names`, `tools.args`,\n`tools.descriptions`, `http` and `exec` are the user's alone, and so are \
-         `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\nA profile that only \
-         the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \
+         The user's file, the environment and flags are trusted, and so is a file named with `--config`. A project's \
+         `repertoire.toml` comes with a clone and is bounded:\n\n\
+         - `roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository \
+         (or the file's directory where there is none), links resolved.\n\
+         - `scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
+         `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults.\n\
+         - The rules `invisible-characters`, `control-characters`, `file-symlink`, `file-special` and `name-tool` may not \
+         be turned off or lowered.\n\
+         - The user's alone are the keys of `model`, `store`, `versions`, `proposals`, `events`, `scope`, `tools.names`, \
+         `tools.args`, `tools.descriptions`, `http`, `oidc` and `exec`.\n\
+         - So are `load.reload`, `render.load`, `search.embeddings`, `search.url`, `search.model`, `search.key_env` and \
+         `search.rerank`.\n\
+         - So are `token_file`, `reviews`, `tools.names`, `tools.args` and `tools.descriptions` of an agent.\n\n\
+         A profile that only the project chooses leaves `load.reload` at its default. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\
@@ -100,7 +105,7 @@ fn configuration() {
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
         let mut default = match (key.kind, standard.as_str()) {
-            (ValueKind::Agent | ValueKind::Kit, _) => "none".to_owned(),
+            (ValueKind::Agent | ValueKind::Kit | ValueKind::OidcGroup, _) => "none".to_owned(),
             (_, "") => "by rule".to_owned(),
             _ => format!("`{standard}`"),
         };
@@ -115,7 +120,8 @@ fn configuration() {
             | ValueKind::Patterns
             | ValueKind::Severity
             | ValueKind::Agent
-            | ValueKind::Kit => "-".to_owned(),
+            | ValueKind::Kit
+            | ValueKind::OidcGroup => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));

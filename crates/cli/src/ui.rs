@@ -10,6 +10,7 @@ mod say;
 mod snippet;
 mod style;
 mod table;
+mod wrap;
 
 pub(crate) use consent::{Consent, confirm};
 pub(crate) use docs::docs;
@@ -22,3 +23,4 @@ pub(crate) use say::{log, say};
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::{Style, count};
 pub(crate) use table::{Align, Column, Table, cut};
+pub(crate) use wrap::wrap_indented;

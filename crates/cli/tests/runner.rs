@@ -15,6 +15,9 @@ mod postgres_server;
 #[path = "../../agent/tests/support/mod.rs"]
 #[allow(dead_code, reason = "the tests of the agent use all of it")]
 mod model_server;
+#[path = "../../server/tests/provider.rs"]
+#[allow(dead_code, reason = "the tests of the server use all of it")]
+mod oidc_provider;
 mod sandbox;
 #[cfg(unix)]
 mod test_adopt_command;
@@ -73,6 +76,7 @@ mod test_run_command;
 mod test_search_command;
 mod test_serve_command;
 mod test_show_command;
+mod test_signing_in;
 mod test_stats_command;
 #[cfg(unix)]
 mod test_store_failures;

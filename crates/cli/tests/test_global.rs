@@ -202,6 +202,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("rollback", &["alpha", "9", "--yes"]),
         ("propose", &["alpha", "--why", "reason"]),
         ("proposals", &["show", "9"]),
+        ("token", &["revoke", "nothing"]),
     ];
     for (command, arguments) in cases {
         let run = sandbox.run(&[&["--json", command], *arguments].concat());

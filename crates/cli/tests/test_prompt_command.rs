@@ -82,7 +82,7 @@ fn an_agent_that_is_not_there_or_not_sound() {
     exit 2
     --- stdout
     --- stderr
-    error: whose prompt? Give --agent NAME, --role ROLE or both
+    error: neither --agent NAME nor --role ROLE is given
     hint: `[agents.NAME]` in repertoire.toml defines an agent; a role is any name
     "#);
     assert_eq!(sandbox.run(&["prompt", "--role", "x", "--var", "what"]).code, 2);

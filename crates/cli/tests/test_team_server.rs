@@ -3,8 +3,10 @@
 use std::io::BufRead as _;
 use std::time::{Duration, Instant};
 
+use crate::git_repository::skipped;
 use crate::sandbox::Sandbox;
 use crate::test_serve_command::Serving;
+use crate::test_update_command::npx_skills;
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
@@ -96,14 +98,26 @@ fn configuration_is_read_again_and_kept_when_the_new_one_is_wrong() {
 
 /// Sends an archive, and returns the status line and the answer.
 fn put(serving: &Serving, secret: &str, path: &str, archive: &[u8]) -> (String, serde_json::Value) {
+    send(serving, "PUT", secret, path, archive)
+}
+
+/// Sends a body, and returns the status line and the answer.
+fn send(
+    serving: &Serving,
+    method: &str,
+    secret: &str,
+    path: &str,
+    body: &[u8],
+) -> (String, serde_json::Value) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(&serving.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let (host, length) = (&serving.address, archive.len());
-    let head =
-        format!("PUT {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n");
+    let (host, length) = (&serving.address, body.len());
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n"
+    );
     stream.write_all(format!("{head}{}\r\n", bearer(secret)).as_bytes()).unwrap();
-    stream.write_all(archive).unwrap();
+    stream.write_all(body).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -169,4 +183,102 @@ fn versions_are_published_reviewed_and_added_with_tokens() {
     assert!(target.read(".agents/skills/gamma/SKILL.md").contains("# Gamma two"));
     let run = target.run(&["add", &address, "--skill", "gamma", "--yes"]);
     assert_ne!(run.code, 0, "without a token there is nothing");
+}
+
+#[test]
+fn rep_publish_sends_versions_that_rules_let_wait_for_another_reviewer() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills", "--to", "fleet.db"]).code, 0);
+    let rules = "proposals.always_review = [\"store:stable:alpha\"]\n";
+    sandbox.write("../home/.config/repertoire/config.toml", rules);
+    let at = ["--store", "fleet.db", "--role", "reviewer"];
+    let ann = token(&sandbox, &[&["--name", "ann"], &at[..]].concat());
+    let bob = token(&sandbox, &[&["--name", "bob"], &at[..]].concat());
+    sandbox.write("ann.token", &ann);
+    let serving = Serving::start(&sandbox, &["--store", "fleet.db", "--require-token"]);
+    let address = format!("http://{}", serving.address);
+    let publish = |more: &[&str]| {
+        sandbox.run(&[&["publish", ".agents/skills", "--to", address.as_str()], more].concat())
+    };
+    let by_ann = ["--token-file", "ann.token", "--as", "2.0.0"];
+    let run = publish(&by_ann[..2]);
+    assert!(run.code == 2 && run.stderr.contains("`alpha` has no version"), "{}", run.stderr);
+    let run = publish(&by_ann[2..]);
+    assert!(run.code == 1 && run.stderr.contains("--token-file"), "{}", run.stderr);
+    sandbox.write(".agents/skills/alpha/SKILL.md", crate::sandbox::skill("alpha", "# Second\n"));
+    let run = publish(&by_ann);
+    let expect = "alpha 2.0.0: waits for a review as proposal 1, channel stable\nbeta 2.0.0: there already, channel stable\n";
+    assert_eq!((run.code, run.stdout.as_str()), (0, expect), "{}", run.stderr);
+
+    // Its author cannot approve it, another reviewer can.
+    let approve = |secret: &str| send(&serving, "POST", secret, "/api/v1/proposals/1/approve", b"{}");
+    let (status, answer) = approve(&ann);
+    assert!(status.contains("409") && answer["error"]["code"] == "own_proposal", "{status} {answer}");
+    assert!(approve(&bob).0.contains("200"));
+    let versions = "/api/v1/skills/alpha/versions";
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !serving.get(versions, &bearer(&bob)).contains("\"version\":\"2.0.0\"") {
+        assert!(Instant::now() < deadline, "the version is listed");
+    }
+    let get = |version: &str| {
+        let path = format!("{versions}/{version}");
+        let answer = ureq::get(format!("{address}{path}"))
+            .header("Authorization", format!("Bearer {bob}"))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .call();
+        let mut answer = answer.unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_vec().unwrap())
+    };
+    assert_eq!(get("3.0.0").0, 404);
+    let (status, archive) = get("2.0.0");
+    let scratch = tempfile::tempdir().unwrap();
+    let files = repertoire_sources::unpack_skill(&archive, scratch.path()).unwrap();
+    assert!(status == 200 && files.values().any(|file| file.bytes.ends_with(b"# Second\n")));
+
+    // A version never changes.
+    sandbox.write(".agents/skills/alpha/SKILL.md", crate::sandbox::skill("alpha", "# Third\n"));
+    let run = publish(&by_ann);
+    assert!(run.code == 1 && run.stderr.contains("this version exists with other content"), "{}", run.stderr);
+}
+
+#[test]
+fn installers_that_send_no_header_have_the_token_in_the_address() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.config/repertoire/config.toml", "http.access_log = \"access.log\"\n");
+    let lasting = token(&sandbox, &["--name", "cid"]);
+    let author = token(&sandbox, &["--name", "dan", "--role", "author", "--expires", "1d"]);
+    let reader = token(&sandbox, &["--name", "ann", "--allow", "alpha", "--expires", "1d"]);
+    let serving = Serving::start(&sandbox, &["--require-token"]);
+    let index = |secret: &str| serving.get(&format!("/token/{secret}{INDEX}"), "");
+    assert!(index(&reader).contains("alpha") && !index(&reader).contains("beta"));
+    for secret in [&lasting, &author] {
+        assert!(index(secret).starts_with("HTTP/1.1 403"), "{}", index(secret));
+    }
+    assert!(index("rep_wrong").starts_with("HTTP/1.1 401"));
+    assert!(serving.get(&format!("/token/{reader}/api/v1/skills"), "").starts_with("HTTP/1.1 4"));
+    assert!(serving.get(&format!("{INDEX}?token={reader}"), "").starts_with("HTTP/1.1 401"));
+
+    let target = Sandbox::new();
+    if npx_skills(&target, &["--version"]).is_none() {
+        skipped("SKIPPED: `npx skills`, which is not installed or does not run here");
+    } else {
+        let address = format!("http://{}/token/{reader}", serving.address);
+        npx_skills(&target, &["add", &address, "-y", "-a", "codex"]).unwrap();
+        assert!(target.read(".agents/skills/alpha/SKILL.md").contains("name: alpha"));
+        assert!(!target.project().join(".agents/skills/beta").exists());
+    }
+    let log = sandbox.read("access.log");
+    assert!(log.contains(&format!("\"path\":\"{INDEX}\"")) && log.contains("\"principal\":\"ann\""), "{log}");
+    let events = sandbox.events();
+    assert!(events.iter().any(|event| event["error"] == "url_token"), "{events:?}");
+    assert!(
+        events.iter().any(|event| event["tool"] == "GET /.well-known/agent-skills/index.json"),
+        "{events:?}"
+    );
+    for secret in [&reader, &lasting, &author] {
+        let shown = format!("{events:?}");
+        assert!(!log.contains(secret.as_str()) && !shown.contains(secret.as_str()));
+    }
 }

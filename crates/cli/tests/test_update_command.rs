@@ -470,7 +470,7 @@ fn the_locks_of_other_installers_are_taken_over() {
 }
 
 /// Runs `npx skills` in the project: the command of `REPERTOIRE_TEST_NPX_SKILLS`, or what npm has in its cache.
-fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
+pub(crate) fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
     let given = std::env::var("REPERTOIRE_TEST_NPX_SKILLS").ok();
     let words = given.unwrap_or_else(|| "npx --offline --yes skills@1.7.4".to_owned());
     let words: Vec<&str> = words.split(' ').collect();

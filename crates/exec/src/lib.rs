@@ -79,8 +79,8 @@ pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
 pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
 pub use limits::JobLimits;
-pub use outcome::{Aftermath, Exceeded, Output, RunEnding, RunOutcome};
+pub use outcome::{Aftermath, ExceededLimit, Output, RunEnding, RunOutcome};
 pub use run::{Executor, ExecutorOptions, PythonTools, ScriptGrants};
 #[cfg(unix)]
-pub use sandbox::Unconfined;
+pub use sandbox::UnconfinedSandbox;
 pub use sandbox::{Probe, ProbedSandbox, Sandbox, probe};

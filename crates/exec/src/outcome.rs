@@ -116,7 +116,7 @@ pub enum RunEnding {
     /// It was cancelled.
     Cancelled,
     /// It exceeded this limit and was killed.
-    Exceeded(Exceeded),
+    Exceeded(ExceededLimit),
     /// A file was created or replaced under a protected name, and it was killed unless it had just ended.
     ProtectedName,
 }
@@ -130,7 +130,7 @@ impl RunEnding {
 
 /// The limit that a command exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Exceeded {
+pub enum ExceededLimit {
     /// The memory of all processes together.
     Memory,
     /// The number of processes and threads.

@@ -7,7 +7,7 @@ use repertoire_model::toolbox::RepositoryUse;
 
 use crate::git::Repository;
 use crate::interpreter::{self, DEFAULT_PATH, Program};
-use crate::protect::entry::NeverGranted;
+use crate::protect::entry::ExcludedPaths;
 use crate::protect::writable::{self, WritableGrant};
 use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
@@ -92,7 +92,7 @@ impl ResolvedGrants {
         // A path that does not exist yet is protected too.
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
-        let never = NeverGranted { own: &own, git: &job.git };
+        let never = ExcludedPaths { own: &own, git: &job.git };
         let (repository, mut writable) = match &job.grants.repository {
             Some(grant)
                 if grant.how == RepositoryUse::Write
@@ -209,7 +209,7 @@ fn pinned_needs(program: &Program) -> Vec<(PathBuf, VerifiedPath)> {
 fn repository(
     grant: &RepositoryGrant,
     granted: Option<&Path>,
-    never: NeverGranted<'_>,
+    never: ExcludedPaths<'_>,
 ) -> Result<(Option<Repository>, Vec<WritableGrant>), ExecError> {
     let repository = Repository::at(&grant.top)?;
     if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {

@@ -128,7 +128,10 @@ impl Document {
             return Self::set_aside(source, reporter);
         }
         match std::str::from_utf8(source.bytes) {
-            Ok(file) => Parser { file, place: Place::new(file, 0), source, depth, reporter }.document(),
+            Ok(file) => {
+                let place = Place::new(file, 0);
+                Parser { file, place, source, depth, reporter, is_description_cut: false }.document()
+            }
             Err(error) => {
                 let offset = error.valid_up_to();
                 let line = memchr::memchr_iter(b'\n', &source.bytes[..offset]).count() + 1;
@@ -227,6 +230,8 @@ struct Parser<'a, 'p> {
     source: ManifestSource<'a>,
     depth: Depth,
     reporter: Reporter<'p>,
+    /// A comment cuts the description short, so that its text is not what the author wrote.
+    is_description_cut: bool,
 }
 
 /// The set of rules that a `SKILL.md` is checked against.
@@ -393,6 +398,7 @@ impl Parser<'_, '_> {
             if let Some(comment) = comments.get(next).filter(same_line).filter(|_| scalar.plain) {
                 let span = self.span(fenced.offset, comment);
                 let key = &entry.key.text;
+                self.is_description_cut |= key == "description";
                 self.reporter
                     .report(RuleId::FieldComment, format!("a blank and `#` cut `{key}` short here"))
                     .help(format!("quote the value if the rest belongs to it: {key}: \"...\""))
@@ -484,7 +490,9 @@ impl Parser<'_, '_> {
         let whole = manifest.description.as_ref();
         let written = whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !written.is_empty());
         if let Some((whole, written)) = written {
-            description::check(written, span, &mut self.reporter);
+            if !self.is_description_cut {
+                description::check(written, span, &mut self.reporter);
+            }
             // Most often there is nothing to trim, and one text serves both.
             return if written.len() == whole.len() { Arc::clone(whole) } else { written.into() };
         }

@@ -57,6 +57,11 @@ pub const CLIENT_FIELDS: &[&str] = &[
     "homepage",
     // OpenHands.
     "triggers",
+    // IronClaw.
+    "activation",
+    "credentials",
+    // Hermes Agent.
+    "required_environment_variables",
 ];
 
 /// Misspellings of known fields, with the field that is meant.

@@ -64,11 +64,6 @@ const METADATA_TYPE: &str = "a mapping of keys to strings";
 pub const DEFAULT_VERSION: &str = "1.0.0";
 
 impl Manifest {
-    /// Returns the stated version, or [`DEFAULT_VERSION`].
-    pub fn effective_version(&self) -> &str {
-        self.version.as_deref().unwrap_or(DEFAULT_VERSION)
-    }
-
     /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
     ///
     /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a file declared twice is there once.
@@ -405,8 +400,22 @@ impl Field<'_, '_, '_> {
             .at(span);
     }
 
+    /// Returns whether the value has the name of a tool, as in `Read, Bash(git *), mcp__figma__get`.
+    fn names_tools(&self) -> bool {
+        let items = match self.value {
+            Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
+            Node::Scalar(scalar) => split_tools(&scalar.text),
+            Node::Mapping(..) => Vec::new(),
+        };
+        items
+            .iter()
+            .any(|item| item.starts_with(|c: char| c.is_ascii_uppercase()) || item.starts_with("mcp__"))
+    }
+
     fn unknown(&mut self, span: Span) {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
+        // Many skills list the clients that they are for under `tools`.
+        let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
         let key = shown(self.key);
         let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
             Some(meant) => self
@@ -578,7 +587,6 @@ mod tests {
         assert_eq!(version("version: \"1.0\""), "1.0");
         assert_eq!(version("metadata:\n  version: 1.10"), "1.10");
         assert_eq!(read("version: 1.0").1, ["1 version-number: the version 1.0 is a number in YAML"]);
-        assert_eq!(read("name: x").0.effective_version(), "1.0.0");
     }
 
     #[test]
@@ -594,10 +602,29 @@ mod tests {
     }
 
     #[test]
+    fn allowed_tools_are_meant_by_tools_with_names_of_tools() {
+        let check = |value: &str, is_meant: bool| {
+            let found = read(&format!("tools: {value}\n")).1;
+            let meant = if is_meant { "; did you mean `allowed-tools`?" } else { "" };
+            assert_eq!(found, [format!("1 field-unknown: unknown key `tools`{meant}")], "{value}");
+        };
+        check("Read, Bash(git *)", true);
+        check("[Read, Write]", true);
+        check("mcp__figma__get_screenshot", true);
+        check("[claude-code, cursor, gemini-cli]", false);
+        check("\n- claude-code\n- antigravity", false);
+        check("\n  - name: search\n    description: Searches.", false);
+    }
+
+    #[test]
     fn unknown_keys_are_kept_and_reported() {
-        let (manifest, found) =
-            read("name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\n");
-        assert_eq!(manifest.unknown, ["keywords", "risk", "argument-hint", "model", "dependencies"]);
+        let (manifest, found) = read(
+            "name: x\nkeywords: [a]\nrisk: y\nargument-hint: z\nmodel: m\ndependencies: [torch]\nactivation: {keywords: [a]}\n",
+        );
+        assert_eq!(
+            manifest.unknown,
+            ["keywords", "risk", "argument-hint", "model", "dependencies", "activation"]
+        );
         assert_eq!(
             found,
             [

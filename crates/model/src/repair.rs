@@ -31,6 +31,8 @@ pub enum RepairKind {
     Indented,
     /// Values were put in quotes where they stand.
     Quoted,
+    /// Brackets were closed at the end of the line.
+    Closed,
     /// Several lines were read as one line of text, without their structure.
     Flattened,
     /// Several lines were kept as they are written, as text.
@@ -42,7 +44,7 @@ impl RepairKind {
     pub fn is_safe(self) -> bool {
         match self {
             Self::Indented | Self::Quoted => true,
-            Self::Flattened | Self::Raw => false,
+            Self::Closed | Self::Flattened | Self::Raw => false,
         }
     }
 }
@@ -245,6 +247,12 @@ fn repair_entry(source: &str, fault: YamlFault, nodes: &mut usize) -> Option<(Ve
     let is_nested = Lines::new(source, first).any(|line| !is_blank_or_comment(line.text));
     let (kind, end, text) = if !is_nested {
         let value = value[..first - (source.len() - value.len())].trim();
+        if let Some(closed) = closed(value) {
+            let replacement = format!("{key}: {closed}");
+            if let Ok(entries) = parse_entries(&replacement, nodes) {
+                return Some((entries, repair(RepairKind::Closed, first, Some(replacement))));
+            }
+        }
         // An open quote or bracket was to be closed on a line that now passes for an entry of its own.
         let kind = if is_open(value) { RepairKind::Flattened } else { RepairKind::Quoted };
         (kind, first, whole_value(value))
@@ -285,6 +293,30 @@ fn quote_line(line: Line<'_>) -> String {
         return unchanged();
     }
     format!("{}{key}: {}{ending}", &content[..indent], quote(value))
+}
+
+/// Returns `value` with the brackets closed that are open at its end, if it closes some itself: others may be closed on a later line.
+fn closed(value: &str) -> Option<String> {
+    if !value.starts_with(['{', '[']) || is_open(value) {
+        return None;
+    }
+    let mut open = Vec::new();
+    let mut quote = None;
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('"'), '\\') => drop(chars.next()),
+            (Some(mark), _) if c == mark => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{') => open.push('}'),
+            (None, '[') => open.push(']'),
+            (None, '}' | ']') if open.pop() != Some(c) => return None,
+            (None, _) => {}
+        }
+    }
+    let missing: String = open.into_iter().rev().collect();
+    (quote.is_none() && !missing.is_empty()).then(|| format!("{value}{missing}"))
 }
 
 /// Returns whether `value` opens a quote or a bracket that it does not close.
@@ -414,6 +446,20 @@ mod tests {
                 json!({ "description": mark }),
                 &[&format!("description: \"{mark}\"")],
             );
+        }
+    }
+
+    #[test]
+    fn an_open_bracket_is_closed_and_never_written_without_a_question() {
+        let line = r#"metadata: {"a": {"b": ["c"], "d": {"e": "}"}}"#;
+        check(
+            &format!("{line}\nname: x\n"),
+            json!({"metadata": {"a": {"b": ["c"], "d": {"e": "}"}}}, "name": "x"}),
+            &[&format!("{line}}}")],
+        );
+        assert_eq!(fix(&format!("---\n{line}\n---\nbody\n")), None);
+        for value in ["{\"a\": 1}", "{", "[a, b", "{a: [b}", "{\"a\": {}, \"b}"] {
+            assert_eq!(closed(value), None, "{value}");
         }
     }
 

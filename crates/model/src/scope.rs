@@ -189,9 +189,9 @@ impl Scope {
         !any(&self.deny) && self.allow.as_deref().is_none_or(any)
     }
 
-    /// Returns whether a skill `name` that does not exist yet, so that its tags are not known, may be seen.
-    pub fn allows_new(&self, name: &str) -> bool {
-        !self.deny.iter().any(|pattern| pattern.is_tag) && self.allows("", name, &[])
+    /// Returns whether a skill `name` of `source` may be seen whatever its tags are, because it does not exist yet.
+    pub fn allows_new(&self, source: &str, name: &str) -> bool {
+        !self.deny.iter().any(|pattern| pattern.is_tag) && self.allows(source, name, &[])
     }
 }
 
@@ -288,7 +288,7 @@ mod tests {
         check(Some(&["pdf"]), &["tag=finance"], [false, true]);
         check(None, &["tag=Finance"], [true, true]);
         let scope = Scope { allow: None, deny: patterns(&["tag=finance"]) };
-        assert!(!scope.allows_new("pdf") && Scope::default().allows_new("pdf"));
+        assert!(!scope.allows_new("", "pdf") && Scope::default().allows_new("", "pdf"));
         assert_eq!(Pattern::for_scope("tag=a:b").unwrap().to_string(), "tag=a:b");
         assert_eq!(Pattern::for_scope("tag= "), Err(PatternFault::Empty));
         assert_eq!(Pattern::new("tag=a"), Err(PatternFault::Character('=')), "only scopes know tags");

@@ -248,9 +248,9 @@ impl Host {
             })),
         };
         self.exchange("load_skill", name, &answer);
-        let given: Vec<(SkillName, Digest)> =
-            answer.injections().into_iter().map(|injection| (injection.name, injection.digest)).collect();
-        self.ledger.loaded_all(&given);
+        for injection in answer.injections() {
+            self.ledger.loaded(&injection.name, injection.digest);
+        }
     }
 
     fn clear(&mut self, words: &str, is_cleared: impl Fn(usize, &Exchange) -> bool) {

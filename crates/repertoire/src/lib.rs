@@ -62,6 +62,7 @@
 //! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
 //!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
 //! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
+//! - `otel`: sends a span for every call to an OpenTelemetry collector.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire_model::answer::{FaultKind, ToolResult};
-use repertoire_model::{Digest, SkillTool};
+use repertoire_model::answer::{FaultKind, RunRefusal, ToolResult};
+use repertoire_model::{Digest, SkillTool, Toolbox};
 use serde_json::{Map, Value};
 
 use crate::future::BoxFuture;
@@ -20,6 +20,16 @@ pub trait Runner: Send + Sync + fmt::Debug {
     /// person approved the skill. It is for skills without a `schema.json`.
     fn python_tools(&self, _entry: &Entry, _python: &Digest) -> Option<String> {
         None
+    }
+
+    /// Returns the reason why the tools of `toolbox`, which the skill declares, wait for an approval that no call can ask for.
+    fn missing_approval<'a>(
+        &'a self,
+        _registry: &'a Registry,
+        _entry: &'a Entry,
+        _toolbox: &'a Toolbox,
+    ) -> BoxFuture<'a, Option<RunRefusal>> {
+        Box::pin(async { None })
     }
 
     /// Runs a tool that a skill declares. Fails if it is not approved, has no handler, or could not be run.
@@ -51,6 +61,15 @@ impl<R: Runner + ?Sized> Runner for Arc<R> {
 
     fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
         (**self).python_tools(entry, python)
+    }
+
+    fn missing_approval<'a>(
+        &'a self,
+        registry: &'a Registry,
+        entry: &'a Entry,
+        toolbox: &'a Toolbox,
+    ) -> BoxFuture<'a, Option<RunRefusal>> {
+        (**self).missing_approval(registry, entry, toolbox)
     }
 
     fn run_tool<'a>(

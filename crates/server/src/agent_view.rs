@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::join_all;
 use repertoire::registry::VisibleSkills;
+use repertoire::store::AGENT_PREFIX;
 use repertoire::tool::OfferedTools;
-use repertoire::{Agent, Entry, Library, Session, Snapshot};
+use repertoire::{Agent, Entry, Library, Session, Snapshot, State};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::scope::Scope;
 use tokio::sync::{Semaphore, watch};
@@ -14,6 +15,7 @@ use tokio::task::AbortHandle;
 
 use crate::instructions::{self, InstructionsLimit};
 use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
+use crate::record::Principal;
 use crate::server_state::ServerState;
 use crate::{Error, ServerOptions};
 
@@ -24,6 +26,9 @@ const CALLS_PER_PROCESSOR: usize = 4;
 /// Maximum concurrent calls of one agent per processor that run tools of skills; more wait. They have their own limit so that
 /// reading skills never waits for a running tool.
 const RUNS_PER_PROCESSOR: usize = 4;
+
+/// The start of the name of a person who proposes or decides.
+const USER_PREFIX: &str = "user:";
 
 /// The number of skills that are published concurrently.
 pub(crate) const PUBLISHED_AT_ONCE: usize = 16;
@@ -156,11 +161,34 @@ impl AgentView {
         self.list_versions.subscribe()
     }
 
-    /// Returns whether a skill `name` of `source` with any tags is within the scopes, so that its content may be replaced.
-    pub(crate) fn may_publish(&self, source: &str, name: &str) -> bool {
-        let agent = self.agent.iter().map(|agent| &agent.scope);
-        let mut scopes = self.limits.scopes.iter().chain(agent);
-        scopes.all(|scope| scope.allows(source, name, &[]))
+    /// Returns whether the skill `name` of `source` may be changed, or made if it is not in `snapshot`.
+    ///
+    /// A skill that may not be seen can neither be changed nor made, so that the answer does not tell if there is one.
+    pub(crate) fn may_change(&self, snapshot: &Snapshot, source: &str, name: &str) -> bool {
+        match snapshot.named(name).iter().find(|entry| &*entry.source == source) {
+            Some(entry) => self.sees(entry),
+            None => {
+                let agent = self.agent.iter().map(|agent| &agent.scope);
+                self.limits.scopes.iter().chain(agent).all(|scope| scope.allows_new(source, name))
+            }
+        }
+    }
+
+    /// Returns the name under which `principal` proposes and decides: `agent:NAME` or `user:NAME`; `None` if nobody is known.
+    pub(crate) fn author(&self, principal: &Principal) -> Option<String> {
+        match (&self.agent, &principal.name) {
+            (Some(_), Some(name)) => Some(format!("{AGENT_PREFIX}{name}")),
+            (Some(agent), None) => Some(format!("{AGENT_PREFIX}{}", agent.name)),
+            (None, Some(name)) => Some(format!("{USER_PREFIX}{name}")),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns whether a skill that is called `name` exists, and may not be seen.
+    pub(crate) fn hides(&self, snapshot: &Snapshot, name: &str) -> bool {
+        let named = snapshot.named(name).iter().chain(snapshot.qualified(name));
+        let mut reachable = named.filter(|entry| entry.state != State::Disabled).peekable();
+        reachable.peek().is_some() && !reachable.any(|entry| self.sees(entry))
     }
 
     /// Returns whether the agent may see the skill.

@@ -29,6 +29,8 @@ pub enum ErrorKind {
     TokenTwice,
     /// Invalid origin or host.
     BadOrigin,
+    /// The provider of OpenID Connect cannot be used.
+    BadProvider,
     /// The operating system reported an error.
     Io,
 }
@@ -75,6 +77,9 @@ impl Error {
             ErrorKind::BadOrigin => {
                 Some("write an origin as https://app.example.com, a host as example.com:8080")
             }
+            ErrorKind::BadProvider => Some(
+                "write `oidc.issuer` as https://id.example.com (http on this machine only), and a `client_id`",
+            ),
             ErrorKind::Address => Some(match self.system() {
                 Some(io::ErrorKind::AddrInUse) => {
                     "the port is in use; choose another one, or 0 for any free port"
@@ -111,6 +116,7 @@ impl fmt::Display for Error {
             ErrorKind::BadToken => write!(f, "invalid token {subject}"),
             ErrorKind::TokenTwice => write!(f, "the token of {subject} is also used by another agent"),
             ErrorKind::BadOrigin => write!(f, "`{subject}` is neither an origin nor a host"),
+            ErrorKind::BadProvider => write!(f, "`{subject}` cannot be used as a provider of OpenID Connect"),
             ErrorKind::Io => f.write_str("the operating system reported an error"),
         }
     }

@@ -17,6 +17,7 @@ mod server;
 mod stop;
 pub mod mcp;
 pub mod mcp_client;
+pub mod oidc;
 pub mod http;
 mod well_known;
 mod api;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use repertoire::event::Event;
-use repertoire::{EventKind, EventSink, Outcome, Registry};
+use repertoire::{Entry, EventKind, EventSink, Outcome, Registry};
 use repertoire_model::State;
 
 use crate::http::RequestMetrics;
@@ -17,7 +17,7 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 /// Maximum skills with series of their own; the others share those of `other`.
 const MAX_NAMES: usize = 1_000;
 
-/// The label of skills beyond the limit, and of those that a client may not see.
+/// The label of skills beyond the limit.
 const OTHER: &str = "other";
 
 /// The label of requests for skills that do not exist.
@@ -60,12 +60,6 @@ impl Histogram {
         }
         self.sum = self.sum.saturating_add(duration);
         self.count += 1;
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.buckets.iter_mut().zip(other.buckets).for_each(|(bucket, more)| *bucket += more);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.count += other.count;
     }
 }
 
@@ -118,7 +112,7 @@ pub(crate) struct Gauges<'a> {
     pub(crate) registry: &'a Registry,
     /// The events that the journal dropped, if there is one.
     pub(crate) dropped_events: Option<u64>,
-    /// The requests that were refused for their tokens.
+    /// The requests that were refused.
     pub(crate) refused: u64,
     /// The requests over HTTP.
     pub(crate) requests: &'a RequestMetrics,
@@ -135,27 +129,28 @@ impl MetricsSink {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the text. Skills that `shows` does not accept are counted under `other`.
-    pub(crate) fn render(&self, gauges: &Gauges<'_>, shows: impl Fn(&str) -> bool) -> String {
-        let hidden = |name: &str| name != UNKNOWN && name != OTHER && !shows(name);
+    /// Returns the text, with the skills that are `shown`.
+    pub(crate) fn render(&self, gauges: &Gauges<'_>, shown: ShownSkills<'_>) -> String {
+        let is_hidden = |name: &str| name != UNKNOWN && name != OTHER && !shown.has(name);
+        let visible = |series: &BTreeMap<Labels, u64>| -> BTreeMap<Labels, u64> {
+            let mut merged = BTreeMap::new();
+            for (labels, count) in series.iter().filter(|(labels, _)| !is_hidden(&labels[0])) {
+                *merged.entry(shown.labels(labels)).or_default() += count;
+            }
+            merged
+        };
         let mut text = MetricsText::default();
         let counters = self.lock();
         let load_labels = ["name", "source", "outcome"];
-        let loads =
-            merged(&counters.loads, |labels| hidden(&labels[0]).then(|| vec![OTHER.into(), String::new()]));
-        text.counter("skill_load_total", "Loads of skills.", &load_labels, &loads);
-        let mut durations: BTreeMap<&str, Histogram> = BTreeMap::new();
-        for (name, histogram) in &counters.durations {
-            durations.entry(if hidden(name) { OTHER } else { name }).or_default().add(histogram);
-        }
-        let durations = durations.iter().map(|(name, histogram)| (*name, histogram));
+        text.counter("skill_load_total", "Loads of skills.", &load_labels, &visible(&counters.loads));
+        let durations = counters.durations.iter().filter(|(name, _)| !is_hidden(name));
+        let durations = durations.map(|(name, histogram)| (name.as_str(), histogram));
         text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", "name", durations);
         for (name, help, series) in [
             ("skill_file_read_total", "Reads of files of skills.", &counters.reads),
             ("skill_tool_run_total", "Runs of tools and scripts of skills.", &counters.runs),
         ] {
-            let series = merged(series, |labels| hidden(&labels[0]).then(|| vec![OTHER.into()]));
-            text.counter(name, help, &["name", "outcome"], &series);
+            text.counter(name, help, &["name", "outcome"], &visible(series));
         }
         text.counter("skill_search_total", "Searches for skills.", &["outcome"], &counters.searches);
         drop(counters);
@@ -169,7 +164,8 @@ impl MetricsSink {
         let snapshot = gauges.registry.snapshot();
         let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
         for state in [State::Active, State::Shadowed, State::Disabled, State::Quarantined] {
-            let count = snapshot.entries().iter().filter(|entry| entry.state == state).count();
+            let is_counted = |entry: &&Entry| entry.state == state && shown.has(entry.name().as_str());
+            let count = snapshot.entries().iter().filter(is_counted).count();
             states.insert(vec![state.as_str().to_owned()], count as u64);
         }
         text.gauge("skill_snapshot_skills", "Skills of the library by state.", &["state"], &states);
@@ -183,7 +179,7 @@ impl MetricsSink {
         text.gauge("skill_build_info", "The version of the server.", &["version"], &build);
         text.counter(
             "skill_refused_requests_total",
-            "Requests refused for their token.",
+            "Requests that were refused.",
             &[],
             &one(gauges.refused),
         );
@@ -199,20 +195,34 @@ impl MetricsSink {
     }
 }
 
-/// Returns `series` with the first labels replaced where `replace` says so, and equal ones added up.
-fn merged(
-    series: &BTreeMap<Labels, u64>,
-    replace: impl Fn(&Labels) -> Option<Labels>,
-) -> BTreeMap<Labels, u64> {
-    let mut merged = BTreeMap::new();
-    for (labels, count) in series {
-        let mut labels = labels.clone();
-        if let Some(first) = replace(&labels) {
-            labels.splice(..first.len(), first);
+/// The skills that a text of metrics tells of.
+#[derive(Clone, Copy)]
+pub(crate) enum ShownSkills<'a> {
+    /// All of them.
+    All,
+    /// Those whose names are accepted. The others do not exist: calls about them count as calls about unknown skills.
+    Only(&'a dyn Fn(&str) -> bool),
+}
+
+impl ShownSkills<'_> {
+    fn has(self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(accepts) => accepts(name),
         }
-        *merged.entry(labels).or_default() += count;
     }
-    merged
+
+    /// Returns `labels`, in which a call about a skill out of scope is one about an unknown skill.
+    fn labels(self, labels: &Labels) -> Labels {
+        let mut labels = labels.clone();
+        if matches!(self, Self::Only(_))
+            && labels[0] == UNKNOWN
+            && let Some(outcome) = labels.last_mut().filter(|outcome| *outcome == Outcome::Denied.as_str())
+        {
+            Outcome::NotFound.as_str().clone_into(outcome);
+        }
+        labels
+    }
 }
 
 /// The text of metrics.
@@ -308,7 +318,7 @@ mod tests {
         event
     }
 
-    fn render(sink: &MetricsSink, shows: impl Fn(&str) -> bool) -> String {
+    fn render(sink: &MetricsSink, shown: ShownSkills<'_>) -> String {
         let registry = registry();
         let requests = RequestMetrics::default();
         requests.answered("mcp", axum::http::StatusCode::OK, Duration::from_millis(2));
@@ -321,7 +331,7 @@ mod tests {
             store: Some(true),
             version: "1.2.3",
         };
-        sink.render(&gauges, shows)
+        sink.render(&gauges, shown)
     }
 
     #[test]
@@ -330,7 +340,7 @@ mod tests {
         sink.record(&load("greet", Some("a\"\\\nb"), Outcome::Ok));
         sink.record(&load("greet", Some("a\"\\\nb"), Outcome::Ok));
         sink.record(&load("guessed", None, Outcome::NotFound));
-        let text = render(&sink, |_| true);
+        let text = render(&sink, ShownSkills::All);
         for line in [
             "# HELP skill_load_total Loads of skills.",
             "# TYPE skill_load_total counter",
@@ -355,9 +365,13 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert!(!text.contains("guessed"), "{text}");
-        let hidden = render(&sink, |_| false);
-        assert!(!hidden.contains("greet"), "{hidden}");
-        assert!(hidden.contains(r#"skill_load_total{name="other",source="",outcome="ok"} 2"#), "{hidden}");
+        sink.record(&load("secret", None, Outcome::Denied));
+        let denied = r#"skill_load_total{name="unknown",source="",outcome="denied"} 1"#;
+        assert!(render(&sink, ShownSkills::All).contains(denied));
+        let hidden = render(&sink, ShownSkills::Only(&|_| false));
+        assert!(!hidden.contains("greet") && !hidden.contains("other"), "{hidden}");
+        assert!(hidden.contains(r#"skill_load_total{name="unknown",source="",outcome="not_found"} 2"#));
+        assert!(hidden.contains(r#"skill_snapshot_skills{state="active"} 0"#), "{hidden}");
     }
 
     #[test]
@@ -367,7 +381,7 @@ mod tests {
             sink.record(&load(&format!("skill-{number}"), Some("a"), Outcome::Ok));
         }
         sink.record(&load("skill-0", Some("a"), Outcome::Ok));
-        let text = render(&sink, |_| true);
+        let text = render(&sink, ShownSkills::All);
         assert_eq!(text.lines().filter(|line| line.starts_with("skill_load_total{")).count(), MAX_NAMES + 1);
         assert!(text.contains(r#"skill_load_total{name="other",source="",outcome="ok"} 5"#), "{text}");
         assert!(text.contains(r#"skill_load_total{name="skill-0",source="a",outcome="ok"} 2"#));

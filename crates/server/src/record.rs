@@ -17,10 +17,13 @@ use crate::http::RunLimit;
 const MANIFEST: &str = "SKILL.md";
 
 /// Maximum characters that are recorded of a name that is no skill.
-const MAX_NAME_CHARS: usize = 100;
+pub(crate) const MAX_NAME_CHARS: usize = 100;
 
 /// The word of events for a request that is refused because too many responses wait to be read.
 pub(crate) const OVERLOADED: &str = "overloaded";
+
+/// The word of events for a request about a skill that the sender may not see.
+pub(crate) const OUT_OF_SCOPE: &str = "out_of_scope";
 
 /// The sender of a request.
 #[derive(Debug, Clone)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use repertoire::event::{Event, EventKind};
+use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host};
+use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
@@ -24,6 +24,11 @@ struct TestHost;
 impl Host for TestHost {
     fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
         Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
+    }
+
+    fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
+        let is_added = entry.name().as_str() == "alpha";
+        Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
     }
 
     fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
@@ -60,6 +65,8 @@ pub struct Dashboard {
     pub world: World,
     pub store: Arc<MemoryStore>,
     pub server: Server,
+    /// The events of decisions and of people that sign in.
+    pub sink: Arc<MemorySink>,
 }
 
 impl Dashboard {
@@ -84,11 +91,13 @@ impl Dashboard {
         rules.new_skills = Some(world.path(""));
         let mut narrow = Agent::new("narrow");
         (narrow.scope, narrow.reviews) = (scope, true);
+        let sink = Arc::new(MemorySink::new());
         let library = |builder: repertoire::LibraryBuilder| {
-            builder.agent(narrow).agent(Agent::new("reader")).proposer(Arc::new(Proposer::new(lazy, rules)))
+            let builder = builder.agent(narrow).agent(Agent::new("reader")).sink(sink.clone());
+            builder.proposer(Arc::new(Proposer::new(lazy, rules)))
         };
         let server = world.server_with_options(options, SessionOptions::default(), library);
-        Self { world, store, server }
+        Self { world, store, server, sink }
     }
 
     pub fn http(&self) -> Http {
@@ -97,6 +106,11 @@ impl Dashboard {
 
     /// Proposes to add `line` to the instructions of `skill`. Returns the number of the proposal.
     pub fn propose(&self, skill: &str, line: &str) -> u64 {
+        self.propose_as("agent:worker", skill, line)
+    }
+
+    /// Does the same for another author.
+    pub fn propose_as(&self, author: &str, skill: &str, line: &str) -> u64 {
         let library: &Library = self.server.library();
         let snapshot = library.snapshot();
         let entry = snapshot.active().find(|entry| entry.name().as_str() == skill).unwrap();
@@ -105,7 +119,7 @@ impl Dashboard {
         let last = text.lines().last().unwrap();
         let diff = format!("--- a/SKILL.md\n+++ b/SKILL.md\n@@ -{lines},1 +{lines},2 @@\n {last}\n+{line}\n");
         let time = std::time::SystemTime::now();
-        let mut text = ProposalText::new("agent:worker", "it is needed", time);
+        let mut text = ProposalText::new(author, "it is needed", time);
         text.evidence = Some("a test failed".to_owned());
         let proposer = library.proposer().unwrap();
         pollster::block_on(proposer.propose_update(library.registry(), entry, &diff, text)).unwrap().id
@@ -229,6 +243,7 @@ fn every_route_answers_as_the_document_says() {
         ("/skills/alpha", "/skills/{name}"),
         ("/skills/alpha/files/references/deep/more.md", "/skills/{name}/files/{path}"),
         ("/skills/alpha/explain", "/skills/{name}/explain"),
+        ("/skills/alpha/update", "/skills/{name}/update"),
         ("/skills/alpha/versions", "/skills/{name}/versions"),
         ("/skills/alpha/versions/1/diff", "/skills/{name}/versions/{version}/diff"),
         ("/search?q=alpha", "/search"),
@@ -254,7 +269,8 @@ fn every_route_answers_as_the_document_says() {
         let (path, of) = (format!("/api/v1{path}"), format!("/api/v1{of}"));
         check(&path, &of, "post", post(&http, &path, request, &[]));
     }
-    assert_eq!(paths, ["/api/v1/events/export", "/api/v1/changes"], "these have other media types");
+    let versions = "/api/v1/skills/{name}/versions/{version}";
+    assert_eq!(paths, ["/api/v1/events/export", "/api/v1/changes", versions], "these have other media types");
     let (status, export) = http.get("/api/v1/events/export");
     assert_eq!(status, 200);
     assert!(export.contains("application/x-ndjson") && export.contains("\"skill\":\"alpha\""), "{export}");
@@ -406,6 +422,25 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
 }
 
 #[test]
+fn the_source_of_a_skill_is_asked_for_its_newest_version() {
+    let dashboard = Dashboard::new(|_| {});
+    let http = dashboard.http();
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], Value::Null, "nobody asked yet");
+    assert_eq!(get(&http, "/api/v1/skills/beta/update").1["state"], "untracked");
+    let answer = get(&http, "/api/v1/skills/alpha/update").1;
+    assert_eq!((&answer["state"], &answer["newest"]), (&json!("outdated"), &json!("3f2a91c")));
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["update"], answer, "the answer is kept");
+}
+
+#[test]
+fn health_tells_of_replicas() {
+    let (_, health) = get(&Dashboard::new(|_| {}).http(), "/api/v1/health");
+    let parts: Vec<&str> =
+        health["parts"].as_array().unwrap().iter().filter_map(|part| part["part"].as_str()).collect();
+    assert_eq!(parts, ["library", "store", "replicas"]);
+}
+
+#[test]
 fn a_proposal_that_contradicts_the_skill_is_shown_with_its_conflict() {
     let dashboard = Dashboard::new(|options| options.allows_writes = true);
     let id = dashboard.propose("alpha", "Theirs.");
@@ -480,11 +515,13 @@ fn a_dashboard_that_is_not_served_has_no_routes() {
 fn reference(document: &Value) -> String {
     let mut page = "# HTTP API\n\nEverything on the [dashboard](../guides/dashboard.md) is answered as JSON below `/api/v1` by `rep serve --http` and `rep dashboard`. This page is generated from the OpenAPI\n\
         document that the server answers at `/api/v1/openapi.json`, which has the schemas of all answers.\n\n\
-        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the agent of the token may see.\n\
-        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`.\n\
+        - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
+        - A skill that the token may not see does not exist, and is answered in the same way.\n\
+        - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [serving a team](../guides/serving-a-team.md).\n\
+        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -65,7 +65,8 @@ fn metrics_name_no_skill_that_the_agent_of_the_token_may_not_see() {
     assert!(metrics(all).contains("alpha"));
     let seen = metrics(narrow);
     assert!(!seen.contains("alpha"), "{seen}");
-    assert!(seen.contains(r#"skill_load_total{name="other",source="",outcome="ok"} 1"#), "{seen}");
+    assert!(!seen.contains("skill_load_total{"), "{seen}");
+    assert!(seen.contains(r#"skill_snapshot_skills{state="active"} 1"#), "{seen}");
     assert_eq!(http.get("/metrics").0, 401);
 }
 

@@ -1,7 +1,9 @@
 //! The pages as browsers get them: headers, hostile content, forms.
 
+use repertoire_server::http::{HttpOptions, Token};
+
 use crate::api::Dashboard;
-use crate::world::{Http, World};
+use crate::world::{Http, World, changed};
 
 const HOSTILE: &str = "\"><img src=x onerror=alert(1)><script>alert(1)</script>";
 
@@ -159,4 +161,102 @@ fn a_page_that_is_read_only_has_no_forms_that_write() {
     other.propose("alpha", "More.");
     let csrf = field(body(&other.http().get("/proposals/1").1), "csrf").to_owned();
     assert_eq!(submit(&http, &format!("/proposals/{id}/approve"), &format!("csrf={csrf}"), &[]).0, 403);
+}
+
+#[test]
+fn requests_that_fit_no_page_are_answered_with_a_page() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let http = dashboard.http();
+    for (method, path, expect) in [
+        ("GET", "/proposals/abc", 400),
+        ("GET", "/proposals/99999999999999999999", 400),
+        ("GET", "/skills?limit=many", 400),
+        ("GET", "/skills?cursor=x", 400),
+        ("GET", "/skills/%ff", 400),
+        ("GET", "/skills/alpha/versions/x", 400),
+        ("GET", "/economics?turns=many", 400),
+        ("GET", "/events?cursor=x", 400),
+        ("POST", "/proposals/1/approve", 415),
+        ("DELETE", "/skills", 405),
+    ] {
+        let (status, answer) = http.ask(method, path, &[], "");
+        assert_eq!(status, expect, "{path}");
+        let is_page = answer.contains("content-type: text/html") && answer.contains("<nav");
+        assert!(is_page && answer.contains("content-security-policy"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn skills_are_switched_in_the_list() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let http = dashboard.http();
+    let page = http.get("/skills?state=active&sort=loads").1;
+    let csrf = field(body(&page), "csrf").to_owned();
+    assert!(page.contains("formaction=\"/skills/alpha/switch\" name=\"on\" value=\"false\""), "{page}");
+    let switch = |on: &str, back: &str| {
+        let form = format!("csrf={csrf}&on={on}&back={back}");
+        submit(&http, "/skills/alpha/switch", &form, &[])
+    };
+    let (status, answer) = switch("false", "%2Fskills%3Fstate%3Dactive");
+    assert_eq!(status, 303);
+    assert!(answer.contains("location: /skills?state=active&switched=alpha&to=off"), "{answer}");
+    let page = http.get("/skills?switched=alpha&to=off").1;
+    assert!(
+        page.contains("alpha is switched off for all agents.") && page.contains("value=\"true\">Switch on")
+    );
+    for elsewhere in ["https%3A%2F%2Fevil.test%2Fskills", "%2F%2Fevil.test", "%2Fskills%3F%0d%0aX%3A%201"] {
+        let (status, answer) = switch("true", elsewhere);
+        assert_eq!(status, 303);
+        assert!(answer.contains("location: /skills/alpha?done=switched%20on"), "{elsewhere}: {answer}");
+    }
+    let read_only = Dashboard::new(|_| {}).http().get("/skills").1;
+    assert!(!read_only.contains("formaction"));
+}
+
+#[test]
+fn a_reviewer_is_told_that_somebody_else_approves_their_proposal() {
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+    let dashboard = Dashboard::new(|_| {});
+    let own = dashboard.propose_as("agent:narrow", "beta", "Mine.");
+    let other = dashboard.propose("beta", "Theirs.");
+    let options = changed(HttpOptions::default(), |options| {
+        options.access.tokens = vec![Token::new(TOKEN, Some("narrow".to_owned()), "t").unwrap()];
+    });
+    let http = Http::start(&dashboard.server, options);
+    let authorization = format!("Bearer {TOKEN}");
+    let headers = [("Authorization", authorization.as_str())];
+    let page = |id: u64| http.ask("GET", &format!("/proposals/{id}"), &headers, "").1;
+    assert!(page(other).contains("Approve and write"));
+    let page = page(own);
+    assert!(page.contains("somebody else has to approve it") && !page.contains("Approve and write"));
+    let form = format!("csrf={}", field(body(&page), "csrf"));
+    let (status, answer) = submit(&http, &format!("/proposals/{own}/approve"), &form, &headers);
+    assert_eq!(status, 409);
+    assert!(answer.contains("It is your own proposal"), "{answer}");
+    assert!(!std::fs::read_to_string(dashboard.world.path("beta/SKILL.md")).unwrap().contains("Mine."));
+}
+
+#[test]
+fn pages_of_large_libraries_stay_light() {
+    let world = World::new();
+    for number in 0..120 {
+        let tags: Vec<String> = (0..6).map(|tag| format!("tag-{number}-{tag}")).collect();
+        let text = format!(
+            "---\nname: skill-{number}\ndescription: {}. Use when.\nmetadata:\n  tags: \"{}\"\n---\n# Skill\n",
+            "Long ".repeat(180),
+            tags.join(", ")
+        );
+        world.write(&format!("skill-{number}/SKILL.md"), text);
+    }
+    let dashboard = Dashboard::of(world, |options| options.allows_writes = true);
+    let http = dashboard.http();
+    let bytes = |path: &str| body(&http.get(path).1).len();
+    let assets: usize = ["app.css", "app.js", "htmx.js", "icon.svg"]
+        .iter()
+        .map(|name| bytes(&format!("/assets/{name}")))
+        .sum();
+    for path in ["/", "/skills", "/skills?q=skill", "/catalog?task=skill", "/events", "/skills/skill-7"] {
+        let page = bytes(path);
+        assert!(page > 1_000 && page + assets < 150_000, "{path}: {page} bytes and {assets} of its assets");
+    }
 }

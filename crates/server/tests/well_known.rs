@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 
 use repertoire::model::Digest;
-use repertoire_server::http::HttpOptions;
-use serde_json::Value;
+use repertoire_server::http::{AddressRange, HttpOptions};
+use serde_json::{Value, json};
 
-use crate::world::{Http, World};
+use crate::world::{Http, World, changed};
 
 /// Returns the body of the resource at `path`.
 fn bytes(http: &Http, path: &str) -> Vec<u8> {
@@ -122,5 +122,32 @@ fn browsers_cannot_run_files_of_skills() {
     for (site, expect) in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)] {
         let path = "/.well-known/agent-skills/alpha/assets/page.html";
         assert_eq!(http.ask("GET", path, &[("Sec-Fetch-Site", site)], "").0, expect, "{site}");
+    }
+}
+
+#[test]
+fn the_marketplace_lists_skills_as_archives_of_plugins_over_tls() {
+    let world = World::new();
+    let options = changed(HttpOptions::default(), |options| {
+        options.allowed_hosts = vec!["skills.example.com".to_owned()];
+        options.trusted_proxies = vec![AddressRange::parse("127.0.0.1").unwrap()];
+    });
+    let http = Http::start(&world.server(), options);
+    let path = "/.claude-plugin/marketplace.json";
+    let (status, reason) = http.get(path);
+    assert!(status == 404 && reason.contains("https"), "{reason}");
+    let headers = [("Host", "skills.example.com"), ("X-Forwarded-Proto", "https")];
+    let (status, answer) = http.ask("GET", path, &headers, "");
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    let marketplace: Value = serde_json::from_str(body).unwrap();
+    assert_eq!((status, &marketplace["name"]), (200, &json!("skills-example-com")));
+    let plugins = marketplace["plugins"].as_array().unwrap();
+    let names: Vec<&str> = plugins.iter().map(|plugin| plugin["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["alpha", "beta"]);
+    for plugin in plugins {
+        let url = plugin["source"]["url"].as_str().unwrap();
+        let path = url.strip_prefix("https://skills.example.com").unwrap();
+        assert_eq!(plugin["source"]["source"], "archive");
+        assert_eq!(Digest::of(&bytes(&http, path)).to_hex(), plugin["source"]["sha256"].as_str().unwrap());
     }
 }

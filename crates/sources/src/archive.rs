@@ -31,14 +31,14 @@ pub(crate) fn unpack(name: &str, bytes: &[u8], prefix: &str, tree: &mut TreeWrit
         Error::new(ErrorKind::Refused, format!("{name} is refused: {reason}")).hint("nothing was written")
     };
     let allowed = (bytes.len() as u64).saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED);
-    let unpacking = Unpacking { prefix, tree, allowed };
+    let unpacker = ArchiveUnpacker { prefix, tree, allowed };
     let outcome = if bytes.starts_with(&[0x1f, 0x8b]) {
         let unpacked = MultiGzDecoder::new(bytes).take(LIMITS.bytes.min(allowed) + MAX_OVERHEAD);
-        unpacking.unpack_tar(unpacked)
+        unpacker.unpack_tar(unpacked)
     } else if bytes.starts_with(b"PK") {
-        unpacking.unpack_zip(bytes)
+        unpacker.unpack_zip(bytes)
     } else if bytes.get(257..262) == Some(b"ustar") {
-        unpacking.unpack_tar(bytes)
+        unpacker.unpack_tar(bytes)
     } else {
         return Err(refused("it is neither zip nor tar nor tar.gz".to_owned()));
     };
@@ -73,14 +73,14 @@ impl From<zip::result::ZipError> for UnpackFault {
 }
 
 /// An archive that is being unpacked.
-struct Unpacking<'t> {
+struct ArchiveUnpacker<'t> {
     prefix: &'t str,
     tree: &'t mut TreeWriter,
     /// The number of bytes that its files may still have.
     allowed: u64,
 }
 
-impl Unpacking<'_> {
+impl ArchiveUnpacker<'_> {
     fn unpack_tar(mut self, archive: impl Read) -> Result<(), UnpackFault> {
         for entry in tar::Archive::new(archive).entries()? {
             let entry = entry?;

@@ -96,13 +96,13 @@ fn archive(source: &Source, name: &str, bytes: &[u8], options: &FetchOptions) ->
 }
 
 /// The version, the digests of single skills, and what was left out.
-type Unpacked = (Option<String>, BTreeMap<String, String>, Vec<String>);
+type UnpackedSource = (Option<String>, BTreeMap<String, String>, Vec<String>);
 
 /// Returns the tree of a source that `fill` writes.
 fn unpacked(
     source: &Source,
     options: &FetchOptions,
-    fill: impl Fn(&mut TreeWriter) -> Result<Unpacked, Error>,
+    fill: impl Fn(&mut TreeWriter) -> Result<UnpackedSource, Error>,
 ) -> Result<FetchedTree, Error> {
     let scratch = Scratch::create(&options.scratch)?;
     let tree = scratch.path().join("tree");

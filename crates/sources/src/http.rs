@@ -53,8 +53,8 @@ impl HttpClient {
             return Err(Error::new(ErrorKind::Refused, format!("{url} is not encrypted")));
         }
         let mut request = self.agent.get(url);
-        if let Some((_, token)) = self.token.as_ref().filter(|(of, _)| of == origin(url)) {
-            request = request.header("Authorization", format!("Bearer {token}"));
+        if let Some(bearer) = self.bearer(url) {
+            request = request.header("Authorization", bearer);
         }
         let failed =
             |error: ureq::Error| Error::new(ErrorKind::Network, format!("cannot fetch {url}")).because(error);
@@ -77,6 +77,38 @@ impl HttpClient {
             }
             Err(error) => Err(failed(error)),
         }
+    }
+}
+
+impl HttpClient {
+    /// Sends `body` to `url`, and returns the status and the answer, of which at most `most` bytes are read.
+    pub(crate) fn put(
+        &self,
+        url: &str,
+        media_type: &str,
+        body: &[u8],
+        most: u64,
+    ) -> Result<(u16, Vec<u8>), Error> {
+        if !is_encrypted_or_local(url) {
+            return Err(Error::new(ErrorKind::Refused, format!("{url} is not encrypted")));
+        }
+        let mut request = self.agent.put(url).header("Content-Type", media_type);
+        if let Some(bearer) = self.bearer(url) {
+            request = request.header("Authorization", bearer);
+        }
+        let failed = |error: ureq::Error| {
+            Error::new(ErrorKind::Network, format!("cannot send to {url}")).because(error)
+        };
+        let mut response = request.send(body).map_err(failed)?;
+        let status = response.status().as_u16();
+        let answer = response.body_mut().with_config().limit(most).read_to_vec().map_err(failed)?;
+        Ok((status, answer))
+    }
+
+    /// Returns the value of `Authorization` for `url`, if the token is for its server.
+    fn bearer(&self, url: &str) -> Option<String> {
+        let (_, token) = self.token.as_ref().filter(|(of, _)| of == origin(url))?;
+        Some(format!("Bearer {token}"))
     }
 }
 

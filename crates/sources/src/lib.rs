@@ -17,6 +17,7 @@ mod packages;
 mod packed_skill;
 mod fetch;
 mod fetch_options;
+mod server_publication;
 mod found;
 mod atomic_file;
 mod parallel;
@@ -43,6 +44,7 @@ pub use installed::{InstalledSkill, read_installed};
 pub use lock::{LOCK_FILE, Lock, LockedSkill};
 pub use marketplace::PluginElsewhere;
 pub use packed_skill::unpack_skill;
+pub use server_publication::{VersionToSend, send_version};
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{

@@ -1,6 +1,7 @@
 //! The interface that both databases implement.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use repertoire::Error;
 
@@ -76,6 +77,11 @@ pub trait Database: Send + Sync {
     /// Returns where it is, for people.
     fn location(&self) -> String;
 
+    /// Returns the number of processes that are connected, this one among them; `None` where that is not known.
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
     /// Looks for damage to the data, where that does not take long.
     fn check(&self) -> Result<(), Error> {
         Ok(())
@@ -103,6 +109,25 @@ pub trait Database: Send + Sync {
         timeout: Duration,
         newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
     ) -> Result<u64, Error>;
+}
+
+/// Waits as [`Database::wait`] does, by reading every `pause`.
+pub(crate) fn poll(
+    database: &impl Database,
+    pause: Duration,
+    after: u64,
+    timeout: Duration,
+    newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
+) -> Result<u64, Error> {
+    let end = Instant::now().checked_add(timeout);
+    loop {
+        let found = database.read(&newest)?;
+        let left = end.map_or(pause, |end| end.saturating_duration_since(Instant::now()));
+        if found > after || left.is_zero() {
+            return Ok(found);
+        }
+        thread::sleep(left.min(pause));
+    }
 }
 
 /// Inserts `rows` with statements that begin with `head` (`INSERT INTO … (…)`) and end with `tail`.

@@ -21,6 +21,10 @@ impl<D: Database> Store for SqlStore<D> {
         self.database.read(migrations::applied)
     }
 
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        self.database.processes()
+    }
+
     fn check(&self) -> Result<(), Error> {
         self.database.check()
     }

@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use repertoire::Error;
-use repertoire::store::{MAX_TOKENS, Role, TokenRecord, TokenScope, Tokens, token_exists, too_many_tokens};
+use repertoire::store::{
+    ENDED_TOKEN_TIME, MAX_TOKENS, Role, TokenRecord, TokenScope, Tokens, token_exists, too_many_tokens,
+};
 use repertoire_model::bundle::Digest;
 
 use crate::SqlStore;
@@ -12,12 +14,17 @@ use crate::value::{Row, SqlValue, time};
 
 const COLUMNS: &str = "digest, name, role, agent, scope, author, created_ms, expires_ms, revoked_ms";
 
+/// The condition for tokens that are accepted at the time of the first value.
+const ACTIVE: &str = "revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > $1)";
+
 impl<D: Database> Tokens for SqlStore<D> {
     fn add_token(&self, token: &TokenRecord) -> Result<(), Error> {
         self.database.write(Durability::Full, |connection| {
             connection.lock(TransactionLock::Tokens)?;
-            let active =
-                connection.query_number("SELECT count(*) FROM tokens WHERE revoked_ms IS NULL", &[])?;
+            let kept = token.created.checked_sub(ENDED_TOKEN_TIME).unwrap_or(SystemTime::UNIX_EPOCH);
+            connection.execute("DELETE FROM tokens WHERE expires_ms <= $1", &[kept.into()])?;
+            let count = format!("SELECT count(*) FROM tokens WHERE {ACTIVE}");
+            let active = connection.query_number(&count, &[token.created.into()])?;
             if active >= MAX_TOKENS {
                 return Err(too_many_tokens());
             }
@@ -43,11 +50,11 @@ impl<D: Database> Tokens for SqlStore<D> {
     }
 
     fn tokens(&self) -> Result<Vec<TokenRecord>, Error> {
-        self.database.read(|connection| select(connection, ""))
+        self.database.read(|connection| select(connection, "", &[]))
     }
 
-    fn active_tokens(&self) -> Result<Vec<TokenRecord>, Error> {
-        self.database.read(|connection| select(connection, " WHERE revoked_ms IS NULL"))
+    fn active_tokens(&self, now: SystemTime) -> Result<Vec<TokenRecord>, Error> {
+        self.database.read(|connection| select(connection, &format!(" WHERE {ACTIVE}"), &[now.into()]))
     }
 
     fn revoke_token(&self, digest: &Digest, time: SystemTime) -> Result<bool, Error> {
@@ -59,9 +66,13 @@ impl<D: Database> Tokens for SqlStore<D> {
 }
 
 /// Returns the tokens that `condition` selects.
-fn select(connection: &mut dyn Connection, condition: &str) -> Result<Vec<TokenRecord>, Error> {
+fn select(
+    connection: &mut dyn Connection,
+    condition: &str,
+    values: &[SqlValue],
+) -> Result<Vec<TokenRecord>, Error> {
     let sql = format!("SELECT {COLUMNS} FROM tokens{condition} ORDER BY name, created_ms, digest");
-    connection.query(&sql, &[])?.into_iter().map(read).collect()
+    connection.query(&sql, values)?.into_iter().map(read).collect()
 }
 
 fn read(mut row: Row) -> Result<TokenRecord, Error> {

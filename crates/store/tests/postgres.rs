@@ -68,6 +68,17 @@ fn many_servers_at_once_make_the_tables_once() {
 }
 
 #[test]
+fn processes_that_share_the_database_are_counted() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    let one = PostgresStore::open(&url).unwrap();
+    assert_eq!(one.processes().unwrap(), Some(1));
+    let other = PostgresStore::open(&url).unwrap();
+    other.append(&[event()]).unwrap();
+    assert_eq!(one.processes().unwrap(), Some(2));
+}
+
+#[test]
 fn a_release_of_one_server_wakes_the_others() {
     let Some(server) = shared() else { return };
     let url = server.database();

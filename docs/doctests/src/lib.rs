@@ -16,5 +16,4 @@ pages! {
     HotReload "docs/guides/hot-reload.md"
     Searching "docs/guides/searching.md"
     ToolsInSkills "docs/guides/tools-in-skills.md"
-    Sandbox "docs/concepts/sandbox.md"
 }

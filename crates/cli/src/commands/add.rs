@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, count};
 use crate::wire::Context;
-use plan::{Plan, Standing};
+use plan::{Plan, SkillPresence};
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server
@@ -142,12 +142,12 @@ fn add(
     plan: Plan<'_>,
     guard: &ChangeGuard,
 ) -> Result<Exit, CliError> {
-    let new: Vec<&FoundSkill> = plan.of(Standing::New).collect();
+    let new: Vec<&FoundSkill> = plan.of(SkillPresence::New).collect();
     if !ui.is_json() {
         for skill in &new {
             print_skill(ui, context, skill)?;
         }
-        for skill in plan.of(Standing::Right) {
+        for skill in plan.of(SkillPresence::Right) {
             let line = format!("{} is there already, as it is in the source", skill.name);
             writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
         }
@@ -177,12 +177,12 @@ fn add(
         links = link::link_added(context, owner(&args.to), &directories)?;
     }
     if ui.is_json() {
-        let skills = plan.skills.iter().map(|(skill, standing)| {
+        let skills = plan.skills.iter().map(|(skill, presence)| {
             let mut value = described(context, skill);
-            let state = match standing {
-                Standing::New if is_added => "added",
-                Standing::New => "planned",
-                Standing::Right => "right",
+            let state = match presence {
+                SkillPresence::New if is_added => "added",
+                SkillPresence::New => "planned",
+                SkillPresence::Right => "right",
             };
             value["state"] = state.into();
             value["directory"] = installation.directory(&skill.name).display().to_string().into();

@@ -37,7 +37,7 @@ use crate::wire::{Context, ExecRequest, report};
 ///
 /// As in `rep agent "Which month sold most in data/sales.csv?"`. The model gets the catalog, loads the skills that fit, and calls
 /// their tools in the sandbox. There is no shell and no editor. Without a task it is a conversation. `/name` at the start
-/// of a message and `$name` anywhere load a skill. What is said goes to standard output, everything else to standard error. The
+/// of a message and `$name` anywhere load a skill. The answer goes to standard output, everything else to standard error. The
 /// conversation is saved, and --resume goes on with it.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
@@ -74,9 +74,9 @@ const NO_SANDBOX: &str =
 
 /// The cancellation of the task that runs, if one does, and the signal that it was cancelled by.
 #[derive(Clone, Default)]
-struct Running(Arc<Mutex<(Option<Cancellation>, Option<Interrupt>)>>);
+struct CurrentTask(Arc<Mutex<(Option<Cancellation>, Option<Interrupt>)>>);
 
-impl Running {
+impl CurrentTask {
     fn state(&self) -> MutexGuard<'_, (Option<Cancellation>, Option<Interrupt>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,7 +132,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AgentArgs) -> Result<Ex
             agent.save(&path, &header).map_err(|error| CliError::failure(error.to_string()))?;
         }
     }
-    let running = Running::default();
+    let running = CurrentTask::default();
     let processes = servers.as_ref().map(RunningServers::processes).unwrap_or_default();
     cancel_when_interrupted(&running, executor.clone(), processes)?;
     let screen = Screen::new(ui);
@@ -271,7 +271,7 @@ fn create_directory(directory: &Path) -> Result<(), CliError> {
 
 /// Cancels the task that runs when the program is interrupted; where none does, the program ends.
 fn cancel_when_interrupted(
-    running: &Running,
+    running: &CurrentTask,
     executor: Option<Arc<Executor>>,
     processes: ServerProcesses,
 ) -> Result<(), CliError> {
@@ -298,7 +298,7 @@ struct Conversation {
     agent: Agent,
     service: Service,
     screen: Screen,
-    running: Running,
+    running: CurrentTask,
 }
 
 impl Conversation {

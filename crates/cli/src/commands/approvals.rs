@@ -3,7 +3,7 @@
 use clap::Args;
 use repertoire::Entry;
 use repertoire_exec::Approval;
-use repertoire_model::{Capabilities, Toolbox};
+use repertoire_model::{Capabilities, Digest, Toolbox};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -56,10 +56,14 @@ fn json(approval: &Approval, library: &Library) -> Value {
 }
 
 /// Returns the state of the approval of `entry`, if there is one.
-pub(crate) fn state_of(context: &Context, entry: &Entry) -> Option<String> {
+pub(crate) fn state_of(
+    context: &Context,
+    entry: &Entry,
+    digest: &Digest,
+    toolbox: &Toolbox,
+) -> Option<String> {
     let approval = context.approvals().ok()?.find(entry).ok()??;
-    let library = context.inspect(context.settings.policy.clone());
-    Some(state(&approval, &library).to_owned())
+    Some(state_of_content(&approval, Some(digest), || toolbox.clone()).to_owned())
 }
 
 /// Returns whether the skill is as it was approved; skills of other projects are not looked up.
@@ -67,15 +71,24 @@ fn state(approval: &Approval, library: &Library) -> &'static str {
     let Some(entry) = library.snapshot.entries().iter().find(|entry| approval.is_of(entry)) else {
         return "not in this library";
     };
-    let bundle = pollster::block_on(library.registry.bundle(entry));
+    let bundle = pollster::block_on(library.registry.bundle(entry)).ok();
+    let digest = bundle.map(|bundle| bundle.digest());
+    state_of_content(approval, digest.as_ref(), || pollster::block_on(library.registry.toolbox(entry)))
+}
+
+/// Returns whether a bundle with `digest` and the tools `toolbox` is as it was approved.
+fn state_of_content(
+    approval: &Approval,
+    digest: Option<&Digest>,
+    toolbox: impl FnOnce() -> Toolbox,
+) -> &'static str {
     // Those of a `tools.py` were read when it was approved, and hold for its digest.
     let toolbox = match &approval.schema {
         Some(schema) => Toolbox::read(schema.as_bytes()).0,
-        None => pollster::block_on(library.registry.toolbox(entry)),
+        None => toolbox(),
     };
-    let capabilities = Capabilities::of(&toolbox);
-    match bundle {
-        Ok(bundle) if approval.holds(&bundle.digest(), &capabilities) => "approved",
+    match digest {
+        Some(digest) if approval.holds(digest, &Capabilities::of(&toolbox)) => "approved",
         _ => "changed since",
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::publish::ChannelChanges;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::served::{STABLE, channel_name};
+use crate::served::{STABLE, StoreArg, channel_name};
 use crate::ui::{Align, Column, Table, Ui};
 use crate::wire::Context;
 
@@ -21,13 +21,6 @@ use crate::wire::Context;
 pub(crate) struct ChannelArgs {
     #[command(subcommand)]
     action: Action,
-}
-
-#[derive(Debug, Args)]
-struct StoreArg {
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,7 +14,10 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui, escape, wrap_indented};
+
+/// The columns before the message of a check.
+const INDENT: usize = "error topic     ".len();
 
 /// Checks the set-up and says what to do
 ///
@@ -49,10 +52,11 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -
             Status::Error => ("error", Style::Error),
         };
         let (word, topic) = (ui.paint(style, word), ui.paint(Style::Faint, &format!("{topic:<9}")));
-        writeln!(ui.out(), "{word} {topic} {}", escape(message))?;
+        let message = wrap_indented(&escape(message), ui.width(), INDENT);
+        writeln!(ui.out(), "{word} {topic} {message}")?;
         if let Some(hint) = hint {
-            let hint = ui.paint(Style::Hint, &escape(hint));
-            writeln!(ui.out(), "                {hint}")?;
+            let hint = ui.paint(Style::Hint, &wrap_indented(&escape(hint), ui.width(), INDENT));
+            writeln!(ui.out(), "{:INDENT$}{hint}", "")?;
         }
     }
     Ok(exit)

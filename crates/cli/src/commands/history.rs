@@ -7,12 +7,12 @@ use clap::Args;
 use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::{capture, identity, record};
+use repertoire::proposal::published_identity;
 use repertoire::store::{Origin, Store, Version};
 use repertoire::{Entry, Registry};
 use serde_json::{Value, json};
 
 use super::proposals::recovered_library;
-use super::publish::published;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -37,7 +37,7 @@ pub(crate) struct HistoryArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     if let Some(location) = &args.store {
-        let versions = context.store_at(Some(location))?.versions(&published(&args.name))?;
+        let versions = context.store_at(Some(location))?.versions(&published_identity(&args.name))?;
         if versions.is_empty() {
             return Err(CliError::no(format!("no skill `{}` was published to this store", args.name))
                 .hint("run `rep channel show` to see the skills of a channel"));

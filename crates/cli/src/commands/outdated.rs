@@ -6,7 +6,7 @@ use clap::Args;
 use repertoire_sources::{Newest, UpdateCheck};
 use serde_json::{Value, json};
 
-use crate::commands::update::{checks, described, short, word};
+use crate::commands::update::{checks, described, newest_in_words, short, word};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -55,15 +55,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
         table.cell(check.locked.name.as_str());
         table.cell(word(&check.newest));
         table.cell(short(check.locked.resolved.as_deref(), &check.locked.digest.to_string()));
-        table.cell(match &check.newest {
-            Newest::Changed(newest) => {
-                short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string())
-            }
-            Newest::Renamed(newest) => newest.locked.name.to_string(),
-            Newest::Broken(reason) => reason.clone(),
-            Newest::Unreachable(error) => error.to_string(),
-            Newest::Current | Newest::Gone => String::new(),
-        });
+        table.cell(newest_in_words(&check.newest).unwrap_or_default());
         table.cell(&*check.locked.source);
     }
     table.write(ui)?;

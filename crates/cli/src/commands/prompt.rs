@@ -55,7 +55,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         (Some(role), _) => role_prompt(ui, context, args, role)?,
         (None, Some(agent)) => agent_prompt(ui, context, args, agent)?,
         (None, None) => {
-            return Err(CliError::usage("whose prompt? Give --agent NAME, --role ROLE or both")
+            return Err(CliError::usage("neither --agent NAME nor --role ROLE is given")
                 .hint("`[agents.NAME]` in repertoire.toml defines an agent; a role is any name"));
         }
     };
@@ -81,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Hands an event for each skill in the prompt to the event sinks: whoever prints a prompt gives it to a model.
+/// Hands an event for each skill in the prompt to the event sinks: a printed prompt is given to a model.
 fn record(context: &Context, args: &PromptArgs, bound: &[BoundSkill]) {
     let sinks = context.sinks();
     for skill in bound {

@@ -3,6 +3,7 @@
 mod args;
 mod directory;
 mod repository;
+mod server;
 mod skill_copies;
 mod well_known;
 
@@ -12,6 +13,7 @@ use std::time::SystemTime;
 
 use pollster::block_on;
 use repertoire::history::{capture, record};
+use repertoire::proposal::published_identity;
 use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
 use repertoire::{Entry, Severity, State};
 use repertoire_model::Digest;
@@ -34,6 +36,7 @@ struct SkillToPublish {
     files: SkillFiles,
     digest: Digest,
     description: String,
+    version: Option<String>,
 }
 
 /// Runs the command.
@@ -48,6 +51,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
         Destination::WellKnown(site) => well_known::write(ui, &site, &published),
         Destination::Directory(directory) => directory::write(ui, args, &directory, &published),
         Destination::Git(address) => repository::publish(ui, context, args, &address, &published),
+        Destination::Server(address) => server::publish(ui, context, args, &address, &skills),
         Destination::Store(address) => release(ui, context, args, address.as_deref(), &skills),
     }
 }
@@ -94,7 +98,7 @@ fn release(
         let (author, time) = (context.person(), SystemTime::now());
         for change in changes.iter().filter(|change| change.digest.is_some()) {
             let Some(skill) = skills.get(&change.name) else { continue };
-            let identity = published(&change.name);
+            let identity = published_identity(&change.name);
             let names = (identity.as_str(), change.name.as_str());
             record(&*store, names, &skill.files, Origin::Publish, Some(&author), time)?;
         }
@@ -109,11 +113,6 @@ fn release(
     let outcome = ChannelChanges { channel, changes: &changes, before: &released, release };
     outcome.write(ui, &*store, args.dry_run)?;
     Ok(Exit::Success)
-}
-
-/// Returns the identity under which the versions of a published skill are recorded.
-pub(super) fn published(name: &str) -> String {
-    format!("store:{name}")
 }
 
 /// Reads and checks the skills of the directories, by name.
@@ -137,7 +136,9 @@ fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, S
             if faults.is_empty() {
                 let (files, digest) = block_on(capture(&library.registry, entry))?;
                 let description = entry.document.description.to_string();
-                skills.insert(entry.name().to_string(), SkillToPublish { files, digest, description });
+                let version = entry.document.manifest.version.clone();
+                let skill = SkillToPublish { files, digest, description, version };
+                skills.insert(entry.name().to_string(), skill);
             }
         }
     }

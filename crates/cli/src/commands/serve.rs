@@ -4,6 +4,7 @@ mod access_log;
 mod address;
 mod host;
 mod notices;
+mod oidc;
 mod open_files;
 mod switch;
 mod reload;
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::{Library, Registry, Runner, Watcher};
@@ -75,21 +76,24 @@ pub(crate) struct ServeArgs {
     /// Accept HTTP requests for this host name, such as skills.example.com
     #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
+    /// The address that people reach the HTTP server at if a proxy is in front of it, such as https://skills.example.com
+    #[arg(long, value_name = "URL", conflicts_with = "stdio")]
+    public_url: Option<String>,
     /// Let people decide about proposals, restore versions and switch skills on the pages, also without a token
     #[arg(long, conflicts_with = "stdio")]
     allow_write: bool,
     /// Serve no pages and no JSON API over HTTP
     #[arg(long, conflicts_with = "stdio")]
     no_dashboard: bool,
-    /// Nothing of a skill runs, also where `exec.enabled` is set.
+    /// The server is for one person at this machine: nothing of a skill runs, also where `exec.enabled` is set, and nobody signs in.
     #[arg(skip)]
-    runs_nothing: bool,
+    is_personal: bool,
 }
 
 impl ServeArgs {
     /// Returns the arguments of a server of pages for one person, at a free port.
     pub(super) fn of_dashboard(address: &str, allow_write: bool) -> Self {
-        Self { http: Some(address.to_owned()), allow_write, runs_nothing: true, ..Self::default() }
+        Self { http: Some(address.to_owned()), allow_write, is_personal: true, ..Self::default() }
     }
 }
 
@@ -150,7 +154,8 @@ pub(super) fn run_and_tell(
             open_files::make_room(http.limits.connections);
             let bound = server.bind_http(http)?;
             let (served, agent) = (args.served.clone(), args.agent.clone());
-            let reader = AccessReader::new(context, served, args.token_file.clone(), agent);
+            let (file, signs_in) = (args.token_file.clone(), !args.is_personal);
+            let reader = AccessReader::new(context, served, file, agent, signs_in);
             let _ = reload.set(reader.start(context, bound.control()));
             serve_http(ui, &server, bound, &stop, on_bound)
         }
@@ -216,7 +221,7 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.access.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let executor = if args.runs_nothing { None } else { context.session_executor(ui, args.exec)? };
+    let executor = if args.is_personal { None } else { context.session_executor(ui, args.exec)? };
     let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
@@ -259,10 +264,13 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     options.allowed_origins = both(&args.allow_origin, &settings.http_origins);
     options.agent = args.agent.clone();
     options.access = reload::access(context, args.token_file.as_deref(), args.agent.as_deref())?;
+    options.access.oidc = if args.is_personal { None } else { oidc::read(context)? };
+    let public_url = args.public_url.clone().unwrap_or_else(|| settings.http_public_url.clone());
+    options.public_url = Some(public_url).filter(|url| !url.is_empty());
     // A server that others can reach, or that runs tools, starts without token files if its store has tokens.
     let needs_one = !options.address.ip().is_loopback() || args.exec || settings.exec.enabled;
     let has_one = |context: &Context| {
-        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens());
+        let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens(SystemTime::now()));
         context.has_store() && tokens().is_ok_and(|tokens| !tokens.is_empty())
     };
     options.needs_token = args.require_token || needs_one && has_one(context);

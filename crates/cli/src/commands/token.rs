@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::event::{Event, EventKind, Surface};
-use repertoire::store::{Role, Store, TOKEN_PREFIX, TokenRecord};
+use repertoire::store::{Role, Store, TOKEN_PREFIX, TokenRecord, is_principal_name};
 use repertoire_model::Pattern;
 use repertoire_model::scope::Scope;
 use serde_json::{Value, json};
@@ -14,14 +14,12 @@ use super::events::age;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::served::StoreArg;
 use crate::ui::{Align, Column, Table, Ui, escape};
 use crate::wire::Context;
 
 /// The bytes of randomness of a token.
 const SECRET_BYTES: usize = 32;
-
-/// The most characters of a name.
-const MAX_NAME: usize = 64;
 
 /// Makes, lists and revokes tokens of people and programs for `rep serve --http`
 ///
@@ -31,13 +29,6 @@ const MAX_NAME: usize = 64;
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     action: Action,
-}
-
-#[derive(Debug, Args)]
-struct StoreArg {
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -95,12 +86,10 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 
 /// Returns `text` if it can be the name of a person or program.
 fn principal_name(text: &str) -> Result<String, String> {
-    let is_allowed = |c: char| c.is_alphanumeric() || "-_.@+".contains(c);
-    let length = text.chars().count();
-    if (1..=MAX_NAME).contains(&length) && text.chars().all(is_allowed) {
+    if is_principal_name(text) {
         Ok(text.to_owned())
     } else {
-        Err(format!("a name has 1 to {MAX_NAME} letters, digits, or one of - _ . @ +"))
+        Err("a name has 1 to 64 letters, digits, or one of - _ . @ + |".to_owned())
     }
 }
 
@@ -256,7 +245,7 @@ fn revoke(
     wanted: &[String],
     option: &str,
 ) -> Result<Exit, CliError> {
-    let tokens = store.active_tokens()?;
+    let tokens = store.active_tokens(SystemTime::now())?;
     let mut found: Vec<&TokenRecord> = Vec::new();
     for word in wanted {
         let before = found.len();
@@ -294,7 +283,7 @@ mod tests {
         for name in ["ann", "ci-bot_2", "ann@example.com", "Zoë"] {
             assert!(principal_name(name).is_ok(), "{name}");
         }
-        for name in ["", "a b", "a\nb", "a:b", "\u{202e}a", &"x".repeat(MAX_NAME + 1)] {
+        for name in ["", "a b", "a\nb", "a:b", "\u{202e}a", &"x".repeat(65)] {
             assert!(principal_name(name).is_err(), "{name}");
         }
     }

@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
-pub(crate) use newest::{checks, described, short, word};
+pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use newest::{named, owner};
 use plan::{Rename, Step, StepKind};
 pub(crate) use report::print_diff;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::escape::{escape, escape_lines};
 use super::style::Style;
+use super::wrap::wrap_indented;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
 
@@ -45,6 +46,7 @@ pub(crate) struct Ui {
     /// The JSON document that is the result so far; kept until nothing can be added to it.
     document: Option<Vec<u8>>,
     width: usize,
+    err_width: usize,
     /// The options `--root` of the command line, each with a blank behind it.
     root_options: String,
     /// The option `--config` of the command line, with a blank behind it.
@@ -65,11 +67,7 @@ impl Ui {
             ColorChoice::Never => false,
             ColorChoice::Auto => is_terminal && !plain,
         };
-        let width = if out_is_terminal {
-            terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
-        } else {
-            UNBOUNDED
-        };
+        let terminal = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         Self {
             out: BufWriter::with_capacity(OUT_BYTES, out),
             err,
@@ -79,7 +77,8 @@ impl Ui {
             colour_err: colour(err_is_terminal),
             json: globals.json,
             document: None,
-            width,
+            width: if out_is_terminal { terminal } else { UNBOUNDED },
+            err_width: if err_is_terminal { terminal } else { UNBOUNDED },
             root_options: options("--root", &globals.root),
             config_option: options("--config", globals.config.as_slice()),
             profile_option: globals
@@ -168,8 +167,9 @@ impl Ui {
     /// Writes `text`, which may be untrusted, behind `word`, after all results so far.
     pub(crate) fn message(&mut self, style: Style, word: &str, text: &str) -> io::Result<()> {
         self.out.flush()?;
+        let text = wrap_indented(&escape(text), self.err_width, word.len() + 1);
         let word = self.paint_err(style, word);
-        writeln!(self.err, "{word} {}", escape(text))
+        writeln!(self.err, "{word} {text}")
     }
 
     /// Writes `value` as the JSON document of the command.

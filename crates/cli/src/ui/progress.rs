@@ -1,4 +1,4 @@
-//! A sign of life on terminals while something takes long.
+//! The progress indicator of long operations, on terminals.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct Amount {
 }
 
 impl Progress {
-    /// Begins; nothing is shown before a moment has passed, and nothing at all in pipes.
+    /// Starts the indicator; nothing is shown before a moment has passed, and nothing at all in pipes.
     pub(crate) fn start(env: &Env, what: &'static str) -> Self {
         let is_dumb = env.get(env::TERM).is_some_and(|term| term == "dumb");
         // A shell that asks for completions has the terminal to itself.

@@ -8,6 +8,7 @@ use repertoire_model::Severity;
 use repertoire_model::text::is_control_or_invisible;
 
 use super::escape::escape;
+use super::wrap::wrap;
 
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
@@ -86,23 +87,6 @@ pub(crate) fn render(note: &Note<'_>, width: usize, is_coloured: bool) -> String
     let mut text = renderer.render(&[group]);
     text.push('\n');
     text
-}
-
-/// Returns `text` with line ends between words, so that lines have at most `width` characters where words allow it.
-fn wrap(text: &str, width: usize) -> String {
-    let mut wrapped = String::new();
-    let mut room = width;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if !wrapped.is_empty() {
-            let fits = length < room;
-            wrapped.push(if fits { ' ' } else { '\n' });
-            room = if fits { room - 1 } else { width };
-        }
-        wrapped.push_str(word);
-        room = room.saturating_sub(length);
-    }
-    wrapped
 }
 
 /// The line that a range starts on, made harmless, with the part of the range that lies on it.
@@ -184,14 +168,6 @@ mod tests {
         check("", 0..0, Some(("", 1, "")));
         check("abc", 9..10, None);
         check("ü", 1..2, None);
-    }
-
-    #[test]
-    fn messages_are_wrapped_between_words() {
-        assert_eq!(wrap("one two three", 100), "one two three");
-        assert_eq!(wrap("one two three", 7), "one two\nthree");
-        assert_eq!(wrap("one two three", 6), "one\ntwo\nthree");
-        assert_eq!(wrap("overlong a b", 3), "overlong\na b");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use repertoire::config::SandboxChoice;
 use repertoire::discovery;
 use repertoire::discovery::Tier;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
-use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
+use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, UnconfinedSandbox, probe};
 
 use super::context::Context;
 use super::user::with_user;
@@ -116,7 +116,7 @@ impl Context {
 
     fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, CliError> {
         if choice == SandboxChoice::None {
-            return Ok(Arc::new(Unconfined::new(Launcher::CurrentExe)));
+            return Ok(Arc::new(UnconfinedSandbox::new(Launcher::CurrentExe)));
         }
         let found = probe(&Launcher::CurrentExe);
         let sandbox = match choice {

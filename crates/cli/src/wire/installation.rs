@@ -137,12 +137,19 @@ impl Context {
 
     /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
     pub(crate) fn fetch_options(&self, ui: &Ui, token_file: Option<&Path>) -> Result<FetchOptions, CliError> {
+        let mut options = self.unattended_fetch_options()?;
+        options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
+        options.token = token_file.map(|path| self.token(path)).transpose()?;
+        Ok(options)
+    }
+
+    /// Returns the options for fetching where nobody can be asked for anything.
+    pub(crate) fn unattended_fetch_options(&self) -> Result<FetchOptions, CliError> {
         let state = self.env.state_directory().ok_or_else(|| {
             CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
         })?;
         let mut options = FetchOptions::new(state.join("fetching"));
-        options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
-        options.token = token_file.map(|path| self.token(path)).transpose()?;
+        options.prompt = GitPrompt::Never;
         // `HTTPS_PROXY` and others of its kind, as git follows them.
         options.proxy = ureq::Proxy::try_from_env();
         if let Some(registry) = self.env.get(env::NPM_REGISTRY) {

@@ -141,12 +141,12 @@ impl Context {
     /// Returns the options of publishing over HTTP, if the skills of a store are served.
     pub(crate) fn publishing(&self) -> Option<PublishOptions> {
         let scratch = self.env.state_directory()?.join("publishing");
-        let limits = self.proposal_rules().ok()?.limits;
+        let proposer = self.proposer().ok()?;
         let unpack = move |bytes: &[u8]| {
             repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
         };
-        let (store, channels) = (self.lazy_store(), self.served.clone());
-        (!channels.is_empty()).then(|| PublishOptions::new(store, channels, unpack, limits))
+        let channels = self.served.clone();
+        (!channels.is_empty()).then(|| PublishOptions::new(proposer, channels, unpack))
     }
 
     /// Follows the releases of the store, if its skills are served.
@@ -230,11 +230,13 @@ impl Context {
     /// Returns the rules for proposals.
     pub(crate) fn proposal_rules(&self) -> Result<ProposalRules, CliError> {
         let settings = &self.settings.proposals;
-        let locked = settings.locked.iter().map(|text| {
-            Pattern::new(text).map_err(|fault| {
-                CliError::usage(format!("proposals.locked: `{text}` is no name of a skill: {fault}"))
-            })
-        });
+        let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, CliError> {
+            let bad = |text: &str, fault| format!("proposals.{key}: `{text}` is no name of a skill: {fault}");
+            let pattern = |text: &String| {
+                Pattern::new(text).map_err(|fault| CliError::usage(bad(text, fault.to_string())))
+            };
+            texts.iter().map(pattern).collect()
+        };
         let mut rules = ProposalRules::default();
         rules.limits = ProposalLimits {
             per_skill: settings.per_skill as u64,
@@ -242,7 +244,9 @@ impl Context {
             total: MAX_PENDING,
         };
         rules.mode = settings.mode;
-        rules.locked = locked.collect::<Result<_, _>>()?;
+        rules.locked = patterns("locked", &settings.locked)?;
+        rules.always_review = patterns("always_review", &settings.always_review)?;
+        rules.never_review = patterns("never_review", &settings.never_review)?;
         rules.new_skills = self.new_skills();
         Ok(rules)
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use repertoire_exec::{Exceeded, Job, JobLimits, RunEnding, RunOutcome};
+use repertoire_exec::{ExceededLimit, Job, JobLimits, RunEnding, RunOutcome};
 
 use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};
@@ -34,26 +34,26 @@ fn check(program: &str, limit: impl Fn(&mut JobLimits), is_right: impl Fn(&RunOu
     }
 }
 
-fn exceeded(what: Exceeded) -> impl Fn(&RunOutcome) -> bool {
+fn exceeded(what: ExceededLimit) -> impl Fn(&RunOutcome) -> bool {
     move |outcome| outcome.ending == RunEnding::Exceeded(what)
 }
 
 #[test]
 fn a_fork_bomb_is_ended() {
     let program = "made = []\nfor number in range(200):\n    child = os.fork()\n    if child == 0:\n        time.sleep(HOLD)\n        os._exit(0)\n    made.append(child)\ntime.sleep(HOLD)\nfor child in made: os.waitpid(child, 0)";
-    check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
+    check(program, |limits| limits.processes = 50, exceeded(ExceededLimit::Processes));
 }
 
 #[test]
 fn a_fork_bomb_whose_parents_end_is_ended() {
     let program = "def f(depth):\n    for i in range(2):\n        if os.fork() == 0:\n            if depth: f(depth - 1)\n            time.sleep(HOLD)\n            os._exit(0)\nf(5)\ntime.sleep(HOLD)";
-    check(program, |limits| limits.processes = 30, exceeded(Exceeded::Processes));
+    check(program, |limits| limits.processes = 30, exceeded(ExceededLimit::Processes));
 }
 
 #[test]
 fn a_thread_bomb_is_ended() {
     let program = "made = [threading.Thread(target=time.sleep, args=(HOLD,)) for number in range(200)]\nfor thread in made: thread.start()\nfor thread in made: thread.join()";
-    check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
+    check(program, |limits| limits.processes = 50, exceeded(ExceededLimit::Processes));
 }
 
 #[test]
@@ -63,7 +63,8 @@ fn a_memory_bomb_is_refused() {
         program,
         |limits| limits.memory = 128 << 20,
         |outcome| {
-            outcome.ending == RunEnding::Exceeded(Exceeded::Memory) || stderr(outcome).contains("MemoryError")
+            outcome.ending == RunEnding::Exceeded(ExceededLimit::Memory)
+                || stderr(outcome).contains("MemoryError")
         },
     );
 }
@@ -71,37 +72,37 @@ fn a_memory_bomb_is_refused() {
 #[test]
 fn shared_memory_counts() {
     let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 4096): kept[place] = 1\ntime.sleep(HOLD)";
-    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 128 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
 fn memory_counts_after_the_first_thread_ended() {
     let program = "import ctypes, platform\ndef take():\n    kept = mmap.mmap(-1, 300 << 20)\n    for place in range(0, 300 << 20, 4096): kept[place] = 1\n    time.sleep(HOLD)\n    print('ESCAPED', flush=True)\n    os._exit(0)\nthreading.Thread(target=take).start()\nctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[platform.machine()], 0)";
-    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 128 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
 fn the_memory_of_many_processes_counts_together() {
     let program = "made = []\nfor number in range(5):\n    child = os.fork()\n    if child == 0:\n        kept = b'x' * (50 << 20)\n        time.sleep(HOLD)\n        os._exit(0)\n    made.append(child)\nfor child in made: os.waitpid(child, 0)";
-    check(program, |limits| limits.memory = 160 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 160 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
 fn a_disk_filler_is_ended() {
     let program = "for number in range(100):\n    with open('f%d' % number, 'wb') as file: file.write(bytes(1 << 20))\ntime.sleep(HOLD)";
-    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]
 fn files_without_a_name_count() {
     let program = "kept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(HOLD)";
-    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]
 fn many_empty_files_count() {
     let program = "for number in range(20000): open('f%d' % number, 'w').close()\ntime.sleep(HOLD)";
-    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]
@@ -289,7 +290,7 @@ fn a_bomb_that_resists_is_ended() {
         let start = Instant::now();
         let outcome = sandbox.run(&job).unwrap();
         assert!(start.elapsed() < Duration::from_secs(20), "{} {:?}", sandbox.name(), outcome.ending);
-        assert_eq!(outcome.ending, RunEnding::Exceeded(Exceeded::Processes), "{}", sandbox.name());
+        assert_eq!(outcome.ending, RunEnding::Exceeded(ExceededLimit::Processes), "{}", sandbox.name());
         assert!(is_empty(&world.scratches()), "{}", sandbox.name());
     }
 }
@@ -344,27 +345,27 @@ fn no_process_outlives_its_launcher() {
 #[test]
 fn mapped_files_without_a_name_count() {
     let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 1 << 20, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(HOLD)";
-    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]
 fn shared_memory_counts_when_nobody_has_it_in_its_page_tables() {
     let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 1 << 20): kept[place:place + (1 << 20)] = bytes(1 << 20)\nkept.madvise(mmap.MADV_DONTNEED)\ntime.sleep(HOLD)";
-    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 128 << 20, exceeded(ExceededLimit::Memory));
     let program = "kept = []\nfor number in range(10):\n    piece = mmap.mmap(-1, 30 << 20)\n    kept.append(piece)\n    child = os.fork()\n    if child == 0:\n        piece.write(bytes(30 << 20))\n        os._exit(0)\n    os.waitpid(child, 0)\ntime.sleep(HOLD)";
-    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 128 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
 fn page_tables_count() {
     let program = "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000\nkept = mmap.mmap(-1, 100 << 30, flags=flags, prot=mmap.PROT_READ)\nkept.madvise(15)\nfor place in range(0, 100 << 30, 2 << 20): kept[place]\ntime.sleep(HOLD)";
-    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 128 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
 fn sockets_count() {
     let program = "import socket\nkept = []\nfor number in range(110):\n    pair = socket.socketpair()\n    kept.append(pair)\n    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)\n    pair[0].setblocking(False)\n    try:\n        while True: pair[0].send(bytes(1 << 16))\n    except BlockingIOError: pass\ntime.sleep(HOLD)";
-    check(program, |limits| limits.memory = 50 << 20, exceeded(Exceeded::Memory));
+    check(program, |limits| limits.memory = 50 << 20, exceeded(ExceededLimit::Memory));
 }
 
 #[test]
@@ -372,7 +373,7 @@ fn files_without_a_name_count_if_only_a_page_is_mapped() {
     let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(HOLD)";
     // Python keeps a duplicate of the descriptor, unlike a program in C.
     let program = program.replace("    file.close()", "    file.close()\n    os.closerange(3, 200)");
-    check(&program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(&program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]
@@ -388,7 +389,7 @@ fn open_files_are_not_sent_to_nowhere() {
 #[test]
 fn a_process_that_hides_its_open_files_is_ended() {
     let program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\nkept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(HOLD)";
-    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+    check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));
 }
 
 #[test]

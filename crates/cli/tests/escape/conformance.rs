@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use repertoire_exec::{
-    Cancel, Exceeded, ExecErrorKind, Job, Launcher, RunEnding, RunOutcome, Sandbox, Unconfined,
+    Cancel, ExceededLimit, ExecErrorKind, Job, Launcher, RunEnding, RunOutcome, Sandbox, UnconfinedSandbox,
 };
 
 use crate::world::{World, everyone, is_empty, sandboxes, stderr, stdout};
@@ -155,7 +155,7 @@ fn a_program_that_is_no_launcher_fails_at_once() {
         let launcher = Launcher::Path(world.path("skill").join(name));
         let mut job = world.sh("true");
         job.limits.timeout = Duration::from_secs(3600);
-        let error = Unconfined::new(launcher).run(&job).unwrap_err();
+        let error = UnconfinedSandbox::new(launcher).run(&job).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::Launcher, "{name}");
         assert!(error.to_string().contains("run_if_asked"), "{name} {error}");
     }
@@ -283,17 +283,17 @@ fn commands_over_a_limit_are_ended() {
         let name = sandbox.name();
         let mut job = world.python("import os, time\nfor i in range(40):\n    if os.fork() == 0:\n        time.sleep(20)\n        os._exit(0)\ntime.sleep(20)");
         job.limits.processes = 20;
-        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Processes), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(ExceededLimit::Processes), "{name}");
         let mut job = world.python("import os, time\nfor i in range(4):\n    if os.fork() == 0:\n        b = b'x' * (60 << 20)\n        time.sleep(20)\n        os._exit(0)\ntime.sleep(20)");
         job.limits.memory = 128 << 20;
-        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Memory), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(ExceededLimit::Memory), "{name}");
         let mut job = world.python("try:\n    b = bytearray(1 << 30)\n    print('got it')\nexcept MemoryError:\n    print('refused')");
         job.limits.memory = 256 << 20;
         assert_eq!(stdout(&run(&sandbox, &job)), "refused\n", "{name}");
         let mut job = world
             .sh("i=0; while [ $i -lt 100 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); done; sleep 20");
         job.limits.disk = 10 << 20;
-        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(Exceeded::Disk), "{name}");
+        assert_eq!(run(&sandbox, &job).ending, RunEnding::Exceeded(ExceededLimit::Disk), "{name}");
         let mut job = world.sh("head -c 3000000 /dev/zero > f; wc -c < f");
         job.limits.file_size = 1 << 20;
         assert_eq!(stdout(&run(&sandbox, &job)), "1048576\n", "{name}");

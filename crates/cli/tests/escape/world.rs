@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use repertoire_exec::{Job, Launcher, Probe, RunOutcome, Sandbox, Unconfined, probe};
+use repertoire_exec::{Job, Launcher, Probe, RunOutcome, Sandbox, UnconfinedSandbox, probe};
 use tempfile::TempDir;
 
 /// The launcher is the program itself.
@@ -39,7 +39,7 @@ pub(crate) fn sandboxes() -> Vec<Arc<dyn Sandbox>> {
 
 /// Returns the one that confines nothing.
 pub(crate) fn unconfined() -> Arc<dyn Sandbox> {
-    Arc::new(Unconfined::new(launcher()))
+    Arc::new(UnconfinedSandbox::new(launcher()))
 }
 
 /// Returns every sandbox that works here, and the one that confines nothing.

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage};
 use crate::scratch;
 use crate::verified_path::VerifiedPath;
-use crate::{Exceeded, ExecErrorKind, RunEnding};
+use crate::{ExceededLimit, ExecErrorKind, RunEnding};
 
 /// The reason why a command was not started.
 pub(super) type StartError = (ExecErrorKind, String);
@@ -381,6 +381,8 @@ fn free(path: &std::path::Path) -> (u64, u64) {
 /// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
     plan: &'a LaunchPlan,
+    #[cfg(target_os = "linux")]
+    started: &'a StartedCommand,
     next: Instant,
     next_disk: Instant,
     device: u64,
@@ -401,9 +403,6 @@ pub(super) struct Meter<'a> {
     /// The memory of sockets at the last poll of the disk, in bytes.
     #[cfg(target_os = "linux")]
     sockets: u64,
-    /// The process that was started: the command or its wrapper.
-    #[cfg(target_os = "linux")]
-    process: i32,
     /// Processes whose hard limits are set.
     #[cfg(target_os = "linux")]
     with_hard_limits: HashSet<i32>,
@@ -419,13 +418,15 @@ const DISK_INTERVAL: Duration = Duration::from_millis(50);
 const PAUSE_FACTOR: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a LaunchPlan, started: &StartedCommand) -> Self {
+    pub(super) fn new(plan: &'a LaunchPlan, started: &'a StartedCommand) -> Self {
         #[cfg(not(target_os = "linux"))]
         let _ = started;
         let now = Instant::now();
         let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
         Self {
             plan,
+            #[cfg(target_os = "linux")]
+            started,
             next: now + INTERVAL / 2,
             next_disk: now + DISK_INTERVAL,
             device,
@@ -440,8 +441,6 @@ impl<'a> Meter<'a> {
             was_hidden: false,
             #[cfg(target_os = "linux")]
             sockets: 0,
-            #[cfg(target_os = "linux")]
-            process: started.process.as_raw_nonzero().get(),
             #[cfg(target_os = "linux")]
             with_hard_limits: HashSet::new(),
             #[cfg(target_os = "linux")]
@@ -461,7 +460,7 @@ impl<'a> Meter<'a> {
 
     /// Returns the limit that is exceeded, if a poll is due.
     #[cfg(target_os = "linux")]
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<ExceededLimit> {
         use crate::launcher::process_tree;
 
         if now < self.next {
@@ -471,7 +470,7 @@ impl<'a> Meter<'a> {
         let enough = usize::try_from(limits.processes).unwrap_or(usize::MAX);
         let processes = process_tree::descendants(rustix::process::getpid().as_raw_nonzero().get(), enough);
         if processes.len() > enough {
-            return Some(Exceeded::Processes);
+            return Some(ExceededLimit::Processes);
         }
         // A wrapper starts the command itself, so the hard limits are set here.
         let own = self.processes_of_command(&processes);
@@ -484,10 +483,10 @@ impl<'a> Meter<'a> {
         }
         let used = process_tree::usage(&own, &mut self.shared);
         if used.processes > limits.processes {
-            return Some(Exceeded::Processes);
+            return Some(ExceededLimit::Processes);
         }
         if used.memory.saturating_add(self.sockets) > limits.memory {
-            return Some(Exceeded::Memory);
+            return Some(ExceededLimit::Memory);
         }
         // A slow disk poll does not delay the next poll of processes.
         let spent = now.elapsed();
@@ -496,11 +495,13 @@ impl<'a> Meter<'a> {
             self.sizes.begin();
             let total = scratch::size(&self.plan.scratch, limits.disk, &mut self.sizes);
             let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
-            // The init process hides its open files, and so does its child until it runs the command. No other may.
-            let is_hidden = std::mem::replace(&mut self.was_hidden, open.is_hidden) && open.is_hidden;
+            // Until it runs the command, the child of the init process hides its open files, as the init process does, and a busy
+            // machine takes its time. No process of the command may.
+            let is_hidden = open.is_hidden && self.started.has_started();
+            let is_hidden = std::mem::replace(&mut self.was_hidden, is_hidden) && is_hidden;
             let total = total.saturating_add(open.disk);
             if is_hidden || total > limits.disk {
-                return Some(Exceeded::Disk);
+                return Some(ExceededLimit::Disk);
             }
             self.sockets = open.sockets;
             self.free = free(&self.plan.scratch);
@@ -533,13 +534,14 @@ impl<'a> Meter<'a> {
         if !has_init(self.plan) {
             return processes.to_vec();
         }
-        let inits = crate::launcher::process_tree::children(self.process).unwrap_or_default();
-        let is_wrapper = |process: &i32| *process == self.process || inits.contains(process);
+        let process = self.started.process.as_raw_nonzero().get();
+        let inits = crate::launcher::process_tree::children(process).unwrap_or_default();
+        let is_wrapper = |child: &i32| *child == process || inits.contains(child);
         processes.iter().copied().filter(|process| !is_wrapper(process)).collect()
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<ExceededLimit> {
         if now < self.next {
             return None;
         }
@@ -548,6 +550,6 @@ impl<'a> Meter<'a> {
         let after = Instant::now();
         // Without a pidfd this is also the poll interval for the end of the command.
         self.next = after + (INTERVAL / 4).max((after - now) * PAUSE_FACTOR);
-        (total > self.plan.limits.disk).then_some(Exceeded::Disk)
+        (total > self.plan.limits.disk).then_some(ExceededLimit::Disk)
     }
 }

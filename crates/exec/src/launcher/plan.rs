@@ -129,7 +129,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
-    use crate::Exceeded;
+    use crate::ExceededLimit;
 
     #[test]
     fn every_plan_survives_json() {
@@ -172,9 +172,9 @@ mod tests {
             RunEnding::Signalled(9),
             RunEnding::TimedOut,
             RunEnding::Cancelled,
-            RunEnding::Exceeded(Exceeded::Memory),
-            RunEnding::Exceeded(Exceeded::Processes),
-            RunEnding::Exceeded(Exceeded::Disk),
+            RunEnding::Exceeded(ExceededLimit::Memory),
+            RunEnding::Exceeded(ExceededLimit::Processes),
+            RunEnding::Exceeded(ExceededLimit::Disk),
         ];
         let kinds = [ExecErrorKind::CommandFailed, ExecErrorKind::GrantRefused, ExecErrorKind::Unavailable];
         let failed = kinds.map(|kind| LauncherMessage::Failed { kind, detail: "x".into() });

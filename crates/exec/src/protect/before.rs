@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::git::obeyed::ObeyedPaths;
-use crate::protect::entry::{NeverGranted, ProtectedEntry};
+use crate::protect::entry::{ExcludedPaths, ProtectedEntry};
 use crate::protect::listing::{Budget, ListingError, ProtectedListing};
 use crate::protect::names;
 use crate::verified_path;
@@ -40,7 +40,7 @@ impl ProtectedPaths {
         top: &Path,
         root: &Path,
         above: Vec<PathBuf>,
-        never: NeverGranted<'_>,
+        never: ExcludedPaths<'_>,
         until: Instant,
     ) -> Self {
         let named = never.own.iter().cloned().chain(above).filter(|path| path.starts_with(top)).collect();
@@ -72,7 +72,7 @@ impl ProtectedPaths {
 
 struct Search<'a> {
     top: &'a Path,
-    never: NeverGranted<'a>,
+    never: ExcludedPaths<'a>,
     /// Paths that the host or settings of git name, and that are protected whatever is there.
     named: HashSet<PathBuf>,
     /// Paths that the user's git settings point at in every repository.

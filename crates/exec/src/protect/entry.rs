@@ -12,7 +12,7 @@ use crate::verified_path::VerifiedPath;
 
 /// Paths that are never granted, beside protected names.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NeverGranted<'a> {
+pub(crate) struct ExcludedPaths<'a> {
     /// Paths that the host protects: the skill, its settings, its state.
     pub(crate) own: &'a [PathBuf],
     /// The user's git settings.

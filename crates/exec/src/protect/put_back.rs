@@ -1,6 +1,6 @@
 //! Puts files back that the user checked out while a command ran.
 //!
-//! Nobody can tell who created a file under a protected name, so all of them are renamed. If the current commit of the repository
+//! It is unknown who created a file under a protected name, so all of them are renamed. If the current commit of the repository
 //! changed meanwhile, which no command can do, then a file that is exactly as that commit has it is the user's.
 
 use std::collections::{BTreeMap, HashMap};
@@ -253,8 +253,8 @@ fn remove_empty(path: &Path) {
     }
 }
 
-#[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests read what was put back")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::git::obeyed;
 use crate::protect::before::ProtectedPaths;
-use crate::protect::entry::{NeverGranted, ProtectedEntry};
+use crate::protect::entry::{ExcludedPaths, ProtectedEntry};
 use crate::protect::names;
 use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
@@ -42,7 +42,7 @@ pub(crate) struct WritableGrant {
 pub(crate) fn writable(
     path: &Path,
     root: &Path,
-    never: NeverGranted<'_>,
+    never: ExcludedPaths<'_>,
 ) -> Result<WritableGrant, ExecError> {
     let refused = |text: &str| ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(text);
     let invalid = |error| ExecError::new(ExecErrorKind::InvalidJob).at(path).because(error);

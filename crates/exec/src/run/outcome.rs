@@ -7,7 +7,7 @@ use repertoire_model::answer::ToolResult;
 use repertoire_model::toolbox::OutputForm;
 
 use super::command::RAISED;
-use crate::{Aftermath, Exceeded, Output, RunEnding, RunOutcome};
+use crate::{Aftermath, ExceededLimit, Output, RunEnding, RunOutcome};
 use repertoire::tool::quoted;
 
 /// The format of a result.
@@ -103,7 +103,7 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
     });
     let checked_out = shown(checked_out).map(|shown| {
         format!(
-            "another program checked out {shown} meanwhile; it was left alone, and the tool can be run again"
+            "another program checked out {shown} meanwhile, which is left alone; the tool can be run again"
         )
     });
     unswept.into_iter().chain(replaced).chain(checked_out).chain(others).collect()
@@ -152,9 +152,9 @@ fn ending(ending: RunEnding, timeout: Duration) -> String {
         RunEnding::Signalled(signal) => format!("killed by signal {signal}"),
         RunEnding::TimedOut => format!("timed out after {} seconds", timeout.as_secs()),
         RunEnding::Cancelled => "cancelled".to_owned(),
-        RunEnding::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
-        RunEnding::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
-        RunEnding::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
+        RunEnding::Exceeded(ExceededLimit::Memory) => "killed for using too much memory".to_owned(),
+        RunEnding::Exceeded(ExceededLimit::Processes) => "killed for starting too many processes".to_owned(),
+        RunEnding::Exceeded(ExceededLimit::Disk) => "killed for writing too much".to_owned(),
         RunEnding::ProtectedName => {
             "killed because a file was created or replaced under a protected name".to_owned()
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use repertoire::BoxFuture;
 use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
-use repertoire::{Entry, Runner, Trust};
-use repertoire_model::answer::FaultKind;
-use repertoire_model::{Digest, SkillTool};
+use repertoire::{Entry, Registry, Runner, Trust};
+use repertoire_model::answer::{FaultKind, RunRefusal};
+use repertoire_model::{Capabilities, Digest, SkillTool, Toolbox};
 use serde_json::{Map, Value};
 
 use super::call;
@@ -20,6 +20,23 @@ impl Runner for Executor {
 
     fn python_tools(&self, entry: &Entry, python: &Digest) -> Option<String> {
         self.approvals.python_tools(entry, python)
+    }
+
+    fn missing_approval<'a>(
+        &'a self,
+        registry: &'a Registry,
+        entry: &'a Entry,
+        toolbox: &'a Toolbox,
+    ) -> BoxFuture<'a, Option<RunRefusal>> {
+        Box::pin(async move {
+            if self.options.approver.is_some() || self.trust(&entry.source) != Trust::Ask {
+                return None;
+            }
+            let Some(approval) = self.approvals.find(entry).ok()? else { return Some(RunRefusal::Unknown) };
+            let digest = registry.digest(entry).await.ok()?;
+            let holds = approval.holds(&digest, &Capabilities::of(toolbox));
+            (!holds).then_some(RunRefusal::Changed)
+        })
     }
 
     fn run_tool<'a>(

@@ -20,4 +20,4 @@ mod probe;
 pub use backend::Sandbox;
 pub use probe::{Probe, ProbedSandbox, probe};
 #[cfg(unix)]
-pub use unconfined::Unconfined;
+pub use unconfined::UnconfinedSandbox;

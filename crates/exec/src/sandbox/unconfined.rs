@@ -10,18 +10,18 @@ use crate::{ExecError, Job, Launcher, RunOutcome, Sandbox};
 ///
 /// [`probe`](crate::probe) never finds it.
 #[derive(Debug, Clone)]
-pub struct Unconfined {
+pub struct UnconfinedSandbox {
     launcher: Launcher,
 }
 
-impl Unconfined {
+impl UnconfinedSandbox {
     /// Returns a sandbox that confines nothing.
     pub fn new(launcher: Launcher) -> Self {
         Self { launcher }
     }
 }
 
-impl Sandbox for Unconfined {
+impl Sandbox for UnconfinedSandbox {
     fn name(&self) -> &'static str {
         "none"
     }

@@ -25,15 +25,6 @@ impl Ledger {
             .insert(name.clone(), LedgerEntry { has_other, sequence, ..LedgerEntry::new(record, prompt) });
     }
 
-    /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
-    ///
-    /// The last one counts as the most recent: it is the requested one, after those that it requires.
-    pub fn loaded_all(&mut self, skills: &[(SkillName, Digest)]) {
-        for (name, digest) in skills {
-            self.loaded(name, *digest);
-        }
-    }
-
     /// Notes that the instructions of `name` are part of the prompt, where no compaction reaches them.
     pub fn bound(&mut self, name: &SkillName, digest: Digest) {
         let record = LedgerRecord {

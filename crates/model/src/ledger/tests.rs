@@ -285,7 +285,8 @@ fn recency_does_not_depend_on_how_turns_are_counted() {
     ledger.observed(&[seen("a", 1, 3), seen("b", 1, 2), seen("c", 1, 1)], 1);
     assert_eq!(lost(&ledger), ["a", "b", "c"], "seen in the order in which they were given");
     ledger.advance();
-    ledger.loaded_all(&[(name("z"), digest(1)), (name("y"), digest(1))]);
+    ledger.loaded(&name("z"), digest(1));
+    ledger.loaded(&name("y"), digest(1));
     assert_eq!(lost(&ledger), ["y", "z", "a", "b", "c"], "the one that was asked for is the last");
     assert_eq!(ledger.record(&name("z")).unwrap().turn, ledger.record(&name("y")).unwrap().turn);
     let before = ledger.clone();

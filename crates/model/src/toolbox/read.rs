@@ -47,7 +47,7 @@ impl Toolbox {
     /// assert!(toolbox.get("greet").is_some() && problems.is_empty());
     /// ```
     pub fn read(bytes: &[u8]) -> (Self, Vec<ToolProblem>) {
-        let mut reading = Reading::default();
+        let mut reading = ToolboxReader::default();
         if bytes.len() > MAX_TOOLBOX_BYTES {
             reading.file(format!("{TOOLBOX_FILE} is larger than {MAX_TOOLBOX_BYTES} bytes"));
             return reading.finish();
@@ -74,12 +74,12 @@ fn is_tool(object: &Map<String, Value>) -> bool {
 }
 
 #[derive(Default)]
-struct Reading {
+struct ToolboxReader {
     toolbox: Toolbox,
     problems: Vec<ToolProblem>,
 }
 
-impl Reading {
+impl ToolboxReader {
     fn finish(self) -> (Toolbox, Vec<ToolProblem>) {
         (self.toolbox, self.problems)
     }
@@ -186,7 +186,7 @@ impl Reading {
 
 /// Reads the fields of a tool beyond its schema. Invalid ones are reported and count as not declared.
 struct Fields<'r, 'v> {
-    reading: &'r mut Reading,
+    reading: &'r mut ToolboxReader,
     name: &'r str,
     get: &'r dyn Fn(&str) -> Option<&'v Value>,
 }

@@ -34,7 +34,7 @@ mod shape;
 mod foreign;
 mod reading;
 
-pub use reading::{Reading, TranscriptSkills, loaded};
+pub use reading::{TranscriptReader, TranscriptSkills, loaded};
 pub use tools::LoadToolNames;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub struct TranscriptSkills {
 
 /// Returns the skills that `messages` show.
 pub fn loaded(messages: &[Value], tools: &LoadToolNames) -> TranscriptSkills {
-    let mut reading = Reading::new(tools.clone());
+    let mut reading = TranscriptReader::new(tools.clone());
     reading.read(messages);
     reading.derived()
 }
@@ -38,7 +38,7 @@ pub fn loaded(messages: &[Value], tools: &LoadToolNames) -> TranscriptSkills {
 ///
 /// Reading it in pieces shows the same as reading it at once.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct TranscriptReader {
     tools: LoadToolNames,
     turns: u64,
     speaker: Speaker,
@@ -65,7 +65,7 @@ struct Call {
     turn: u64,
 }
 
-impl Reading {
+impl TranscriptReader {
     /// Returns the reading of an empty transcript whose tools go by these names.
     pub fn new(tools: LoadToolNames) -> Self {
         let (calls, seen) = (HashMap::new(), BTreeMap::new());

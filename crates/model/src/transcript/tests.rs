@@ -368,7 +368,7 @@ proptest! {
         let whole = loaded(&messages, &LoadToolNames::default());
         prop_assert_eq!(&whole, &loaded(&messages, &LoadToolNames::default()));
         let (first, rest) = messages.split_at(cut.min(messages.len()));
-        let mut reading = Reading::new(LoadToolNames::default());
+        let mut reading = TranscriptReader::new(LoadToolNames::default());
         reading.read(first);
         prop_assert_eq!(reading.derived(), loaded(first, &LoadToolNames::default()));
         reading.read(rest);

@@ -26,6 +26,10 @@ const WHEN: &[&str] = &[
     "perfect for",
     "ideal for",
     "best for",
+    "essential for",
+    "suitable for",
+    "skill is for",
+    "load before",
     "use proactively",
     "used for",
     "used to",
@@ -286,6 +290,8 @@ mod tests {
         assert!(says_when("处理表格文件"));
         assert!(says_when("bun install 이 실패할 때 copyfile 로 우회한다"));
         assert!(says_when("finds old skills. use during quarterly maintenance."));
+        assert!(says_when("wraps an old sdk. this skill is for maintaining legacy code only."));
+        assert!(says_when("deploys workers. load before running wrangler commands."));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
+use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
 use super::settings::{
     CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, McpResult, SandboxChoice, Settings,
 };
@@ -68,6 +69,10 @@ pub enum ValueKind {
     Agent,
     /// The definition of the kit that is the last part of the key's name.
     Kit,
+    /// A file, relative to its file.
+    File,
+    /// The rights of the group that is the last part of the key's name.
+    OidcGroup,
 }
 
 /// A value that some layer gives to a key.
@@ -83,7 +88,7 @@ pub enum ConfigValue {
     Words(Vec<String>),
     /// For [`ValueKind::OfferedTools`].
     OfferedTools(OfferedTools),
-    /// For [`ValueKind::Paths`].
+    /// For [`ValueKind::Paths`], and for [`ValueKind::File`] with one path or none.
     Paths(Vec<ConfiguredPath>),
     /// For [`ValueKind::Severity`].
     Severity(RuleId, Option<Severity>),
@@ -91,6 +96,8 @@ pub enum ConfigValue {
     Agent(Box<ConfiguredAgent>),
     /// For [`ValueKind::Kit`]: its name, and its skills.
     Kit(String, Vec<Pattern>),
+    /// For [`ValueKind::OidcGroup`]: its name, and its rights.
+    OidcGroup(String, Box<ConfiguredGroup>),
 }
 
 /// The words of a setting with their meanings.
@@ -145,6 +152,9 @@ const MAX_DEBOUNCE_MS: usize = 2_000;
 
 /// The largest configurable number of watches.
 const MAX_WATCHES: usize = 524_288;
+
+/// The most hours for which a person stays signed in: a month.
+const MAX_SESSION_HOURS: usize = 720;
 
 /// The most that any number of the configuration may be.
 const LARGE: usize = 100_000_000;
@@ -358,6 +368,8 @@ pub const KEYS: &[Key] = &[
     key!("versions.record" ValueKind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
     key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" ValueKind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
+    key!("proposals.always_review" ValueKind::Patterns, Words proposals.always_review, strings, None, "Skills whose versions that are published over HTTP wait for a reviewer, whoever publishes them, as in `store:stable:*`."),
+    key!("proposals.never_review" ValueKind::Patterns, Words proposals.never_review, strings, None, "Skills whose versions that authors publish over HTTP are released at once, as in `store:next:*`."),
     key!("proposals.directory" ValueKind::Text, Word proposals.directory, quoted, None, "The directory that approved new skills are written to; empty for `.agents/skills` of the project, or of the home directory. With `--root` it is the first of these."),
     key!("proposals.per_skill" ValueKind::Number(1, LARGE), Number proposals.per_skill, number, None, "The most pending proposals for one skill."),
     key!("proposals.per_session" ValueKind::Number(1, LARGE), Number proposals.per_session, number, None, "The most pending proposals of one session."),
@@ -383,8 +395,43 @@ pub const KEYS: &[Key] = &[
     key!("http.kilobytes_per_minute" ValueKind::Number(0, LARGE), Number http_kilobytes, number, None, "The most kilobytes that one token may send and get in a minute; then its requests get 429. 0 for any number."),
     key!("http.max_runs" ValueKind::Number(0, LARGE), Number http_runs, number, None, "The most tools and scripts of skills that run for one token at a time; 0 for any number."),
     key!("http.access_log" ValueKind::Text, Word http_access_log, quoted, None, "The file that gets a line of JSON for each request, without secrets; `-` for standard error, empty for none."),
-    key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` is believed, as in `10.0.0.7` or `10.0.0.0/8`."),
+    key!("http.trusted_proxies" ValueKind::Words, Words http_proxies, strings, None, "Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, as in `10.0.0.7` or `10.0.0.0/8`."),
+    key!("http.public_url" ValueKind::Text, Word http_public_url, quoted, Some("serve --public-url"), "The address that people reach the HTTP server at if a proxy is in front of it, as in `https://skills.example.com`."),
     key!("http.drain_seconds" ValueKind::Number(0, 300), Number http_drain, number, None, "The seconds after SIGTERM in which the HTTP server goes on serving while `/readyz` answers 503, so that proxies send requests elsewhere before it stops; a second signal ends the wait."),
+    key!("oidc.issuer" ValueKind::Text, Word oidc.issuer, quoted, None, "The provider of OpenID Connect that people sign in at, as it calls itself; `https`, or `http` on this machine. Empty for none; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/signing-in.md."),
+    key!("oidc.client_id" ValueKind::Text, Word oidc.client_id, quoted, None, "The name under which the provider knows the server."),
+    Key {
+        name: "oidc.client_secret_file",
+        kind: ValueKind::File,
+        summary: "The file with the secret that the provider knows the server by; none for a public client.",
+        flag: None,
+        get: |settings| {
+            let file = settings.oidc.client_secret_file.as_ref();
+            quoted(&file.map(|file| file.given.to_string_lossy()).unwrap_or_default())
+        },
+        set: |settings, value| {
+            if let ConfigValue::Paths(paths) = value {
+                settings.oidc.client_secret_file = paths.first().cloned();
+            }
+        },
+    },
+    key!("oidc.audience" ValueKind::Text, Word oidc.audience, quoted, None, "The audience of JSON Web Tokens of the provider that programs send; empty for `oidc.client_id`."),
+    key!("oidc.name_claim" ValueKind::Text, Word oidc.name_claim, quoted, None, "The claim with the name that events tell; empty for `email` if the provider verified it, and else `sub`. People must not be able to choose it."),
+    key!("oidc.groups_claim" ValueKind::Text, Word oidc.groups_claim, quoted, None, "The claim with the groups of a person."),
+    key!("oidc.role" word OTHERS_ROLES oidc.role, None, "The role of people in none of the groups below; with `none` they have no access."),
+    key!("oidc.session_hours" ValueKind::Number(1, MAX_SESSION_HOURS), Number oidc.session_hours, number, None, "The hours for which a person stays signed in."),
+    Key {
+        name: OIDC_GROUPS_KEY,
+        kind: ValueKind::OidcGroup,
+        summary: "The rights of people in a group of the provider. The group with the highest role counts; several of that role give access to the skills of all of them.",
+        flag: None,
+        get: |_| String::new(),
+        set: |settings, value| {
+            if let ConfigValue::OidcGroup(name, group) = value {
+                settings.oidc.groups.insert(name.clone(), (**group).clone());
+            }
+        },
+    },
     key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
     key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
     key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
@@ -437,6 +484,9 @@ pub const KEYS: &[Key] = &[
 /// The name of agents in the table.
 pub(super) const AGENTS_KEY: &str = "agents.<name>";
 
+/// The name of groups of a provider in the table.
+pub(super) const OIDC_GROUPS_KEY: &str = "oidc.groups.<name>";
+
 /// The name of kits in the table.
 pub(super) const KITS_KEY: &str = "kits.<name>";
 
@@ -487,6 +537,8 @@ impl ValueKind {
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
             Self::Agent => "a table of the keys of an agent".to_owned(),
+            Self::File => "a file, relative to this one".to_owned(),
+            Self::OidcGroup => "a table with `role`, and with `agent`, `allow`, `deny` and `kits` as `rep token create` takes them".to_owned(),
             Self::Kit => "a table with `skills`, a list of patterns over names or `source:name`".to_owned(),
         }
     }

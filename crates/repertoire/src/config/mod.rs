@@ -10,6 +10,7 @@ mod trust;
 mod settings;
 mod tools;
 mod agents;
+mod oidc;
 mod keys;
 mod parse;
 mod kits;
@@ -27,6 +28,7 @@ pub use input::{
     OverrideValue,
 };
 pub use keys::{ConfigValue, KEYS, Key, ValueKind};
+pub use oidc::{ConfiguredGroup, OidcSettings};
 pub use settings::{
     CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, McpResult, ModelSettings,
     SandboxChoice, SearchSettings, Settings,

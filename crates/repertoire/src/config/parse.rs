@@ -14,8 +14,11 @@ use toml::de::{DeTable, DeValue};
 use super::agents::parse_agent;
 use super::error::ConfigFault;
 use super::input::ConfiguredPath;
-use super::keys::{AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, RULES_KEY, SEVERITIES, ValueKind};
+use super::keys::{
+    AGENTS_KEY, ConfigValue, KEYS, KITS_KEY, Key, OIDC_GROUPS_KEY, RULES_KEY, SEVERITIES, ValueKind,
+};
 use super::kits::parse_kit;
+use super::oidc::parse_group;
 use super::tools::{hidden_arguments, hidden_arguments_word, is_line, offered, offered_word};
 use super::trust::{FileTrust, Objection};
 
@@ -48,7 +51,9 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
 /// values.
 pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, String> {
     let value = match key.kind {
-        ValueKind::Word(_) | ValueKind::Name | ValueKind::Text => DeValue::String(word.into()),
+        ValueKind::Word(_) | ValueKind::Name | ValueKind::Text | ValueKind::File => {
+            DeValue::String(word.into())
+        }
         ValueKind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -72,7 +77,8 @@ pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<ConfigValue, S
         | ValueKind::Paths
         | ValueKind::Severity
         | ValueKind::Agent
-        | ValueKind::Kit => {
+        | ValueKind::Kit
+        | ValueKind::OidcGroup => {
             return Err(format!("{}, which only a configuration file can hold", key.kind.describe()));
         }
     };
@@ -107,6 +113,9 @@ impl Parser<'_> {
         }
         if let ("kits", DeValue::Table(kits)) = (name, value.get_ref()) {
             return self.kits(kits);
+        }
+        if let ("oidc.groups", DeValue::Table(groups)) = (name, value.get_ref()) {
+            return self.oidc_groups(groups);
         }
         if let Some(key) = KEYS.iter().find(|key| key.name == name) {
             match convert(key, value.get_ref(), self.directory) {
@@ -156,6 +165,15 @@ impl Parser<'_> {
             let skills = parse_kit(name, table, &mut self.faults);
             let value = ConfigValue::Kit(name.get_ref().to_string(), skills);
             let key = KEYS.iter().find(|key| key.name == KITS_KEY);
+            self.assignments.extend(key.map(|key| Assignment { key, value }));
+        }
+    }
+
+    fn oidc_groups(&mut self, groups: &DeTable<'_>) {
+        for (name, table) in groups {
+            let group = parse_group(name, table, self.trust, &mut self.faults);
+            let value = ConfigValue::OidcGroup(name.get_ref().to_string(), Box::new(group));
+            let key = KEYS.iter().find(|key| key.name == OIDC_GROUPS_KEY);
             self.assignments.extend(key.map(|key| Assignment { key, value }));
         }
     }
@@ -280,6 +298,12 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<ConfigVal
                 hidden_arguments(value).map(|names| ConfigValue::Words(names.into_iter().collect()));
             arguments.ok_or_else(expected)
         }
+        (ValueKind::File, DeValue::String(file)) => {
+            let file = Some(file).filter(|file| !file.is_empty());
+            let file =
+                file.map(|file| ConfiguredPath { given: (**file).into(), path: directory.join(&**file) });
+            Ok(ConfigValue::Paths(file.into_iter().collect()))
+        }
         (ValueKind::Paths, DeValue::Array(items)) => {
             let roots = items.iter().map(|item| item.get_ref().as_str().filter(|path| !path.is_empty()));
             let roots = roots.map(|root| {
@@ -331,7 +355,7 @@ mod tests {
 
     #[test]
     fn only_keys_of_the_table_are_accepted() {
-        let is_table = |key: &&Key| [RULES_KEY, AGENTS_KEY, KITS_KEY].contains(&key.name);
+        let is_table = |key: &&Key| [RULES_KEY, AGENTS_KEY, KITS_KEY, OIDC_GROUPS_KEY].contains(&key.name);
         for key in KEYS.iter().filter(|key| !is_table(key)) {
             // Every key refuses a date, so it is known; with a letter more it is not.
             assert_eq!(

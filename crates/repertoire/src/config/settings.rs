@@ -12,6 +12,7 @@ use repertoire_model::{Policy, Profile};
 use super::agents::ConfiguredAgent;
 use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::input::{ConfigFileOwner, ConfiguredPath, KitChoice};
+use super::oidc::OidcSettings;
 use crate::proposal::{ProposalMode, ProposalRules};
 use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
@@ -135,6 +136,10 @@ pub struct ProposalSettings {
     pub mode: ProposalMode,
     /// Patterns of skills that may not be changed.
     pub locked: Vec<String>,
+    /// Patterns of skills whose published versions always wait for a review.
+    pub always_review: Vec<String>,
+    /// Patterns of skills whose published versions never wait for a review.
+    pub never_review: Vec<String>,
     /// The directory of new skills; empty for the default.
     pub directory: String,
     /// The most pending proposals for one skill.
@@ -155,6 +160,8 @@ impl Default for ProposalSettings {
         Self {
             mode: rules.mode,
             locked: Vec::new(),
+            always_review: Vec::new(),
+            never_review: Vec::new(),
             directory: String::new(),
             per_skill: rules.limits.per_skill as usize,
             per_session: rules.limits.per_session as usize,
@@ -300,6 +307,10 @@ pub struct Settings {
     pub http_proxies: Vec<String>,
     /// The seconds that a server goes on serving after it was asked to stop.
     pub http_drain: usize,
+    /// The address that people reach the HTTP server at; empty if there is no proxy.
+    pub http_public_url: String,
+    /// The settings of OpenID Connect.
+    pub oidc: OidcSettings,
     /// The settings of search.
     pub search: SearchSettings,
     /// The settings of tools and scripts of skills.
@@ -359,6 +370,8 @@ impl Settings {
             http_access_log: String::new(),
             http_proxies: Vec::new(),
             http_drain: 0,
+            http_public_url: String::new(),
+            oidc: OidcSettings::default(),
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),

@@ -22,9 +22,9 @@ const GUARDED_RULES: [RuleId; 5] = [
 ];
 
 /// The prefixes of keys that only the user may set: the service that gets the conversations and the key of the user, the record of
-/// events, versions and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server, and the
-/// execution of tools and scripts.
-const USERS_TABLES: [&str; 11] = [
+/// events, versions and proposals, the limits of agents, the names and descriptions of tools, the access to the HTTP server and the
+/// people that sign in to it, and the execution of tools and scripts.
+const USERS_TABLES: [&str; 12] = [
     "model.",
     "store.",
     "versions.",
@@ -35,6 +35,7 @@ const USERS_TABLES: [&str; 11] = [
     "tools.args.",
     "tools.descriptions.",
     "http.",
+    "oidc.",
     "exec.",
 ];
 
@@ -173,6 +174,8 @@ mod tests {
             ("search.key_env", true),
             ("search.rerank", true),
             ("http.allow_origins", true),
+            ("oidc.issuer", true),
+            ("oidc.groups.all", true),
             ("agents.a.token_file", true),
             ("agents.a.tools.names", true),
             ("agents.a.tools.args", true),

@@ -184,7 +184,7 @@ impl UserDirectories<'_> {
         Some(if rest.is_empty() { directory } else { directory.join(rest) })
     }
 
-    /// Returns the name of `template` in labels: relative to the home where it is by default, whoever moved it.
+    /// Returns the name of `template` in labels: relative to its default home, also if a variable moved it.
     pub(super) fn label(&self, template: &str) -> String {
         let (start, rest) = template.split_once('/').unwrap_or((template, ""));
         let client = CLIENT_HOMES.iter().find(|client| client.name == start);

@@ -58,7 +58,7 @@ enum RecordingOutcome {
 }
 
 /// The state of the thread.
-struct Recording {
+struct RecorderThread {
     registry: Registry,
     store: LazyStore,
     stop: Arc<AtomicBool>,
@@ -92,7 +92,7 @@ impl Recorder {
         let stop = Arc::new(AtomicBool::new(false));
         let mut changes = registry.subscribe();
         let (is_idle, last_snapshot) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let mut recording = Recording {
+        let mut recording = RecorderThread {
             registry: registry.clone(),
             store,
             stop: Arc::clone(&stop),
@@ -129,7 +129,7 @@ impl Drop for Recorder {
     }
 }
 
-impl Recording {
+impl RecorderThread {
     fn run(&mut self, changes: &mut Subscription, on_failure: impl FnOnce(&Error)) {
         let mut on_failure = Some(on_failure);
         let mut snapshot = Some(self.registry.snapshot());
@@ -308,7 +308,7 @@ mod tests {
         let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let mut recording = Recording {
+        let mut recording = RecorderThread {
             registry: library.registry().clone(),
             store: LazyStore::from(Arc::clone(&store) as Arc<dyn Store>),
             stop,

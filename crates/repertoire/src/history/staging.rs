@@ -59,7 +59,7 @@ pub(super) fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()>
     fs::rename(from, to)
 }
 
-/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: nobody else writes there.
+/// Removes what interrupted writes left in the directory `skills`, which `lock` is about, whatever its age: no other process writes there.
 pub fn remove_unfinished_writes(skills: &Path, lock: &SkillLock) {
     // Where directories cannot be locked, somebody may.
     if lock.is_held() {

@@ -80,7 +80,7 @@ impl Renderer for Jinja {
         let context: Value =
             variables.iter().map(|(name, value)| (name.as_str(), Value::from(value.as_str()))).collect();
         let environment = environment();
-        let mut text = Bounded(Vec::new());
+        let mut text = BoundedText(Vec::new());
         environment
             .template_from_named_str(NAME, template)
             .and_then(|template| template.render_captured_to(context, &mut text))
@@ -114,9 +114,9 @@ fn environment() -> Environment<'static> {
 }
 
 /// A text that refuses to grow too large.
-struct Bounded(Vec<u8>);
+struct BoundedText(Vec<u8>);
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > MAX_RENDERED_BYTES {
             return Err(io::Error::other(format!("it comes to more than {MAX_RENDERED_BYTES} bytes")));

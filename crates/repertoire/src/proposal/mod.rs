@@ -18,5 +18,7 @@ pub use draft::{
 pub use markdown::{file_name, markdown};
 pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
 #[cfg(feature = "fs")]
-pub use publish::{NewPublication, PublishFault, PublishMode, Published, publish};
+pub use publish::{
+    NewPublication, PublishFault, PublishMode, Published, channel_source, publish, published_identity,
+};
 pub use refusal::ProposalRefusal;

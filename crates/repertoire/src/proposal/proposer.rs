@@ -41,6 +41,10 @@ pub struct ProposalRules {
     pub limits: ProposalLimits,
     /// Skills that may not be changed.
     pub locked: Vec<Pattern>,
+    /// Skills whose versions wait for a review, whoever publishes them. They count before those of `never_review`.
+    pub always_review: Vec<Pattern>,
+    /// Skills whose versions of authors are released without a review.
+    pub never_review: Vec<Pattern>,
     /// The directory that new skills are written to.
     pub new_skills: Option<PathBuf>,
 }
@@ -48,7 +52,14 @@ pub struct ProposalRules {
 impl Default for ProposalRules {
     fn default() -> Self {
         let limits = ProposalLimits { per_skill: 5, per_session: 10, total: MAX_PENDING };
-        Self { mode: ProposalMode::Controlled, limits, locked: Vec::new(), new_skills: None }
+        Self {
+            mode: ProposalMode::Controlled,
+            limits,
+            locked: Vec::new(),
+            always_review: Vec::new(),
+            never_review: Vec::new(),
+            new_skills: None,
+        }
     }
 }
 
@@ -110,6 +121,11 @@ impl Proposer {
     /// Returns the rules.
     pub fn rules(&self) -> &ProposalRules {
         &self.rules
+    }
+
+    /// Tells the listeners of a new proposal.
+    pub fn submitted(&self, proposal: &Proposal) {
+        self.listeners.iter().for_each(|listener| listener(proposal));
     }
 
     /// Returns the store.
@@ -226,9 +242,7 @@ impl Proposer {
         put_skill(&*store, &draft.files)?;
         let id = accepted(store.submit(&new, self.rules.limits)?)?;
         let proposal = store.proposal(id)?.ok_or_else(|| Error::new(crate::ErrorKind::Store))?;
-        for listener in &self.listeners {
-            listener(&proposal);
-        }
+        self.submitted(&proposal);
         Ok(proposal)
     }
 }

@@ -3,15 +3,16 @@
 use std::time::SystemTime;
 
 use repertoire_model::patch::{self, SkillFiles};
-use repertoire_model::{Digest, Policy, SkillName};
+use repertoire_model::{Digest, Pattern, Policy, SkillName};
 
 use super::draft::{check_skill, draft_replacement};
+use super::proposer::ProposalRules;
 use super::refusal::ProposalRefusal;
 use crate::Error;
 use crate::history::record;
 use crate::store::{
-    NewProposal, Origin, ProposalKind, ProposalLimits, Publication, ReleaseChange, Store, Submission,
-    put_skill_safely, skill_files,
+    NewProposal, Origin, ProposalKind, Publication, ReleaseChange, Role, Store, Submission, put_skill_safely,
+    skill_files,
 };
 
 /// The most characters of a version.
@@ -24,6 +25,33 @@ pub enum PublishMode {
     Release,
     /// When a reviewer approves it.
     Propose,
+}
+
+impl PublishMode {
+    /// Returns the way in which a version of the skill `name` gets into `channel` by `rules` if somebody with `role` publishes it; `None`
+    /// if the role may not publish.
+    pub fn of(rules: &ProposalRules, role: Role, channel: &str, name: &SkillName) -> Option<Self> {
+        let source = channel_source(channel);
+        let is_among =
+            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&source, name.as_str()));
+        match role {
+            Role::Reader => None,
+            _ if is_among(&rules.always_review) => Some(Self::Propose),
+            _ if is_among(&rules.never_review) => Some(Self::Release),
+            Role::Author => Some(Self::Propose),
+            Role::Reviewer | Role::Admin => Some(Self::Release),
+        }
+    }
+}
+
+/// Returns the source of the skills of `channel`.
+pub fn channel_source(channel: &str) -> String {
+    format!("store:{channel}")
+}
+
+/// Returns the identity under which the versions of a published skill are recorded.
+pub fn published_identity(name: &str) -> String {
+    format!("store:{name}")
 }
 
 /// A version of a skill to publish.
@@ -69,6 +97,14 @@ pub struct Published {
     pub release: Option<u64>,
     /// The number of the proposal, if it waits for a review.
     pub proposal: Option<u64>,
+    /// True if the proposal is a new one, and not one that waits already.
+    pub is_new_proposal: bool,
+}
+
+impl Published {
+    fn unchanged(digest: Digest, findings: String) -> Self {
+        Self { digest, findings, release: None, proposal: None, is_new_proposal: false }
+    }
 }
 
 /// The reason that a version is not published.
@@ -98,12 +134,14 @@ impl From<ProposalRefusal> for PublishFault {
 }
 
 /// Publishes `new` to a channel of `store`, after checking it by `policy`. It blocks.
+///
+/// A version never changes once it is released; of several programs that publish one at a time, the first to record it wins.
 pub fn publish(
     store: &dyn Store,
     policy: &Policy,
     new: NewPublication<'_>,
     mode: PublishMode,
-    limits: ProposalLimits,
+    rules: &ProposalRules,
 ) -> Result<Published, PublishFault> {
     let NewPublication { channel, name, version, files, author, time } = new;
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || ".-_+".contains(c);
@@ -126,12 +164,15 @@ pub fn publish(
     let released = released(store, channel, name.as_str())?;
     if released == Some(digest) {
         recorded(store, &publication)?;
-        return Ok(Published { digest, findings, release: None, proposal: None });
+        return Ok(Published::unchanged(digest, findings));
     }
     if mode == PublishMode::Propose {
+        let source = channel_source(channel);
+        if rules.locked.iter().any(|pattern| pattern.matches(&source, name.as_str())) {
+            return Err(ProposalRefusal::Locked(name.to_string()).into());
+        }
         let base = released.map(|digest| skill_files(store, &digest)).transpose()?;
         let draft = draft_replacement(base.as_ref(), files, name, policy)?;
-        put_skill_safely(store, &draft.files)?;
         let proposal = NewProposal {
             kind: if base.is_some() { ProposalKind::Update } else { ProposalKind::Create },
             skill: NewProposal::of_channel(channel, name.as_str()),
@@ -139,7 +180,7 @@ pub fn publish(
             base: released,
             result: digest,
             diff: draft.diff,
-            justification: format!("version {version}"),
+            justification: NewProposal::of_version(version),
             evidence: None,
             check: draft.check,
             author: author.to_owned(),
@@ -147,21 +188,34 @@ pub fn publish(
             time,
             replaces: None,
         };
-        let id = match store.submit(&proposal, limits)? {
-            Submission::Accepted(id) | Submission::Duplicate(id) => id,
-            Submission::Rejected(id) => return Err(ProposalRefusal::Rejected(id).into()),
-            _ => return Err(ProposalRefusal::TooMany("for this skill wait for review").into()),
-        };
-        recorded(store, &publication)?;
-        return Ok(Published { digest, findings, release: None, proposal: Some(id) });
+        // Nothing is stored of a proposal that is refused.
+        if let Some(refusal) = store.refusal(&proposal, rules.limits)? {
+            let (id, _) = submitted(refusal)?;
+            return Ok(Published { proposal: Some(id), ..Published::unchanged(digest, findings) });
+        }
+        put_skill_safely(store, &draft.files)?;
+        let (id, is_new_proposal) = submitted(store.submit(&proposal, rules.limits)?)?;
+        // The version is taken once it is approved: one that is rejected can be mended.
+        let unchanged = Published::unchanged(digest, findings);
+        return Ok(Published { proposal: Some(id), is_new_proposal, ..unchanged });
     }
     put_skill_safely(store, &files)?;
     recorded(store, &publication)?;
-    let identity = format!("store:{name}");
+    let identity = published_identity(name.as_str());
     record(store, (&identity, name.as_str()), &files, Origin::Publish, Some(author), time)?;
     let change = ReleaseChange { name: name.to_string(), digest: Some(digest) };
     let release = store.release(channel, &[change], Some(author), time)?;
-    Ok(Published { digest, findings, release, proposal: None })
+    Ok(Published { release, ..Published::unchanged(digest, findings) })
+}
+
+/// Returns the number of a proposal, and `true` if it is new.
+fn submitted(submission: Submission) -> Result<(u64, bool), ProposalRefusal> {
+    match submission {
+        Submission::Accepted(id) => Ok((id, true)),
+        Submission::Duplicate(id) => Ok((id, false)),
+        Submission::Rejected(id) => Err(ProposalRefusal::Rejected(id)),
+        _ => Err(ProposalRefusal::TooMany("for this skill wait for review")),
+    }
 }
 
 /// Records `publication`; fails if another one took the version in the meantime.
@@ -184,9 +238,14 @@ mod tests {
     use super::super::review::{ReviewFault, Reviewer};
     use super::*;
     use crate::registry::Registry;
-    use crate::store::{MemoryStore, ProposalState, Proposals as _, Publications as _, Releases as _};
+    use crate::store::{
+        MemoryStore, ProposalLimits, ProposalState, Proposals as _, Publications as _, Releases as _,
+    };
 
-    const LIMITS: ProposalLimits = ProposalLimits { per_skill: 2, per_session: 2, total: 2 };
+    fn rules() -> ProposalRules {
+        let limits = ProposalLimits { per_skill: 2, per_session: 2, total: 2 };
+        ProposalRules { limits, ..ProposalRules::default() }
+    }
 
     fn files(name: &str, body: &str) -> SkillFiles {
         let text =
@@ -204,7 +263,7 @@ mod tests {
         let name = SkillName::new("greet").unwrap();
         let time = SystemTime::UNIX_EPOCH;
         let new = NewPublication::new("stable", (&name, version), files("greet", body), "user:ann", time);
-        publish(store, &Policy::default(), new, mode, LIMITS)
+        publish(store, &Policy::default(), new, mode, &rules())
     }
 
     #[test]
@@ -234,10 +293,14 @@ mod tests {
         let proposed = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap();
         let id = proposed.proposal.unwrap();
         assert_eq!(store.released("stable").unwrap(), []);
+        assert!(store.publications("greet").unwrap().is_empty(), "the version is free until it is approved");
         assert!(matches!(reviewer("user:ann").approve(id), Err(ReviewFault::OwnProposal(_))));
         let (applied, version) = reviewer("user:bob").approve(id).unwrap();
         assert_eq!((applied.state, version.digest), (ProposalState::Applied, proposed.digest));
         assert_eq!(store.released("stable").unwrap()[0].digest, proposed.digest);
+        let published = &store.publications("greet").unwrap()[0];
+        assert_eq!((published.version.as_str(), published.digest), ("1.0.0", proposed.digest));
+        assert_eq!(published.author.as_deref(), Some("user:ann"));
         assert!(matches!(reviewer("user:bob").approve(id), Err(ReviewFault::State(..))));
         // A proposal is stale if another version was released since.
         let second = put(&store, "1.1.0", "two", PublishMode::Propose).unwrap().proposal.unwrap();
@@ -253,6 +316,44 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_is_taken_meanwhile_cannot_be_approved_and_one_that_is_rejected_is_free() {
+        let store = MemoryStore::new();
+        let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();
+        let reviewer = Reviewer::new(&store, &registry, "user:bob", SystemTime::UNIX_EPOCH);
+        put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
+        // Another channel takes the version while a proposal for this one waits.
+        let waiting = put(&store, "1.1.0", "two", PublishMode::Propose).unwrap().proposal.unwrap();
+        let name = SkillName::new("greet").unwrap();
+        let other = NewPublication::new(
+            "next",
+            (&name, "1.1.0"),
+            files("greet", "three"),
+            "user:cid",
+            SystemTime::UNIX_EPOCH,
+        );
+        publish(&store, &Policy::default(), other, PublishMode::Release, &rules()).unwrap();
+        assert!(matches!(reviewer.approve(waiting), Err(ReviewFault::VersionExists(..))));
+        assert_eq!(store.proposal(waiting).unwrap().unwrap().state, ProposalState::Stale);
+        let rejected = put(&store, "1.2.0", "four", PublishMode::Propose).unwrap().proposal.unwrap();
+        reviewer.reject(rejected, "no").unwrap();
+        assert!(put(&store, "1.2.0", "five", PublishMode::Propose).unwrap().proposal.is_some());
+    }
+
+    #[test]
+    fn one_of_two_programs_that_publish_a_version_at_a_time_wins() {
+        let store = MemoryStore::new();
+        let outcomes: Vec<bool> = std::thread::scope(|scope| {
+            let bodies = ["one", "two", "three", "four"];
+            let threads =
+                bodies.map(|body| scope.spawn(|| put(&store, "1.0.0", body, PublishMode::Release).is_ok()));
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(outcomes.iter().filter(|is_published| **is_published).count(), 1);
+        let published = store.publications("greet").unwrap();
+        assert_eq!((published.len(), published[0].digest), (1, store.released("stable").unwrap()[0].digest));
+    }
+
+    #[test]
     fn an_approval_that_was_interrupted_is_completed() {
         let store = MemoryStore::new();
         let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();
@@ -265,13 +366,59 @@ mod tests {
     }
 
     #[test]
+    fn rules_decide_what_is_reviewed_before_roles_do() {
+        use PublishMode::{Propose, Release};
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
+        let rules = ProposalRules {
+            always_review: patterns(&["store:stable:pay-*"]),
+            never_review: patterns(&["store:next:*", "notes"]),
+            ..ProposalRules::default()
+        };
+        let check = |role: Role, channel: &str, name: &str, expect: Option<PublishMode>| {
+            let name = SkillName::new(name).unwrap();
+            assert_eq!(PublishMode::of(&rules, role, channel, &name), expect, "{role} {channel} {name}");
+        };
+        check(Role::Reader, "next", "git", None);
+        check(Role::Author, "stable", "git", Some(Propose));
+        check(Role::Reviewer, "stable", "git", Some(Release));
+        check(Role::Admin, "stable", "pay-out", Some(Propose));
+        check(Role::Author, "next", "pay-out", Some(Release));
+        check(Role::Author, "stable", "notes", Some(Release));
+    }
+
+    #[test]
+    fn nothing_is_stored_of_a_proposal_that_is_refused() {
+        let store = MemoryStore::new();
+        for version in ["1", "2"] {
+            let published = put(&store, version, version, PublishMode::Propose).unwrap();
+            assert!(published.is_new_proposal);
+            let again = put(&store, version, version, PublishMode::Propose).unwrap();
+            assert_eq!((again.proposal, again.is_new_proposal), (published.proposal, false));
+        }
+        assert!(matches!(put(&store, "3", "3", PublishMode::Propose), Err(PublishFault::Refused(_))));
+        let digest = patch::bundle(&files("greet", "3")).digest();
+        assert!(skill_files(&store, &digest).is_err());
+        let name = SkillName::new("greet").unwrap();
+        let new = NewPublication::new(
+            "stable",
+            (&name, "4"),
+            files("greet", "4"),
+            "user:ann",
+            SystemTime::UNIX_EPOCH,
+        );
+        let locked = ProposalRules { locked: vec![Pattern::new("gr*").unwrap()], ..ProposalRules::default() };
+        let refused = publish(&store, &Policy::default(), new, PublishMode::Propose, &locked);
+        assert!(matches!(refused, Err(PublishFault::Refused(ProposalRefusal::Locked(_)))));
+    }
+
+    #[test]
     fn broken_skills_and_bad_versions_are_refused() {
         let store = MemoryStore::new();
         let name = SkillName::new("other").unwrap();
         let publish = |version: &str, files: SkillFiles| {
             let new =
                 NewPublication::new("stable", (&name, version), files, "user:ann", SystemTime::UNIX_EPOCH);
-            super::publish(&store, &Policy::default(), new, PublishMode::Release, LIMITS)
+            super::publish(&store, &Policy::default(), new, PublishMode::Release, &rules())
         };
         for version in ["", "1 0", "../1", "é", &"1".repeat(65)] {
             assert!(matches!(publish(version, files("other", "x")), Err(PublishFault::Version)), "{version}");

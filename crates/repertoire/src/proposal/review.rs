@@ -9,13 +9,14 @@ use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::publish::released;
+use super::publish::{published_identity, released};
 use super::refusal::ProposalRefusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     AGENT_PREFIX, NewProposal, Origin, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, ReleaseChange, Store, Submission, Version, put_skill, put_skill_safely, skill_files,
+    ProposalState, Publication, ReleaseChange, Store, Submission, Version, put_skill, put_skill_safely,
+    skill_files,
 };
 use crate::{Error, ErrorKind};
 
@@ -47,6 +48,10 @@ pub enum ReviewFault {
     UnrecordedEdits(String),
     /// No version has this number.
     NoVersion(String, u64),
+    /// The version of this skill was published with other content meanwhile.
+    VersionExists(String, String),
+    /// A version that is to be published cannot be rebased; its author publishes another one.
+    Published(u64),
     /// The store or the file system failed.
     Failed(Error),
 }
@@ -71,6 +76,13 @@ impl fmt::Display for ReviewFault {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::UnrecordedEdits(name) => write!(f, "{name} has edits that no version holds"),
             Self::NoVersion(name, number) => write!(f, "{name} has no version {number}"),
+            Self::VersionExists(name, version) => {
+                write!(f, "version {version} of {name} was published with other content meanwhile")
+            }
+            Self::Published(id) => write!(
+                f,
+                "proposal {id} is a version that was published; its author publishes another one to change it"
+            ),
             Self::Failed(error) => f.write_str(&error.chain()),
         }
     }
@@ -186,8 +198,21 @@ impl Reviewer<'_> {
     /// Releases the result of an approved proposal. Doing it twice does no harm.
     fn release(&self, proposal: &Proposal, channel: &str) -> Result<Version, ReviewFault> {
         let content = &proposal.content;
-        let (identity, author) = (format!("store:{}", content.name), Some(content.author.as_str()));
+        let (identity, author) = (published_identity(&content.name), Some(content.author.as_str()));
         let files = skill_files(self.store, &content.result)?;
+        if let Some(version) = content.version() {
+            let publication = Publication {
+                name: content.name.clone(),
+                version: version.to_owned(),
+                digest: content.result,
+                author: Some(content.author.clone()),
+                time: self.time,
+            };
+            if self.store.publish(&publication)?.0.digest != content.result {
+                self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Stale, None)?;
+                return Err(ReviewFault::VersionExists(content.name.clone(), version.to_owned()));
+            }
+        }
         let names = (identity.as_str(), content.name.as_str());
         let (version, _) = record(self.store, names, &files, Origin::Publish, author, self.time)?;
         let change = ReleaseChange { name: content.name.clone(), digest: Some(content.result) };
@@ -326,6 +351,9 @@ impl Reviewer<'_> {
         let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
         if !is_open {
             return Err(ReviewFault::State(id, proposal.state));
+        }
+        if content.channel().is_some() {
+            return Err(ReviewFault::Published(id));
         }
         let Some(base) = content.base else { return Err(ReviewFault::NewSkill(id)) };
         let entry = self.entry(&proposal)?;

@@ -345,7 +345,7 @@ impl Snapshot {
     }
 
     /// Returns the skills called `name`, valid ones first, then in order of precedence.
-    pub(crate) fn named(&self, name: &str) -> &[Entry] {
+    pub fn named(&self, name: &str) -> &[Entry] {
         let start = self.entries.partition_point(|entry| entry.name().as_str() < name);
         let rest = &self.entries[start..];
         // Few skills share a name.
@@ -353,7 +353,7 @@ impl Snapshot {
     }
 
     /// Returns the skill that `query` names as `source:name`; names hold no colon.
-    pub(crate) fn qualified(&self, query: &str) -> Option<&Entry> {
+    pub fn qualified(&self, query: &str) -> Option<&Entry> {
         let (source, name) = query.rsplit_once(':')?;
         self.named(name).iter().find(|entry| &*entry.source == source)
     }

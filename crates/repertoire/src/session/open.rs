@@ -31,7 +31,7 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 pub struct SubagentOptions {
     /// The agent that it is; `None` for one without a definition of its own.
     pub agent: Option<String>,
-    /// What it inherits; `None` for what the agent that starts it passes on.
+    /// The choice of what it inherits; `None` for that of the agent that starts it.
     pub inherit: Option<Inherit>,
     /// The skills that it sees at most.
     pub scope: Scope,

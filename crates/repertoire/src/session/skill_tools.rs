@@ -129,13 +129,28 @@ impl Session {
             }
             Some(_) => None,
             None => {
-                let command = self.wording.approve.as_ref();
-                let how =
-                    command.map(|command| format!(": ask the user to run `{command} {}`", entry.name()));
-                let how = how.unwrap_or_default();
+                let how = self.approve_command(entry);
                 Some(format!("{functions} become tools when a person approves the skill{how}."))
             }
         }
+    }
+
+    /// Returns the end of a sentence that asks for an approval of the skill: the command, where there is one.
+    fn approve_command(&self, entry: &Entry) -> String {
+        let command = self.wording.approve.as_ref();
+        let how = command.map(|command| format!(": ask the user to run `{command} {}`", entry.name()));
+        how.unwrap_or_default()
+    }
+
+    /// Returns the note about tools that wait for the approval of a person.
+    async fn missing_approval(&self, entry: &Entry, toolbox: &Toolbox) -> Option<String> {
+        let why = self.runner()?.missing_approval(self.registry(), entry, toolbox).await?;
+        let reason = match why {
+            RunRefusal::Changed => ", because it changed since the last approval",
+            _ => "",
+        };
+        let how = self.approve_command(entry);
+        Some(format!("Its tools cannot be called before a person approves the skill{reason}{how}."))
     }
 
     /// Returns the tools that the skill declares.
@@ -170,6 +185,8 @@ impl Session {
         let snapshot = self.registry().snapshot();
         let resources = self.library().resources();
         let refusal = self.refusal_of(entry);
+        let missing_approval = self.missing_approval(entry, &toolbox).await;
+        let mut is_run = false;
         toolbox.tools.retain(|tool| {
             let is_tool = resources.has_tool(&tool.name);
             if is_tool || self.goes_before(&snapshot, &tool.name, entry) {
@@ -187,8 +204,10 @@ impl Session {
                 declared.refused.push((tool.name.clone(), why));
                 return false;
             }
+            is_run |= !is_hosts && self.can_call_skill_tools();
             self.can_call_skill_tools()
         });
+        declared.notes.extend(missing_approval.filter(|_| is_run));
         if let Some((_, why)) = declared.refused.first() {
             let names: Vec<&str> = declared.refused.iter().map(|(name, _)| name.as_str()).collect();
             let which = if toolbox.is_empty() {

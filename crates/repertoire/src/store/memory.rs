@@ -13,7 +13,7 @@ use super::proposals::{
 };
 use super::publications::{Publication, Publications};
 use super::releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
-use super::tokens::{MAX_TOKENS, TokenRecord, Tokens, token_exists, too_many_tokens};
+use super::tokens::{ENDED_TOKEN_TIME, MAX_TOKENS, TokenRecord, Tokens, token_exists, too_many_tokens};
 use super::versions::{Blob, NewVersion, Version, Versions};
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::{Error, ErrorKind};
@@ -433,7 +433,14 @@ impl Tokens for MemoryStore {
         if state.tokens.iter().any(|other| other.digest == token.digest) {
             return Err(token_exists());
         }
-        if state.tokens.iter().filter(|other| other.revoked.is_none()).count() as u64 >= MAX_TOKENS {
+        let is_kept = |other: &TokenRecord| {
+            other
+                .expires
+                .and_then(|end| end.checked_add(ENDED_TOKEN_TIME))
+                .is_none_or(|end| token.created < end)
+        };
+        state.tokens.retain(is_kept);
+        if state.tokens.iter().filter(|other| other.is_valid(token.created)).count() as u64 >= MAX_TOKENS {
             return Err(too_many_tokens());
         }
         state.tokens.push(token.clone());
@@ -446,9 +453,9 @@ impl Tokens for MemoryStore {
         Ok(tokens)
     }
 
-    fn active_tokens(&self) -> Result<Vec<TokenRecord>, Error> {
+    fn active_tokens(&self, now: SystemTime) -> Result<Vec<TokenRecord>, Error> {
         let mut tokens = self.tokens()?;
-        tokens.retain(|token| token.revoked.is_none());
+        tokens.retain(|token| token.is_valid(now));
         Ok(tokens)
     }
 

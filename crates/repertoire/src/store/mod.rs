@@ -28,7 +28,8 @@ pub use proposals::{
 pub use publications::{Publication, Publications};
 pub use releases::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
 pub use tokens::{
-    MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, token_exists, too_many_tokens,
+    ENDED_TOKEN_TIME, MAX_TOKENS, Role, TOKEN_PREFIX, TokenRecord, TokenScope, Tokens, is_principal_name,
+    token_exists, too_many_tokens,
 };
 pub use versions::{Blob, NewVersion, Origin, Version, Versions};
 
@@ -41,6 +42,11 @@ pub trait Store: Journal + Versions + Proposals + Releases + Publications + Toke
 
     /// Returns the number of the newest migration that was applied to the data.
     fn schema_version(&self) -> Result<u32, Error>;
+
+    /// Returns the number of processes that share the data now, this one among them; `None` where that is not known.
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
 
     /// Looks for damage to the data, where that does not take long.
     fn check(&self) -> Result<(), Error> {

@@ -20,6 +20,9 @@ pub const AGENT_PREFIX: &str = "agent:";
 /// The start of the identity of a skill of a channel.
 const CHANNEL: &str = "channel:";
 
+/// The start of the justification of a version that is to be released.
+const VERSION: &str = "version ";
+
 /// The start of the identity of a new skill.
 const NEW: &str = "new:";
 
@@ -107,6 +110,16 @@ impl NewProposal {
     /// Returns the channel that the result is to be released to, if it is a version of a channel's skill.
     pub fn channel(&self) -> Option<&str> {
         self.skill.strip_prefix(CHANNEL)?.split_once(':').map(|(channel, _)| channel)
+    }
+
+    /// Returns the justification of the version `version` of a channel's skill.
+    pub fn of_version(version: &str) -> String {
+        format!("{VERSION}{version}")
+    }
+
+    /// Returns the version that the result is to be released as, if it is a version of a channel's skill.
+    pub fn version(&self) -> Option<&str> {
+        self.channel().and_then(|_| self.justification.strip_prefix(VERSION))
     }
 
     /// Returns the directory of the skill, for a new skill the one that it is to be written to; `None` if it was not recorded.

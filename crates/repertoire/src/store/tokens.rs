@@ -1,6 +1,6 @@
 //! Tokens: the secrets by which a server knows people and programs.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
 use repertoire_model::scope::{Pattern, Scope};
@@ -12,8 +12,20 @@ use crate::{Error, ErrorKind};
 /// The start of every token, by which people and scanners recognise one.
 pub const TOKEN_PREFIX: &str = "rep_";
 
-/// The most tokens in a store that are not revoked.
+/// The most tokens in a store that are neither revoked nor have ended.
 pub const MAX_TOKENS: u64 = 10_000;
+
+/// The time for which a store keeps tokens that have ended: people get one each time that they sign in.
+pub const ENDED_TOKEN_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The most characters of the name of a person or program.
+const MAX_NAME: usize = 64;
+
+/// Returns `true` if a person or program can be called `name`: 1 to 64 letters, digits, or one of `- _ . @ + |`.
+pub fn is_principal_name(name: &str) -> bool {
+    let is_allowed = |c: char| c.is_alphanumeric() || "-_.@+|".contains(c);
+    (1..=MAX_NAME).contains(&name.chars().count()) && name.chars().all(is_allowed)
+}
 
 words! {
     /// The rights of a person or program that a server knows by a token. Each role has those of the ones before it.
@@ -119,14 +131,15 @@ impl TokenRecord {
 
 /// Tokens of people and programs.
 pub trait Tokens: Send + Sync {
-    /// Adds a token. Fails if there are [`MAX_TOKENS`] already, or if there is one with its digest.
+    /// Adds a token, and removes those that had ended [`ENDED_TOKEN_TIME`] before it was made. Fails if there are [`MAX_TOKENS`]
+    /// already, or if there is one with its digest.
     fn add_token(&self, token: &TokenRecord) -> Result<(), Error>;
 
     /// Returns all tokens, sorted by name and then from the oldest to the newest.
     fn tokens(&self) -> Result<Vec<TokenRecord>, Error>;
 
-    /// Returns the tokens that are not revoked, in the same order; some may have ended.
-    fn active_tokens(&self) -> Result<Vec<TokenRecord>, Error>;
+    /// Returns the tokens that are accepted at the time `now`, in the same order.
+    fn active_tokens(&self, now: SystemTime) -> Result<Vec<TokenRecord>, Error>;
 
     /// Revokes the token with this digest. Returns `false` if there is none, or if it was revoked before.
     fn revoke_token(&self, digest: &Digest, time: SystemTime) -> Result<bool, Error>;

@@ -18,9 +18,9 @@ use repertoire_model::scope::{Pattern, Scope};
 use crate::ErrorKind;
 use crate::event::{Event, EventKind, Outcome, jsonl};
 use crate::store::{
-    Blob, DailyLoads, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind,
-    ProposalLimits, ProposalState, Publication, ReleaseChange, Retention, Role, Store, Submission,
-    TokenRecord, blob, bundle, put_skill, skill_files,
+    Blob, DailyLoads, ENDED_TOKEN_TIME, EventQuery, FREE_RULE, NewProposal, NewVersion, Origin,
+    ProposalDecision, ProposalKind, ProposalLimits, ProposalState, Publication, ReleaseChange, Retention,
+    Role, Store, Submission, TokenRecord, blob, bundle, put_skill, skill_files,
 };
 
 /// The number of writers in tests of concurrency.
@@ -444,7 +444,15 @@ fn tokens_are_revoked_once(store: &dyn Store) {
     assert!(store.revoke_token(&first.digest, at(5)).unwrap());
     assert!(!store.revoke_token(&first.digest, at(6)).unwrap());
     assert!(!store.revoke_token(&Digest::of(b"rep_4"), at(6)).unwrap());
-    assert_eq!(store.active_tokens().unwrap(), [third, second]);
+    assert_eq!(store.active_tokens(at(8)).unwrap(), [third.clone(), second.clone()]);
+    assert_eq!(store.active_tokens(at(9)).unwrap(), [third]);
     let revoked = store.tokens().unwrap().pop().unwrap();
     assert_eq!((revoked.revoked, revoked.is_valid(at(4))), (Some(at(5)), false));
+    // Tokens that ended long ago are removed when one is added.
+    let kept = 9 + ENDED_TOKEN_TIME.as_secs();
+    store.add_token(&TokenRecord::new("rep_5", "bob", Role::Reader, at(kept - 1))).unwrap();
+    assert!(store.tokens().unwrap().contains(&second));
+    store.add_token(&TokenRecord::new("rep_6", "bob", Role::Reader, at(kept))).unwrap();
+    assert!(!store.tokens().unwrap().contains(&second));
+    assert_eq!(store.tokens().unwrap().len(), 4);
 }

@@ -105,7 +105,9 @@ async fn reviewed(
         let source = |it: &Proposal| sources.get(&it.content.skill).cloned().flatten().unwrap_or_default();
         let is_seen = |it: &Proposal| match sources.get(&it.content.skill) {
             Some(source) => source.is_some(),
-            None => reviewer.is_new_here(it) && scopes.iter().all(|scope| scope.allows_new(&it.content.name)),
+            None => {
+                reviewer.is_new_here(it) && scopes.iter().all(|scope| scope.allows_new("", &it.content.name))
+            }
         };
         let found = |id| match store.proposal(id) {
             Ok(Some(proposal)) if is_seen(&proposal) => Ok(proposal),

@@ -134,12 +134,6 @@ impl SearchIndex {
         Self { weights, table, skills, lengths, postings, dimensions }
     }
 
-    /// Returns the same index, ranked by `weights`.
-    #[must_use]
-    pub fn with_weights(self, weights: Weights) -> Self {
-        Self { table: WeightTable::new(&weights), weights, ..self }
-    }
-
     /// Returns the number of slots, empty ones included.
     pub fn slots(&self) -> usize {
         self.skills.len()

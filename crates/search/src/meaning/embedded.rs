@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     /// Vectors computed by the program that created the table.
-    const GOLDEN: &str = include_str!("../../../../models/golden.json");
+    const GOLDEN: &str = include_str!("golden.json");
 
     #[test]
     fn the_embedder_suite_passes() {

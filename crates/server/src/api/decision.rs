@@ -27,6 +27,7 @@ pub(crate) fn fault(fault: ReviewFault) -> ApiError {
             let marked: String = marked.flat_map(str::chars).take(MAX_CONFLICT_CHARS).collect();
             ApiError::conflict("conflict", format!("{message}\n{marked}").trim_end().to_owned())
         }
+        ReviewFault::VersionExists(..) => ApiError::conflict("version_exists", message),
         ReviewFault::UnrecordedEdits(_) => ApiError::conflict("unrecorded_edits", message),
         ReviewFault::Failed(error) => error.into(),
         _ => ApiError::conflict("refused", message),

@@ -1,5 +1,7 @@
 //! `GET /api/v1/economics`: the tokens and the price of a session with these skills.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, Params};
-use crate::dashboard::{Asker, Cost};
+use crate::dashboard::{Asker, Cost, Host};
+use crate::server_state::ServerState;
 
 /// The number of turns.
 const TURNS: u32 = 30;
@@ -86,19 +89,29 @@ pub(crate) async fn economics(asker: &Asker, query: &EconomicsQuery) -> Result<E
     }
     let unknown = || ApiError::unsupported("this server does not know the price of its sessions");
     let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unknown)?;
-    let shared = &asker.view.shared;
+    // It goes on if the sender does not wait for it, and is there when they ask again.
+    let measured = tokio::spawn(measured(Arc::clone(&asker.view.shared), host, turns)).await;
+    let cost = measured.map_err(|_| ApiError::internal("the request was given up"))??.ok_or_else(unknown)?;
+    cost.map(answer).map_err(|reason| ApiError::conflict("no_cost", reason))
+}
+
+/// Returns the cost of a session of `turns` turns; `None` if the host does not know it.
+async fn measured(
+    shared: Arc<ServerState>,
+    host: Arc<dyn Host>,
+    turns: u32,
+) -> Result<Option<Result<Cost, String>>, ApiError> {
     let number = shared.registry.snapshot().number();
     // One session is measured at a time, and those that wait for the same one get it from there.
     let _measuring = shared.dashboard.measuring.lock().await;
-    let cost = match shared.dashboard.cost(number, turns) {
-        Some(cost) => cost,
-        None => {
-            let cost = blocking(move || Ok(host.cost(turns))).await?.ok_or_else(unknown)?;
-            shared.dashboard.keep_cost(number, turns, cost.clone());
-            cost
-        }
-    };
-    cost.map(answer).map_err(|reason| ApiError::conflict("no_cost", reason))
+    if let Some(cost) = shared.dashboard.cost(number, turns) {
+        return Ok(Some(cost));
+    }
+    let cost = blocking(move || Ok(host.cost(turns))).await?;
+    if let Some(cost) = &cost {
+        shared.dashboard.keep_cost(number, turns, cost.clone());
+    }
+    Ok(cost)
 }
 
 fn answer(cost: Cost) -> Economics {

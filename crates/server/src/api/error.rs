@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::dashboard::WriteRefusal;
+use crate::http::RefusalCode;
 
 /// An error of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +105,8 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let error = ErrorFields { code: self.code.to_owned(), message: self.message };
         let body = serde_json::to_string(&ErrorBody { error }).unwrap_or_default();
-        (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+        let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        response.extensions_mut().insert(RefusalCode(self.code));
+        response
     }
 }

@@ -180,8 +180,10 @@ impl Filter {
         let event: EventRecord = serde_json::from_str(&line.json).ok()?;
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
+        // Others may search for what is out of scope.
+        let is_own = || event.principal.as_deref() == asker.principal.name.as_deref();
         let is_seen = asker.sees_all()
-            || event.skill.as_deref().is_none_or(|skill| asker.view.find(snapshot, skill).is_some());
+            || event.skill.as_deref().map_or_else(is_own, |skill| asker.view.find(snapshot, skill).is_some());
         let is_meant = is(&self.query.kind, &event.kind)
             && is(&self.query.outcome, &event.outcome)
             && is(&self.query.session, &event.session)

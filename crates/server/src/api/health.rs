@@ -43,6 +43,7 @@ pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Hea
 /// Returns the state of the parts of the server.
 pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
     let mut parts = vec![library(asker), store(asker).await];
+    parts.extend(replicas(asker).await);
     if let Some(dropped) = asker.view.options().dropped_events.ask() {
         let (state, detail) = match dropped {
             0 => (HealthState::Ok, "every event was recorded".to_owned()),
@@ -93,4 +94,16 @@ async fn store(asker: &Asker) -> HealthItem {
             item("store", HealthState::Error, if is_told { error.message } else { "away".to_owned() })
         }
     }
+}
+
+/// Returns the state of the servers that share the store; `None` without a store that answers.
+async fn replicas(asker: &Asker) -> Option<HealthItem> {
+    let processes = with_store(asker, |store| Ok(store.processes()?)).await.ok()?;
+    Some(match processes {
+        None => item("replicas", HealthState::Off, "the store is for one machine"),
+        Some(1) => item("replicas", HealthState::Ok, "this server alone uses the store"),
+        Some(number) => {
+            item("replicas", HealthState::Ok, format!("{number} servers and commands share the store"))
+        }
+    })
 }

@@ -8,6 +8,7 @@ mod openapi;
 mod decision;
 pub(crate) mod skills;
 pub(crate) mod skill;
+pub(crate) mod update;
 pub(crate) mod explain;
 pub(crate) mod versions;
 pub(crate) mod switch;

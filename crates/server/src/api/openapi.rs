@@ -42,6 +42,9 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
     let mut parameters: Vec<Value> = path_parameters(route.path)
         .map(|name| {
             let schema = match name {
+                "version" if route.path.ends_with("{version}") => {
+                    json!({"type": "string", "pattern": "^[A-Za-z0-9._+-]{1,64}$"})
+                }
                 "id" | "version" => {
                     json!({"type": "integer", "minimum": 0, "maximum": 1_000_000_000, "format": "uint64"})
                 }
@@ -53,10 +56,11 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
     parameters.extend(route.query.iter().flat_map(|query| query_parameters(query(generator), generator)));
     let (media_type, answer) = route.answer;
     let mut responses = Map::new();
-    responses.insert(
-        "200".to_owned(),
-        json!({"description": "the answer", "content": {media_type: {"schema": answer(generator)}}}),
-    );
+    for status in route.statuses {
+        let schema = answer(generator);
+        let response = json!({"description": "the answer", "content": {media_type: {"schema": schema}}});
+        responses.insert(status.to_string(), response);
+    }
     let mut errors = route.errors.to_vec();
     errors.extend([401, 500].iter().filter(|status| !route.errors.contains(status)));
     errors.sort_unstable();
@@ -76,8 +80,9 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
     });
     if let Some(body) = route.body {
         let schema = body(generator);
-        operation["requestBody"] =
-            json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        let content: Map<String, Value> =
+            route.body_types.iter().map(|kind| ((*kind).to_owned(), json!({"schema": schema}))).collect();
+        operation["requestBody"] = json!({"required": true, "content": content});
     }
     operation
 }
@@ -88,6 +93,8 @@ fn reason(status: u16) -> &'static str {
         403 => "the sender may not do this",
         404 => "there is no such thing, or the sender may not see it",
         409 => "it does not fit the state of things",
+        413 => "the body is too large",
+        422 => "the archive has no valid skill of this name, or the rules refuse it",
         503 => "the store is not available",
         _ => "something failed",
     }

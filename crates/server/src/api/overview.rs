@@ -19,7 +19,7 @@ use super::{proposals, records::entry_tokens};
 use crate::dashboard::Asker;
 
 /// Maximum skills in the lists of most used and of unused skills.
-const MAX_LISTED: usize = 8;
+const MAX_LISTED: usize = 6;
 
 /// The library at a glance.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -3,11 +3,11 @@
 use std::time::SystemTime;
 
 use axum::Extension;
-use repertoire::Snapshot;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::history::identity;
+use repertoire::proposal::channel_source;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
+use repertoire::{Entry, Snapshot};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::tokens::approximate;
 use schemars::JsonSchema;
@@ -234,9 +234,14 @@ pub(crate) async fn pending(asker: &Asker) -> usize {
 /// Returns whether the proposal is about a skill of this library that the sender may see, or about a new skill for it.
 fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let content = &proposal.content;
+    if let Some(channel) = content.channel() {
+        let publish = asker.view.options().publish.as_ref();
+        return publish.is_some_and(|publish| publish.channels.iter().any(|served| served == channel))
+            && asker.view.may_change(snapshot, &channel_source(channel), &content.name);
+    }
     let mut entries = snapshot.entries().iter();
-    let is_seen = |entry: &repertoire::Entry| asker.sees_all() || asker.view.sees(entry);
-    if entries.any(|entry| identity(entry) == content.skill && is_seen(entry)) {
+    let is_seen = |entry: &Entry| asker.sees_all() || asker.view.sees(entry);
+    if entries.any(|entry| is_of(entry, &content.skill) && is_seen(entry)) {
         return true;
     }
     if !asker.sees_all() {
@@ -249,6 +254,11 @@ fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let is_here = is_new && (parent.is_none() || parent == new_skills.as_deref());
     // A skill of this library that is gone, or a new one that was written since.
     is_here || content.directory().is_some_and(|directory| is_among(snapshot, directory))
+}
+
+/// Returns whether `skill` is the identity of `entry`, without making a text of each of thousands of them.
+fn is_of(entry: &Entry, skill: &str) -> bool {
+    entry.identity.as_deref().map_or_else(|| entry.qualified_name() == skill, |identity| identity == skill)
 }
 
 /// Returns whether a skill of `snapshot` lies beside `directory`.
@@ -280,7 +290,13 @@ async fn find(asker: &Asker, id: u64) -> Result<Proposal, ApiError> {
     let missing = || ApiError::not_found(format!("there is no proposal {id}"));
     let proposal = with_store(asker, move |store| Ok(store.proposal(id)?)).await?.ok_or_else(missing)?;
     let snapshot = asker.view.shared.registry.snapshot();
-    if is_visible(asker, &snapshot, &proposal) { Ok(proposal) } else { Err(missing()) }
+    if is_visible(asker, &snapshot, &proposal) {
+        return Ok(proposal);
+    }
+    if !asker.sees_all() {
+        asker.record_denied(&proposal.content.name);
+    }
+    Err(missing())
 }
 
 /// Returns everything about the proposal with the number `id`.
@@ -288,20 +304,26 @@ pub(crate) async fn detail(asker: &Asker, id: u64) -> Result<ProposalDetail, Api
     let proposal = find(asker, id).await?;
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
-    let entry = snapshot.entries().iter().find(|entry| identity(entry) == proposal.content.skill);
+    let entry = snapshot.entries().iter().find(|entry| is_of(entry, &proposal.content.skill));
     let current = match entry {
         Some(entry) => registry.digest(entry).await.ok(),
         None => None,
     };
     let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
-    let changed_since =
-        is_open && proposal.content.base.is_some() && current.is_some() && current != proposal.content.base;
     let (base, result) = (proposal.content.base, proposal.content.result);
-    let (before, after) = with_store(asker, move |store| {
+    let channel = proposal.content.channel().map(str::to_owned);
+    let name = proposal.content.name.clone();
+    let (before, after, current) = with_store(asker, move |store| {
         let before = base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
-        Ok((tokens(&before), tokens(&skill_files(store, &result)?)))
+        let current = match channel {
+            Some(channel) => store.released(&channel)?.into_iter().find(|skill| skill.name == name),
+            None => return Ok((tokens(&before), tokens(&skill_files(store, &result)?), current)),
+        };
+        let current = current.map(|skill| skill.digest);
+        Ok((tokens(&before), tokens(&skill_files(store, &result)?), current))
     })
     .await?;
+    let changed_since = is_open && base.is_some() && current.is_some() && current != base;
     let content = &proposal.content;
     Ok(ProposalDetail {
         row: row(&proposal),

@@ -1,7 +1,7 @@
 //! The table of routes: the router and the document are both made of it.
 
 use axum::routing::MethodRouter;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// Returns the schema of a type.
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -20,8 +20,12 @@ pub(crate) struct Route<S> {
     pub(crate) query: Option<SchemaOf>,
     /// The body of the request.
     pub(crate) body: Option<SchemaOf>,
+    /// The media types of the body.
+    pub(crate) body_types: &'static [&'static str],
     /// The answer: its media type and schema.
     pub(crate) answer: (&'static str, SchemaOf),
+    /// The statuses of answers.
+    pub(crate) statuses: &'static [u16],
     /// The statuses of errors.
     pub(crate) errors: &'static [u16],
     /// Answers the requests.
@@ -30,6 +34,14 @@ pub(crate) struct Route<S> {
 
 /// The media type of JSON.
 const JSON: &str = "application/json";
+
+/// The media type of an archive.
+const GZIP: &str = "application/gzip";
+
+/// Returns the schema of bytes.
+fn binary(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "format": "binary"})
+}
 
 impl<S> Route<S> {
     /// Returns a route that answers GET with a `T`.
@@ -47,7 +59,9 @@ impl<S> Route<S> {
             summary,
             query: None,
             body: None,
+            body_types: &[JSON],
             answer: (JSON, answer),
+            statuses: &[200],
             errors: &[],
             handler,
         }
@@ -67,6 +81,28 @@ impl<S> Route<S> {
             errors,
             ..Self::get::<T>(path, id, summary, handler)
         }
+    }
+
+    /// Returns a route that answers PUT with a `T`, and takes an archive.
+    pub(crate) fn put_archive<T: JsonSchema>(
+        path: &'static str,
+        id: &'static str,
+        summary: &'static str,
+        handler: MethodRouter<S>,
+    ) -> Self {
+        Self {
+            method: "put",
+            body: Some(binary),
+            body_types: &[GZIP, "application/zip"],
+            statuses: &[200, 201, 202],
+            ..Self::get::<T>(path, id, summary, handler)
+        }
+    }
+
+    /// Answers with an archive.
+    pub(crate) fn archive(mut self) -> Self {
+        self.answer = (GZIP, binary);
+        self
     }
 
     /// Takes the parameters `Q`.

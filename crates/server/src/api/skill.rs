@@ -7,8 +7,10 @@ use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
 use repertoire::{Diagnostic, Entry, LineRange, Lookup, SkillPath, Snapshot};
+use repertoire_model::Digest;
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
+use repertoire_model::toolbox::Toolbox;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
 use super::skills::{Facts, SkillRow, address};
-use crate::dashboard::Asker;
+use crate::dashboard::{Asker, KnownUpdate};
 
 /// Maximum bytes of a file that the API answers with as text.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -61,6 +63,8 @@ pub(crate) struct SkillDetail {
     pub(crate) catalog_lines: Vec<CatalogLine>,
     /// The records of installers.
     pub(crate) origins: Vec<OriginRow>,
+    /// The newest version in its source, as it was when the source was asked last.
+    pub(crate) update: Option<UpdateAnswer>,
     /// Other paths that lead to the same skill.
     pub(crate) also: Vec<String>,
     /// Skills of the same name.
@@ -144,6 +148,28 @@ pub(crate) struct CatalogLine {
     pub(crate) text: String,
 }
 
+/// The newest version of a skill in its source.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct UpdateAnswer {
+    /// The state: `current`, `outdated`, `renamed`, `removed`, `broken`, `unreachable`, or `untracked` for a skill that was not added
+    /// with `rep add`.
+    pub(crate) state: String,
+    /// The newest version, the new name, or the reason that it is not known.
+    pub(crate) newest: Option<String>,
+    /// The time at which the source was asked, in RFC 3339.
+    pub(crate) time: String,
+}
+
+impl From<KnownUpdate> for UpdateAnswer {
+    fn from(known: KnownUpdate) -> Self {
+        Self {
+            state: known.newest.as_ref().map_or("untracked", |newest| newest.state).to_owned(),
+            newest: known.newest.and_then(|newest| newest.detail),
+            time: rfc3339(known.time),
+        }
+    }
+}
+
 /// A record of an installer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct OriginRow {
@@ -205,6 +231,9 @@ pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Res
     } else {
         asker.view.find(snapshot, name)
     };
+    if found.is_none() && asker.view.hides(snapshot, name) {
+        asker.record_denied(name);
+    }
     found.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))
 }
 
@@ -221,6 +250,8 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     };
     let found = registry.check(entry).await;
     let toolbox = registry.toolbox(entry).await;
+    let digest = registry.digest(entry).await.ok();
+    let (origins, approval) = surroundings(asker, entry, digest, toolbox.clone()).await?;
     let tools = toolbox.tools.into_iter().map(|tool| ToolRow {
         needs: tool.needs.clauses(),
         name: tool.name,
@@ -229,7 +260,6 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     });
     let tools: Vec<ToolRow> = tools.collect();
     let manifest = &entry.document.manifest;
-    let (origins, approval) = surroundings(asker, entry, !tools.is_empty()).await?;
     let namesakes = snapshot.entries().iter().filter(|other| {
         other.name() == entry.name()
             && !std::ptr::eq(*other, entry)
@@ -243,7 +273,7 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     Ok(SkillDetail {
         row: facts.row(&snapshot, entry),
         path: entry.path.to_string(),
-        digest: registry.digest(entry).await.ok().map(|digest| digest.to_string()),
+        digest: digest.map(|digest| digest.to_string()),
         author: manifest.author.clone(),
         license: manifest.license.clone(),
         compatibility: manifest.compatibility.clone(),
@@ -265,17 +295,25 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
         }),
         catalog_lines: catalog_lines(asker, &snapshot, entry),
         origins,
+        update: known_update(asker, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
         namesakes: namesakes.collect(),
         is_on_disk: entry.identity.is_some(),
     })
 }
 
+/// Returns the newest version of `entry` in its source, if the source was asked.
+fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateAnswer> {
+    let known = asker.view.shared.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
+    Some(UpdateAnswer::from(known))
+}
+
 /// Returns the records of installers about `entry`, and the state of its approval.
 async fn surroundings(
     asker: &Asker,
     entry: &Entry,
-    has_tools: bool,
+    digest: Option<Digest>,
+    toolbox: Toolbox,
 ) -> Result<(Vec<OriginRow>, Option<String>), ApiError> {
     let Some(host) = asker.options().host.clone() else { return Ok((Vec::new(), None)) };
     let entry = entry.clone();
@@ -285,7 +323,8 @@ async fn surroundings(
             source: origin.source,
             state: origin.state,
         });
-        Ok((origins.collect(), if has_tools { host.approval(&entry) } else { None }))
+        let digest = digest.filter(|_| !toolbox.tools.is_empty());
+        Ok((origins.collect(), digest.and_then(|digest| host.approval(&entry, &digest, &toolbox))))
     })
     .await
 }

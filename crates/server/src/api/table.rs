@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use serde_json::Value;
 
@@ -12,8 +12,9 @@ use super::error::ApiError;
 use super::request::Answer;
 use super::route::Route;
 use super::{catalog, changes, economics, events, explain, health, openapi, overview};
-use super::{proposals, search, sessions, skill, skills, switch, versions};
+use super::{proposals, search, sessions, skill, skills, switch, update, versions};
 use crate::dashboard::Asker;
+use crate::publish::{PublishAnswer, PublishQuery};
 
 /// The path of the document.
 const DOCUMENT: &str = "/api/v1/openapi.json";
@@ -54,7 +55,30 @@ async fn wrong_method() -> Response {
 }
 
 async fn document(Extension(asker): Extension<Asker>) -> Answer<Value> {
-    Answer(openapi::document(&table::<()>(), &asker.view.options().version))
+    let mut routes = table::<()>();
+    routes.extend(published());
+    Answer(openapi::document(&routes, &asker.view.options().version))
+}
+
+/// Returns the routes of published versions, which are answered without the dashboard, too.
+fn published() -> [Route<()>; 2] {
+    let path = "/api/v1/skills/{name}/versions/{version}";
+    let get = Route::get::<()>(
+        path,
+        "getVersion",
+        "A published version of a skill, as an archive; it never changes",
+        MethodRouter::new(),
+    );
+    let put = Route::put_archive::<PublishAnswer>(
+        path,
+        "publishVersion",
+        "Publishes a version of a skill, or proposes it for a review; the body is an archive of at most 10 MiB",
+        MethodRouter::new(),
+    );
+    [
+        get.archive().errors(&[404, 503]),
+        put.query::<PublishQuery>().errors(&[400, 403, 404, 409, 413, 422, 503]),
+    ]
 }
 
 /// Returns all routes.
@@ -95,6 +119,13 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(explain::get),
         )
         .errors(&[404]),
+        Route::get::<skill::UpdateAnswer>(
+            "/api/v1/skills/{name}/update",
+            "getSkillUpdate",
+            "The newest version of a skill in its source, which is asked for it",
+            get(update::get),
+        )
+        .errors(&[400, 404, 409]),
         Route::get::<versions::VersionList>(
             "/api/v1/skills/{name}/versions",
             "listVersions",

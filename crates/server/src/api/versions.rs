@@ -7,6 +7,7 @@ use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::identity;
 use repertoire::proposal::review::Reviewer;
+use repertoire::proposal::{channel_source, published_identity};
 use repertoire::store::{Store, Version, skill_files};
 use repertoire_model::patch;
 use schemars::JsonSchema;
@@ -18,6 +19,7 @@ use super::records::with_store;
 use super::request::{Answer, JsonBody, Params, PathParams, part};
 use super::skill;
 use crate::dashboard::Asker;
+use crate::publish::{PublishedVersion, channels_seen, published_versions, released_digests};
 
 /// The number of versions on a page.
 const PAGE: usize = 50;
@@ -64,6 +66,8 @@ pub(crate) struct VersionList {
     pub(crate) next_cursor: Option<String>,
     /// True if the skill has changes that no version holds.
     pub(crate) has_unrecorded_changes: bool,
+    /// The versions that were published under names of their own, the newest first.
+    pub(crate) published: Vec<PublishedVersion>,
 }
 
 /// The other version of a difference.
@@ -157,8 +161,14 @@ fn row(version: &Version, current: Option<&str>) -> VersionRow {
 pub(crate) async fn list(asker: &Asker, name: &str, query: &VersionsQuery) -> Result<VersionList, ApiError> {
     let entry = entry_of(asker, name)?;
     let current = asker.view.shared.registry.digest(&entry).await.ok().map(|digest| digest.to_string());
-    let skill = identity(&entry);
-    let versions = with_store(asker, move |store| Ok(store.versions(&skill)?)).await?;
+    let channels = channels_of(asker, &entry);
+    let of = entry.clone();
+    let (versions, published) = with_store(asker, move |store| {
+        let published = published_versions(store, &channels, of.name().as_str())?;
+        let published = published.iter().map(PublishedVersion::from).collect();
+        Ok((recorded(store, &of, &channels)?, published))
+    })
+    .await?;
     let mut rows: Vec<VersionRow> = versions.iter().map(|version| row(version, current.as_deref())).collect();
     // A state that was restored has several versions; the newest is the current one.
     let mut has_current = false;
@@ -174,7 +184,28 @@ pub(crate) async fn list(asker: &Asker, name: &str, query: &VersionsQuery) -> Re
         total: page.total,
         next_cursor: page.next,
         has_unrecorded_changes,
+        published,
     })
+}
+
+/// Returns the channels that the versions of `entry` were released in, if it is a skill of one, and that the sender sees.
+fn channels_of(asker: &Asker, entry: &Entry) -> Vec<String> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let channels = channels_seen(&asker.view, &snapshot, entry.name().as_str());
+    let is_of_channel = channels.iter().any(|channel| *channel_source(channel) == *entry.source);
+    if is_of_channel { channels } else { Vec::new() }
+}
+
+/// Returns the recorded versions of `entry`, the newest first: those that were released in one of `channels`, if it is a skill of one.
+fn recorded(store: &dyn Store, entry: &Entry, channels: &[String]) -> Result<Vec<Version>, ApiError> {
+    if channels.is_empty() {
+        return Ok(store.versions(&identity(entry))?);
+    }
+    let name = entry.name().as_str();
+    let released = released_digests(store, channels, name)?;
+    let mut versions = store.versions(&published_identity(name))?;
+    versions.retain(|version| released.contains(&version.digest));
+    Ok(versions)
 }
 
 /// Returns what changed in the version `number` of the skill called `name`.
@@ -184,9 +215,10 @@ pub(crate) async fn diff(
     number: u64,
     against: Option<u64>,
 ) -> Result<VersionDiff, ApiError> {
-    let skill = identity(&entry_of(asker, name)?);
+    let entry = entry_of(asker, name)?;
+    let channels = channels_of(asker, &entry);
     with_store(asker, move |store| {
-        let versions = store.versions(&skill)?;
+        let versions = recorded(store, &entry, &channels)?;
         let find = |number: u64| {
             versions
                 .iter()

@@ -1,13 +1,18 @@
 //! The sender of a request to the dashboard, and its rights.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::http::{HeaderMap, header};
-use repertoire::store::{AGENT_PREFIX, Role};
+use repertoire::event::{Event, Surface};
+use repertoire::store::Role;
+use repertoire::{EventKind, Outcome};
+use repertoire_model::Digest;
+use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
 use crate::agent_view::AgentView;
-use crate::record::Principal;
+use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -39,25 +44,58 @@ pub(crate) struct Asker {
     is_foreign: bool,
     /// The token of the pages, if the request has one in its headers.
     csrf: Option<String>,
+    /// The token of the pages for a person that signed in. It is derived from the person's own, so that all servers of one store
+    /// have the same.
+    own_csrf: Option<String>,
+    /// The method and the route of the request, without its parameters.
+    route: Arc<str>,
 }
 
 impl Asker {
-    /// Returns the sender of a request with `headers`.
-    pub(crate) fn new(view: Arc<AgentView>, principal: Principal, headers: &HeaderMap) -> Self {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let origin = text(header::ORIGIN.as_str());
-        let host = text(header::HOST.as_str()).unwrap_or_default();
-        let is_own =
-            |origin: &str| origin.split_once("://").is_some_and(|(_, own)| own.eq_ignore_ascii_case(host));
-        let site = text(FETCH_SITE);
+    /// Returns the sender of a request with `headers`, which come from a page of another origin if `is_foreign`.
+    pub(crate) fn new(
+        view: Arc<AgentView>,
+        principal: Principal,
+        headers: &HeaderMap,
+        is_foreign: bool,
+        route: Arc<str>,
+    ) -> Self {
         Self {
             view,
             principal,
-            is_browser: origin.is_some() || site.is_some(),
-            is_foreign: origin.is_some_and(|origin| !is_own(origin))
-                || site.is_some_and(|site| site != "same-origin"),
-            csrf: text(CSRF_HEADER).map(str::to_owned),
+            is_browser: headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE),
+            is_foreign,
+            csrf: headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned),
+            own_csrf: None,
+            route,
         }
+    }
+
+    /// Returns the sender as a person that signed in with the token `secret`, which browsers send by themselves.
+    pub(crate) fn signed_in(self, secret: &str) -> Self {
+        let own_csrf = Digest::of(format!("csrf of {secret}").as_bytes()).to_hex();
+        Self { own_csrf: Some(own_csrf), ..self }
+    }
+
+    /// Returns `true` if the sender is a person that signed in.
+    pub(crate) fn is_signed_in(&self) -> bool {
+        self.own_csrf.is_some()
+    }
+
+    /// Returns the token that forms of the sender's pages carry.
+    pub(crate) fn csrf(&self) -> &str {
+        self.own_csrf.as_deref().unwrap_or(&self.view.shared.dashboard.csrf)
+    }
+
+    /// Records that the sender asked for `skill`, which is out of scope.
+    pub(crate) fn record_denied(&self, skill: &str) {
+        let mut event = Event::new(EventKind::AccessRefused, &*self.route, "", SystemTime::now());
+        event.surface = Surface::Http;
+        event.skill = Some(shorten(skill, MAX_NAME_CHARS));
+        event.principal = self.principal.name.as_deref().map(str::to_owned);
+        event.agent = self.view.agent().map(|agent| agent.name.clone());
+        (event.outcome, event.error) = (Outcome::Denied, Some(OUT_OF_SCOPE.to_owned()));
+        self.view.shared.library.emit(&event);
     }
 
     /// Returns the options of the dashboard.
@@ -72,11 +110,7 @@ impl Asker {
 
     /// Returns the name under which the sender decides: `agent:NAME` or `user:NAME`.
     pub(crate) fn reviewer(&self) -> String {
-        match (self.view.agent(), &self.principal.name) {
-            (Some(agent), _) => format!("{AGENT_PREFIX}{}", agent.name),
-            (None, Some(name)) => format!("user:{name}"),
-            (None, None) => self.options().person.clone(),
-        }
+        self.view.author(&self.principal).unwrap_or_else(|| self.options().person.clone())
     }
 
     /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.
@@ -102,19 +136,18 @@ impl Asker {
         if let Some(refusal) = self.write_refusal() {
             return Err(refusal);
         }
+        if self.is_from_page(form) { Ok(()) } else { Err(WriteRefusal::Csrf) }
+    }
+
+    /// Returns `true` if the request comes from a page of this server, or from a program. `form` is the token of the pages in a form.
+    pub(crate) fn is_from_page(&self, form: Option<&str>) -> bool {
         // No page of another site has a bearer token that it could send.
-        if self.principal.name.is_some() {
-            return Ok(());
+        if self.principal.name.is_some() && !self.is_signed_in() {
+            return true;
         }
         let given = form.or(self.csrf.as_deref()).unwrap_or_default();
-        let is_needed = self.is_browser || form.is_some();
-        if self.is_foreign {
-            return Err(WriteRefusal::Csrf);
-        }
-        if is_needed && !is_equal(given.as_bytes(), self.view.shared.dashboard.csrf.as_bytes()) {
-            return Err(WriteRefusal::Csrf);
-        }
-        Ok(())
+        let is_needed = self.is_signed_in() || self.is_browser || form.is_some();
+        !self.is_foreign && (!is_needed || is_equal(given.as_bytes(), self.csrf().as_bytes()))
     }
 }
 

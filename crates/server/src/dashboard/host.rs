@@ -1,7 +1,9 @@
 //! The questions that the dashboard asks the program around it, because the answers are not in the library.
 
 use repertoire::Entry;
+use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
+use repertoire_model::toolbox::Toolbox;
 
 /// Answers questions about the surroundings of a library. Methods are called on threads that may block.
 ///
@@ -19,10 +21,17 @@ pub trait Host: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the state of the approval of the skill's tools; `None` if they were never approved.
-    fn approval(&self, entry: &Entry) -> Option<String> {
-        let _ = entry;
+    /// Returns the state of the approval of the skill's tools, which are `toolbox` in a bundle with `digest`; `None` if they were never
+    /// approved.
+    fn approval(&self, entry: &Entry, digest: &Digest, toolbox: &Toolbox) -> Option<String> {
+        let _ = (entry, digest, toolbox);
         None
+    }
+
+    /// Asks the source of the skill for its newest version; `None` if it was not added from one.
+    fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
+        let _ = entry;
+        Ok(None)
     }
 
     /// Switches the skill off or on for all agents, as `rep disable` and `rep enable` do. Returns the patterns of all skills that are
@@ -62,6 +71,15 @@ pub struct SkillOrigin {
     pub source: Option<String>,
     /// The difference since then, in words.
     pub state: String,
+}
+
+/// The newest version of a skill in its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewestVersion {
+    /// The word for it, as in `rep outdated`: `current`, `outdated`, `renamed`, `removed`, `broken` or `unreachable`.
+    pub state: &'static str,
+    /// The version, the new name, or the reason.
+    pub detail: Option<String>,
 }
 
 /// The state of a part of the server.

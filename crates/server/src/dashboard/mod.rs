@@ -6,6 +6,10 @@ mod state;
 mod asker;
 
 pub(crate) use asker::{Asker, WriteRefusal};
-pub use host::{BreakEven, Cost, CostOfWay, Decision, HealthItem, HealthState, Host, SkillOrigin};
+pub use host::{
+    BreakEven, Cost, CostOfWay, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin,
+};
 pub use options::DashboardOptions;
-pub(crate) use state::{Changes, ChangesSender, DashboardState, EntryTokenCounts, Streams, UsageCounts};
+pub(crate) use state::{
+    Changes, ChangesSender, DashboardState, EntryTokenCounts, KnownUpdate, Streams, UsageCounts,
+};

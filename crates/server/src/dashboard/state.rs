@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::store::{DailyLoads, UsageCount};
 use repertoire::{Entry, Snapshot};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::host::Cost;
+use super::host::{Cost, NewestVersion};
 
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
@@ -26,6 +26,16 @@ pub(crate) struct UsageCounts {
 
 /// The tokens of skills in a catalog, by the index of their entries.
 pub(crate) type EntryTokenCounts = Arc<Vec<u64>>;
+
+/// The tokens of the entries that were counted last.
+#[derive(Default)]
+struct CountedEntries {
+    snapshot: Option<u64>,
+    counts: EntryTokenCounts,
+    /// The tokens by a hash of the text of an entry.
+    by_text: HashMap<u64, u64>,
+    hasher: RandomState,
+}
 
 /// Numbers that change with the skills, the proposals and the events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +53,15 @@ pub(crate) struct Changes {
 /// Tells of changes.
 pub(crate) type ChangesSender = watch::Sender<Changes>;
 
+/// The answer of the source of a skill.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownUpdate {
+    /// The newest version; `None` if the skill was not added from a source.
+    pub(crate) newest: Option<NewestVersion>,
+    /// The time of the answer.
+    pub(crate) time: SystemTime,
+}
+
 /// The limits of streams of notices.
 #[derive(Clone)]
 pub(crate) struct Streams {
@@ -55,11 +74,13 @@ pub(crate) struct DashboardState {
     /// The token that forms of the pages carry.
     pub(crate) csrf: String,
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
-    /// A snapshot, and the tokens of its entries.
-    tokens: Mutex<Option<(Arc<Snapshot>, EntryTokenCounts)>>,
+    tokens: Mutex<CountedEntries>,
     /// Held while the cost of a session is measured.
     pub(crate) measuring: tokio::sync::Mutex<()>,
     cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
+    /// Held while the source of a skill is asked.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    updates: Mutex<HashMap<String, KnownUpdate>>,
     /// The task that looks for changes, while somebody waits for them.
     pub(crate) changes: Mutex<Weak<ChangesSender>>,
 }
@@ -75,6 +96,8 @@ impl Default for DashboardState {
             tokens: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
             cost: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            updates: Mutex::default(),
             changes: Mutex::default(),
         }
     }
@@ -95,29 +118,39 @@ impl DashboardState {
         usage.insert(days, (Instant::now(), counts));
     }
 
-    /// Returns the tokens of the entries of `snapshot`, counted by `count` for entries that the snapshot before did not have.
+    /// Returns the tokens of the entries of `snapshot`, each counted by `count` if an entry of its text was not counted before.
     pub(crate) fn entry_tokens(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Snapshot,
         count: impl Fn(&Entry) -> u64,
     ) -> EntryTokenCounts {
-        let before = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, counts)) = before.as_ref().filter(|(of, _)| Arc::ptr_eq(of, snapshot)) {
-            return Arc::clone(counts);
+        let mut known = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.snapshot == Some(snapshot.number()) {
+            return Arc::clone(&known.counts);
         }
-        // Snapshots share what did not change, and the one before is still there, so that no address is used twice.
-        let key = |entry: &Entry| (Arc::as_ptr(&entry.document).addr(), entry.path.as_ptr().addr());
-        let known: HashMap<(usize, usize), u64> = match &before {
-            Some((of, counts)) => of.entries().iter().map(key).zip(counts.iter().copied()).collect(),
-            None => HashMap::new(),
-        };
-        let counted = |entry: &Entry| known.get(&key(entry)).copied().unwrap_or_else(|| count(entry));
-        let counts = Arc::new(snapshot.entries().iter().map(counted).collect());
-        let mut newest = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        if newest.as_ref().is_none_or(|(of, _)| of.number() <= snapshot.number()) {
-            *newest = Some((Arc::clone(snapshot), Arc::clone(&counts)));
-        }
+        // A large library takes long to count, and an edit changes one skill of it.
+        let mut by_text = HashMap::with_capacity(snapshot.entries().len());
+        let counts = snapshot.entries().iter().map(|entry| {
+            let text = (entry.name().as_str(), &*entry.document.description, entry.location());
+            let key = known.hasher.hash_one((text, entry.allows_models()));
+            let tokens = known.by_text.get(&key).copied().unwrap_or_else(|| count(entry));
+            by_text.insert(key, tokens);
+            tokens
+        });
+        let counts: EntryTokenCounts = Arc::new(counts.collect());
+        (known.snapshot, known.counts, known.by_text) =
+            (Some(snapshot.number()), Arc::clone(&counts), by_text);
         counts
+    }
+
+    /// Returns the answer of the source of the skill with the qualified name `skill`, if it was asked.
+    pub(crate) fn update(&self, skill: &str) -> Option<KnownUpdate> {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner).get(skill).cloned()
+    }
+
+    /// Keeps the answer of the source of a skill.
+    pub(crate) fn keep_update(&self, skill: String, update: KnownUpdate) {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner).insert(skill, update);
     }
 
     /// Returns the cost of a session with the snapshot `number`, if it is known.

@@ -6,14 +6,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Instant, SystemTime};
 
-use axum::http::{HeaderMap, Request};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Request, header};
 use repertoire::event::jsonl::rfc3339;
 use repertoire_model::text::shorten;
 use serde_json::json;
 use tower::Service;
 
+use super::url_token;
+
 /// The header in which proxies name the clients that they forward requests of.
 const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The header in which proxies name the host that a client asked for.
+const FORWARDED_HOST: &str = "x-forwarded-host";
+
+/// The header in which proxies name the scheme of the requests that they forward.
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
 
 /// Maximum characters of a path in a line.
 const MAX_PATH: usize = 512;
@@ -73,20 +82,54 @@ fn number(address: IpAddr) -> (u128, u32) {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
+fn is_in(address: IpAddr, ranges: &[AddressRange]) -> bool {
+    ranges.iter().any(|range| range.contains(address))
+}
+
+/// Returns `true` if a trusted proxy says that it got the request over https.
+pub(super) fn is_https(peer: Option<Peer>, headers: &HeaderMap, proxies: &[AddressRange]) -> bool {
+    let scheme = headers.get_all(FORWARDED_PROTO).iter().next_back().and_then(|value| value.to_str().ok());
+    // The nearest proxy adds its word at the end.
+    let is_said =
+        scheme.and_then(|schemes| schemes.rsplit(',').next()).is_some_and(|last| last.trim() == "https");
+    is_said && peer.is_some_and(|peer| is_in(peer.0.ip().to_canonical(), proxies))
+}
+
 /// Returns the address of the client that sent a request: that of the connection, or the one that a trusted proxy names.
 pub(super) fn client(peer: Option<Peer>, headers: &HeaderMap, proxies: &[AddressRange]) -> Option<IpAddr> {
-    let is_trusted = |address: IpAddr| proxies.iter().any(|range| range.contains(address));
     let mut client = peer?.0.ip().to_canonical();
     let lines = headers.get_all(FORWARDED_FOR).iter().rev();
     let named = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
     // Each proxy adds the address that it got the request from at the end; those before it may be made up.
     for address in named {
-        let Some(address) = address.trim().parse::<IpAddr>().ok().filter(|_| is_trusted(client)) else {
+        let Some(address) = address.trim().parse::<IpAddr>().ok().filter(|_| is_in(client, proxies)) else {
             break;
         };
         client = address.to_canonical();
     }
     Some(client)
+}
+
+/// The scheme, host and port by which a client asked, as in `https://skills.example.com`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PublicOrigin(pub(crate) String);
+
+/// Returns the origin by which a client asked: that of the request, or the one that a trusted proxy names.
+pub(super) fn public_origin(
+    peer: Option<Peer>,
+    headers: &HeaderMap,
+    proxies: &[AddressRange],
+) -> Option<PublicOrigin> {
+    let is_trusted = peer.is_some_and(|peer| is_in(peer.0.ip().to_canonical(), proxies));
+    let forwarded = |name: &str| {
+        let value = headers.get(name).filter(|_| is_trusted)?.to_str().ok()?;
+        // The first of several is the one that the client used.
+        value.split(',').next().map(str::trim)
+    };
+    let scheme = if is_https(peer, headers, proxies) { "https" } else { "http" };
+    let host = forwarded(FORWARDED_HOST).or_else(|| headers.get(header::HOST)?.to_str().ok())?;
+    let is_host = host.parse::<Authority>().is_ok_and(|host| !host.as_str().contains('@'));
+    is_host.then(|| PublicOrigin(format!("{scheme}://{host}")))
 }
 
 /// A request whose response is on its way. The line is written when it is dropped.
@@ -117,7 +160,7 @@ impl Drop for LoggedRequest {
     }
 }
 
-/// A service that notes the address of its connection in each request.
+/// A service that notes the address of its connection in each request, and takes tokens out of its URL.
 #[derive(Clone)]
 pub(super) struct WithPeer<S> {
     pub(super) inner: S,
@@ -137,6 +180,7 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for WithPeer<S> {
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(peer);
         }
+        url_token::take(&mut request);
         self.inner.call(request)
     }
 }
@@ -165,6 +209,48 @@ mod tests {
         check("127.0.0.1", &["203.0.113.9, nonsense"], "127.0.0.1");
         check("fd00::1", &["2001:db8::1"], "2001:db8::1");
         check("::ffff:10.0.0.1", &["203.0.113.9"], "203.0.113.9");
+    }
+
+    #[test]
+    fn the_scheme_counts_only_from_trusted_proxies() {
+        let ranges = [AddressRange::parse("10.0.0.0/8").unwrap()];
+        for (peer, scheme, expect) in [
+            ("10.0.0.1", Some("https"), true),
+            ("10.0.0.1", Some("http, https"), true),
+            ("10.0.0.1", Some("https, http"), false),
+            ("10.0.0.1", None, false),
+            ("192.0.2.1", Some("https"), false),
+        ] {
+            let headers = scheme.map(|scheme| (FORWARDED_PROTO.parse().unwrap(), scheme.parse().unwrap()));
+            let peer = Some(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+            let headers: HeaderMap = headers.into_iter().collect();
+            assert_eq!(is_https(peer, &headers, &ranges), expect, "{scheme:?}");
+        }
+    }
+
+    #[test]
+    fn the_origin_is_that_of_the_request_unless_a_trusted_proxy_names_another() {
+        let ranges = [AddressRange::parse("127.0.0.1").unwrap()];
+        let check = |peer: &str, lines: &[(&'static str, &str)], expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            let peer = Some(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+            let found = public_origin(peer, &headers, &ranges).map(|origin| origin.0);
+            assert_eq!(found.as_deref(), expect, "{lines:?}");
+        };
+        let (host, proto) = (("host", "a.example:8080"), (FORWARDED_PROTO, "https"));
+        check("127.0.0.1", &[host], Some("http://a.example:8080"));
+        check("127.0.0.1", &[host, proto], Some("https://a.example:8080"));
+        check("192.0.2.1", &[host, proto, (FORWARDED_HOST, "evil.example")], Some("http://a.example:8080"));
+        check(
+            "127.0.0.1",
+            &[host, proto, (FORWARDED_HOST, "b.example, c.example")],
+            Some("https://b.example"),
+        );
+        check("127.0.0.1", &[("host", "u@a.example")], None);
+        check("127.0.0.1", &[], None);
     }
 
     #[test]

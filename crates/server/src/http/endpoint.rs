@@ -172,14 +172,24 @@ impl Endpoint {
     ///
     /// A session keeps the skills that the URL of its handshake named.
     async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, Response> {
+        let view = self.view_of(parts.uri.query()).await?;
+        let is_meant = *kind == RequestKind::Initialize || is_stateless(&parts.headers);
+        if is_meant && !Arc::ptr_eq(&view, &self.view) {
+            Ok((self.service_of)(view))
+        } else {
+            Ok(self.service.clone())
+        }
+    }
+
+    /// Returns the view for a request whose URL has this query: one of only the skills that it names, if it names some.
+    pub(super) async fn view_of(&self, query: Option<&str>) -> Result<Arc<AgentView>, Response> {
         let refused = |reason: String| refuse(StatusCode::BAD_REQUEST, &reason);
-        match skill_query::parse(parts.uri.query()).map_err(refused)? {
-            Some(limit) if *kind == RequestKind::Initialize || is_stateless(&parts.headers) => {
+        match skill_query::parse(query).map_err(refused)? {
+            Some(limit) => {
                 let view = self.narrowed(limit).await;
-                let view = view.map_err(|error| refused(format!("{UNBOUND}: {}", error.chain())))?;
-                Ok((self.service_of)(view))
+                view.map_err(|error| refused(format!("{UNBOUND}: {}", error.chain())))
             }
-            _ => Ok(self.service.clone()),
+            None => Ok(Arc::clone(&self.view)),
         }
     }
 

@@ -21,6 +21,17 @@ pub(super) struct Guard {
     hosts: Option<Vec<String>>,
     /// Allowed lower-case origins.
     origins: Vec<String>,
+    /// The lower-case origin of the address that people reach the server at, if it is configured.
+    public: Option<String>,
+}
+
+/// The treatment of links of other sites: requests by which a person goes to a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ForeignLinks {
+    /// They are refused, because the server answers anyone.
+    Refused,
+    /// They are accepted, because the server answers nobody without a token.
+    Accepted,
 }
 
 /// The status and reason of a refusal.
@@ -34,6 +45,7 @@ impl Guard {
         let mut hosts: Vec<String> =
             options.allowed_hosts.iter().map(|host| with_brackets(lower(host))).collect();
         let mut origins: Vec<String> = options.allowed_origins.iter().map(lower).collect();
+        let mut hosts_of_public = Vec::new();
         let bad = |text: &str| Error::new(ErrorKind::BadOrigin).about(text);
         if let Some(host) = hosts.iter().find(|host| !is_authority(host)) {
             return Err(bad(host));
@@ -41,20 +53,36 @@ impl Guard {
         if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
             return Err(bad(origin));
         }
+        let public = options.public_url.as_ref().map(|url| lower(url).trim_end_matches('/').to_owned());
+        if let Some(public) = &public {
+            let authority = authority(public).filter(|_| is_origin(public) && !public.ends_with(":*"));
+            hosts_of_public.push(authority.ok_or_else(|| bad(public))?.to_owned());
+        }
         let own: Vec<String> = if is_local { LOOPBACK.map(str::to_owned).to_vec() } else { Vec::new() };
         origins.extend(own.iter().map(|name| format!("http://{name}:{}", bound.port())));
         // A public address needs a token, which pages do not have.
         let is_any = !is_local && hosts.is_empty();
         hosts.extend(own);
+        hosts.extend(hosts_of_public);
         hosts.push(match bound.ip() {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
         });
-        Ok(Self { hosts: (!is_any).then_some(hosts), origins })
+        Ok(Self { hosts: (!is_any).then_some(hosts), origins, public })
     }
 
-    /// Refuses a request with a foreign host or origin.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    /// Returns the origin of the address that people reach the server at, if it is configured.
+    pub(super) fn public(&self) -> Option<&str> {
+        self.public.as_deref()
+    }
+
+    /// Refuses a request with a foreign host or origin. Links of other sites lead to pages only if `links` are accepted.
+    pub(super) fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        links: ForeignLinks,
+    ) -> Result<(), HttpRefusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(_), Some(_)) => None,
@@ -71,8 +99,9 @@ impl Guard {
             return Err((StatusCode::FORBIDDEN, "Host not allowed; see --allow-host"));
         }
         match headers.get(header::ORIGIN) {
-            Some(_) if self.allowed_origin(headers).is_some() => Ok(()),
+            Some(_) if self.allowed_origin(headers).is_some() || self.has_own_origin(headers) => Ok(()),
             Some(_) => Err((StatusCode::FORBIDDEN, "Origin not allowed; see --allow-origin")),
+            None if links == ForeignLinks::Accepted && is_navigation(headers) => Ok(()),
             None if is_cross_site(headers) => {
                 Err((StatusCode::FORBIDDEN, "cross-site request not allowed; see --allow-origin"))
             }
@@ -96,6 +125,31 @@ impl Guard {
         self.origins.iter().any(is_allowed).then_some(value)
     }
 
+    /// Returns `true` if the request comes from a page of another origin than the server's own.
+    pub(super) fn is_foreign(&self, headers: &HeaderMap) -> bool {
+        let sites = headers.get_all(FETCH_SITE).iter();
+        headers.contains_key(header::ORIGIN) && !self.has_own_origin(headers)
+            || sites.into_iter().any(|site| site != "same-origin")
+    }
+
+    /// Returns `true` if the origin of the request is that of this server, by its public address or by the host it was asked as.
+    ///
+    /// Browsers name the host that they connect to, so that no page of another one has the two the same.
+    fn has_own_origin(&self, headers: &HeaderMap) -> bool {
+        let text = |name| {
+            let mut values = headers.get_all(name).iter();
+            let value = values.next().filter(|_| values.next().is_none())?;
+            Some(value.to_str().ok()?.to_ascii_lowercase())
+        };
+        let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };
+        let Some(origin_host) = authority(&origin) else { return false };
+        match &self.public {
+            // The scheme counts where it is known.
+            Some(public) if authority(public) == Some(origin_host) => *public == origin,
+            _ => origin_host == host,
+        }
+    }
+
     fn is_allowed_host(&self, host: &str) -> bool {
         let Some(hosts) = &self.hosts else { return true };
         // An allowed host without a port matches any port.
@@ -112,6 +166,17 @@ fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get_all(FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
 }
 
+/// Returns whether a browser says that a person goes to a page: what comes back is shown to that person, and to no script.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    let is = |name: &str, expect: &str| headers.get(name).is_some_and(|value| value == expect);
+    is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
+}
+
+/// Returns the host and port of an origin.
+fn authority(origin: &str) -> Option<&str> {
+    origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"))
+}
+
 /// Returns `host` with brackets if it is an IPv6 address, as in `Host`.
 fn with_brackets(host: String) -> String {
     match host.parse::<Ipv6Addr>() {
@@ -125,8 +190,8 @@ fn is_authority(text: &str) -> bool {
 }
 
 fn is_origin(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| is_authority(rest.strip_suffix(":*").unwrap_or(rest)) && !rest.contains('/'))
+    authority(text)
+        .is_some_and(|rest| is_authority(rest.strip_suffix(":*").unwrap_or(rest)) && !rest.contains('/'))
 }
 
 #[cfg(test)]
@@ -147,7 +212,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.extend(host.map(|host| (header::HOST, host.parse().unwrap())));
         headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
-        guard.check(&Uri::from_static("/mcp"), &headers).err().map_or(200, |(status, _)| status.as_u16())
+        guard
+            .check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused)
+            .err()
+            .map_or(200, |(status, _)| status.as_u16())
     }
 
     #[test]
@@ -175,10 +243,10 @@ mod tests {
             "http://app.test.evil.test",
             "https://b.test:8443",
             "http://app.test:80.evil.test",
-            "https://localhost:7437",
+            "ftp://localhost:7437",
             "",
         ] {
-            assert_eq!(status(&guard, Some("localhost"), Some(origin)), 403, "{origin}");
+            assert_eq!(status(&guard, Some("localhost:7437"), Some(origin)), 403, "{origin}");
         }
     }
 
@@ -186,7 +254,9 @@ mod tests {
     fn a_public_server_accepts_any_host_unless_some_are_given() {
         let any = guard("0.0.0.0:80", &[], &[]);
         assert_eq!(status(&any, Some("skills.example.com"), None), 200);
-        assert_eq!(status(&any, Some("skills.example.com"), Some("http://skills.example.com")), 403);
+        assert_eq!(status(&any, Some("skills.example.com"), Some("http://skills.example.com")), 200);
+        assert_eq!(status(&any, Some("skills.example.com"), Some("http://evil.test")), 403);
+        assert_eq!(status(&any, Some("skills.example.com"), Some("http://skills.example.com:81")), 403);
         let some = guard("0.0.0.0:80", &["skills.example.com"], &[]);
         assert_eq!(status(&some, Some("skills.example.com"), None), 200);
         assert_eq!(status(&some, Some("other.example.com"), None), 403);
@@ -200,7 +270,10 @@ mod tests {
             headers.insert(header::HOST, HeaderValue::from_static("localhost:7437"));
             headers.insert(FETCH_SITE, site.parse().unwrap());
             headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
-            guard.check(&Uri::from_static("/mcp"), &headers).err().map_or(200, |(status, _)| status.as_u16())
+            guard
+                .check(&Uri::from_static("/mcp"), &headers, ForeignLinks::Refused)
+                .err()
+                .map_or(200, |(status, _)| status.as_u16())
         };
         for (site, origin, expect) in [
             ("none", None, 200),
@@ -217,11 +290,52 @@ mod tests {
     }
 
     #[test]
+    fn links_of_other_sites_lead_to_pages_where_a_token_is_needed() {
+        let guard = guard("127.0.0.1:7437", &[], &[]);
+        let status = |dest: &str, links: ForeignLinks| {
+            let headers = [("host", "localhost:7437"), (FETCH_SITE, "cross-site")];
+            let more = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", dest)];
+            let headers = headers.into_iter().chain(more).map(|(name, value)| {
+                (name.parse::<axum::http::HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap())
+            });
+            guard.check(&Uri::from_static("/"), &headers.collect(), links).is_ok()
+        };
+        assert!(status("document", ForeignLinks::Accepted));
+        assert!(!status("iframe", ForeignLinks::Accepted));
+        assert!(!status("document", ForeignLinks::Refused));
+    }
+
+    #[test]
+    fn the_public_address_is_an_origin_of_the_server() {
+        let options = |url: &str| HttpOptions { public_url: Some(url.to_owned()), ..HttpOptions::default() };
+        let guard = Guard::new(&options("https://Skills.test/"), "127.0.0.1:7437".parse().unwrap()).unwrap();
+        assert_eq!(guard.public(), Some("https://skills.test"));
+        let foreign = |host: &str, origin: &str| {
+            let headers = [(header::HOST, host), (header::ORIGIN, origin)];
+            guard.is_foreign(
+                &headers.map(|(name, value)| (name, value.parse().unwrap())).into_iter().collect(),
+            )
+        };
+        for host in ["skills.test", "127.0.0.1:7437"] {
+            assert_eq!(status(&guard, Some(host), Some("https://skills.test")), 200);
+            assert!(!foreign(host, "https://skills.test"));
+            assert_eq!(status(&guard, Some(host), Some("http://skills.test")), 403);
+            assert!(foreign(host, "http://skills.test") && foreign(host, "https://evil.test"));
+        }
+        for bad in ["skills.test", "https://skills.test/x", "https://skills.test:*", ""] {
+            assert!(Guard::new(&options(bad), "127.0.0.1:7437".parse().unwrap()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn the_host_of_the_request_line_takes_precedence() {
         let guard = guard("127.0.0.1:7437", &[], &[]);
         let status = |target: &'static str, host: &'static str| {
             let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
-            guard.check(&Uri::from_static(target), &headers).err().map_or(200, |(status, _)| status.as_u16())
+            guard
+                .check(&Uri::from_static(target), &headers, ForeignLinks::Refused)
+                .err()
+                .map_or(200, |(status, _)| status.as_u16())
         };
         assert_eq!(status("http://evil.test/mcp", "localhost"), 403);
         assert_eq!(status("http://localhost:7437/mcp", "localhost:7437"), 200);

@@ -11,6 +11,7 @@ use repertoire_model::scope::Pattern;
 use super::access::Token;
 use super::access_log::{AccessLog, AddressRange};
 use super::quota::PrincipalLimits;
+use crate::oidc::OidcOptions;
 
 /// The default address.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
@@ -77,6 +78,8 @@ pub struct HttpAccess {
     pub agents: Option<Vec<Agent>>,
     /// The skills of each kit that tokens may name.
     pub kits: BTreeMap<String, Vec<Pattern>>,
+    /// The provider that people sign in at, and whose tokens are accepted. With one, every request needs a token.
+    pub oidc: Option<OidcOptions>,
 }
 
 /// Options of the HTTP server.
@@ -89,6 +92,8 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server: `https://app.example.com`, `http://localhost:*`.
     pub allowed_origins: Vec<String>,
+    /// The address that people reach the server at, if a proxy is in front of it: `https://skills.example.com`.
+    pub public_url: Option<String>,
     /// The agent that is served if there are no tokens.
     pub agent: Option<String>,
     /// Accepted tokens, and the agents and kits that tokens name. Without any token, all clients are served, which only loopback
@@ -104,7 +109,7 @@ pub struct HttpOptions {
     pub principal_limits: PrincipalLimits,
     /// Receives a line for each request.
     pub access_log: Option<AccessLog>,
-    /// The proxies whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     pub trusted_proxies: Vec<AddressRange>,
 }
 
@@ -114,6 +119,7 @@ impl Default for HttpOptions {
             address: DEFAULT_ADDRESS,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            public_url: None,
             agent: None,
             access: HttpAccess::default(),
             needs_token: false,

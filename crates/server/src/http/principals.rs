@@ -16,7 +16,9 @@ use super::endpoint::Endpoint;
 use super::options::{HttpAccess, HttpLimits};
 use super::quota::{PrincipalLimits, RunLimit};
 use super::stored_tokens::StoredTokens;
+use super::url_token::UrlToken;
 use crate::agent_view::{AgentView, ViewLimits};
+use crate::oidc::{OidcFault, Provider, is_jwt};
 use crate::record::Principal;
 use crate::{Error, ErrorKind, Server};
 
@@ -34,6 +36,12 @@ pub(super) enum AccessFault {
     StoreAway,
     /// The agent of its token does not exist, or cannot be used.
     Agent,
+    /// The provider that issued its token does not answer.
+    ProviderAway,
+    /// The provider vouches for its sender, who has no access here.
+    NoAccess,
+    /// Its token is in the URL, and has more rights than one there may have.
+    UrlToken,
 }
 
 /// The endpoints of the tokens that were given with the options, and what those of the store are made with.
@@ -47,6 +55,8 @@ struct ConfiguredAccess {
     endpoints: Vec<Arc<Endpoint>>,
     /// The endpoint of requests without a token, if they are accepted.
     anonymous: Option<Arc<Endpoint>>,
+    /// The provider that people sign in at.
+    provider: Option<Arc<Provider>>,
 }
 
 /// An endpoint of a token of the store.
@@ -110,6 +120,7 @@ impl Principals {
             tokens: Vec::new(),
             endpoints: Vec::new(),
             anonymous: None,
+            provider: None,
         };
         let principals = Self {
             server,
@@ -130,9 +141,14 @@ impl Principals {
 
     /// Replaces the tokens, agents and kits. Endpoints that stay the same keep their sessions. After an error, everything is as before.
     pub(super) async fn replace(&self, access: HttpAccess) -> Result<(), Error> {
-        let HttpAccess { tokens, agents, kits } = access;
+        let HttpAccess { tokens, agents, kits, oidc } = access;
         expect_distinct(&tokens)?;
         let before = self.configured();
+        // A provider that stays the same keeps its keys.
+        let provider = match (oidc, &before.provider) {
+            (Some(options), Some(known)) if *known.options() == options => Some(Arc::clone(known)),
+            (options, _) => options.map(Provider::new).transpose()?.map(Arc::new),
+        };
         let library = match agents {
             Some(agents) => self.server.library().with_agents(agents),
             None => self.server.library().clone(),
@@ -154,7 +170,7 @@ impl Principals {
                 None => self.endpoint_of(view, principal),
             });
         }
-        let is_open = tokens.is_empty() && !self.needs_token;
+        let is_open = tokens.is_empty() && provider.is_none() && !self.needs_token;
         let anonymous = if is_open {
             let key = self.key(&library, self.agent.as_deref(), ViewLimits::default())?;
             let view = self.view(&library, &key).await?;
@@ -164,9 +180,14 @@ impl Principals {
             None
         };
         let generation = before.generation + 1;
-        let replaced = ConfiguredAccess { generation, library, kits, tokens, endpoints, anonymous };
+        let replaced = ConfiguredAccess { generation, library, kits, tokens, endpoints, anonymous, provider };
         *self.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(replaced);
         Ok(())
+    }
+
+    /// Returns `true` if requests without a token are accepted.
+    pub(super) fn is_open(&self) -> bool {
+        self.configured().anonymous.is_some()
     }
 
     /// Returns the endpoint of a request with the bearer token `token`.
@@ -179,17 +200,44 @@ impl Principals {
         if let Some(index) = find(&digest, &configured.tokens) {
             return Ok(Arc::clone(&configured.endpoints[index]));
         }
-        match &self.stored {
-            Some(stored) if token.starts_with(TOKEN_PREFIX.as_bytes()) => {
-                let found = stored.find(&digest).await.map_err(|_| AccessFault::StoreAway)?;
-                self.endpoint_of_record(&configured, found.ok_or(AccessFault::InvalidToken)?).await
-            }
-            // A token means nothing to a server that asks for none.
-            _ => configured.anonymous.clone().ok_or(AccessFault::InvalidToken),
+        if token.starts_with(TOKEN_PREFIX.as_bytes())
+            && let Some(stored) = &self.stored
+        {
+            let found = stored.find(&digest).await.map_err(|_| AccessFault::StoreAway)?;
+            return self.endpoint_of_record(&configured, found.ok_or(AccessFault::InvalidToken)?).await;
         }
+        if let Some(provider) = &configured.provider
+            && let Some(token) = jwt(token)
+        {
+            let record = provider.person_of_token(token).await.map_err(access_fault)?.record();
+            return self.endpoint_of_record(&configured, Arc::new(record)).await;
+        }
+        // A token means nothing to a server that asks for none.
+        configured.anonymous.clone().ok_or(AccessFault::InvalidToken)
     }
 
-    /// Returns the endpoint of a token of the store.
+    /// Returns the provider that people sign in at, if there is one.
+    pub(super) fn provider(&self) -> Option<Arc<Provider>> {
+        self.configured().provider.clone()
+    }
+
+    /// Returns the tokens of the store, if there is one.
+    pub(super) fn stored(&self) -> Option<&StoredTokens> {
+        self.stored.as_ref()
+    }
+
+    /// Returns the endpoint of a request with a token in its URL, which must be a reader's that expires.
+    pub(super) async fn endpoint_of_url(&self, token: &UrlToken) -> Result<Arc<Endpoint>, AccessFault> {
+        let stored = self.stored.as_ref().ok_or(AccessFault::InvalidToken)?;
+        let found = stored.find(&Digest::of(token.0.as_bytes())).await.map_err(|_| AccessFault::StoreAway)?;
+        let record = found.ok_or(AccessFault::InvalidToken)?;
+        if record.role != Role::Reader || record.expires.is_none() {
+            return Err(AccessFault::UrlToken);
+        }
+        self.endpoint_of_record(&self.configured(), record).await
+    }
+
+    /// Returns the endpoint of a token of the store, or of a person that the provider vouches for.
     async fn endpoint_of_record(
         &self,
         configured: &ConfiguredAccess,
@@ -269,6 +317,20 @@ impl Principals {
 
     fn lock_views(&self) -> std::sync::MutexGuard<'_, Vec<(ViewKey, Weak<AgentView>)>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns `token` if it has the form of a JSON Web Token.
+fn jwt(token: &[u8]) -> Option<&str> {
+    std::str::from_utf8(token).ok().filter(|token| is_jwt(token))
+}
+
+/// Returns the fault of a request with a token of the provider.
+fn access_fault(fault: OidcFault) -> AccessFault {
+    match fault {
+        OidcFault::Provider(_) => AccessFault::ProviderAway,
+        OidcFault::Token(_) => AccessFault::InvalidToken,
+        OidcFault::Name(_) | OidcFault::NoGroup(_) => AccessFault::NoAccess,
     }
 }
 

@@ -1,41 +1,62 @@
-//! Requests that are refused for their tokens: counted, and recorded a bounded number of times.
+//! Requests that are refused: counted, and recorded. Of those without a valid token, and those over a limit, a bounded number is recorded.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::event::{Event, Surface};
 use repertoire::{EventKind, Library, Outcome};
 
-/// Maximum events in one period, so that nobody can fill a journal without a token.
+/// Maximum events in one period without a principal, and over the limits of each principal, so that they cannot fill a journal.
 const MAX_EVENTS: u32 = 10;
 
 /// The period.
 const PERIOD: Duration = Duration::from_secs(60);
 
+/// Notes in a response that its refusal was recorded already.
+#[derive(Clone)]
+pub(crate) struct RecordedRefusal;
+
+/// The code of an error, noted in its response.
+#[derive(Clone)]
+pub(crate) struct RefusalCode(pub(crate) &'static str);
+
 /// Counts refused requests.
 #[derive(Default)]
 pub(super) struct Refusals {
     total: AtomicU64,
-    /// The begin of the current period, and the events in it.
-    period: Mutex<Option<(Instant, u32)>>,
+    /// The begin of the current period and the events in it, by principal. There are no more of these than tokens.
+    periods: Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>,
+}
+
+/// A request that is refused.
+pub(super) struct Refusal<'a> {
+    /// The name of the token, if it is valid.
+    pub(super) principal: Option<&'a Arc<str>>,
+    /// The method and the route.
+    pub(super) route: &'a str,
+    /// The reason, as a word.
+    pub(super) reason: &'a str,
 }
 
 impl Refusals {
-    /// Counts a refused request, and records it in `library` unless there were too many of late.
-    pub(super) fn refused(&self, library: &Library, error: &str) {
-        self.refused_to(library, None, error);
+    /// Counts a refused request, and records it in `library`.
+    pub(super) fn refused(&self, library: &Library, refusal: &Refusal<'_>) {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        let mut event = Event::new(EventKind::AccessRefused, refusal.route, "", SystemTime::now());
+        event.surface = Surface::Http;
+        event.principal = refusal.principal.map(|name| name.to_string());
+        (event.outcome, event.error) = (Outcome::Denied, Some(refusal.reason.to_owned()));
+        library.emit(&event);
     }
 
-    /// Counts a refused request of `principal`, and records it in `library` unless there were too many of late.
-    pub(super) fn refused_to(&self, library: &Library, principal: Option<&str>, error: &str) {
-        self.total.fetch_add(1, Ordering::Relaxed);
-        if self.is_recorded(Instant::now()) {
-            let mut event = Event::new(EventKind::AccessRefused, "http", "", SystemTime::now());
-            event.surface = Surface::Http;
-            event.principal = principal.map(str::to_owned);
-            (event.outcome, event.error) = (Outcome::Denied, Some(error.to_owned()));
-            library.emit(&event);
+    /// Counts a refused request, and records it in `library` unless there were too many of late.
+    pub(super) fn refused_often(&self, library: &Library, refusal: &Refusal<'_>) {
+        if self.is_recorded(refusal.principal, Instant::now()) {
+            self.refused(library, refusal);
+        } else {
+            self.total.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -44,12 +65,14 @@ impl Refusals {
         self.total.load(Ordering::Relaxed)
     }
 
-    fn is_recorded(&self, now: Instant) -> bool {
-        let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
-        let (begin, events) =
-            period.filter(|(begin, _)| now.duration_since(*begin) < PERIOD).unwrap_or((now, 0));
-        *period = Some((begin, events.saturating_add(1)));
-        events < MAX_EVENTS
+    fn is_recorded(&self, principal: Option<&Arc<str>>, now: Instant) -> bool {
+        let mut periods = self.periods.lock().unwrap_or_else(PoisonError::into_inner);
+        let (begin, events) = periods.entry(principal.cloned()).or_insert((now, 0));
+        if now.duration_since(*begin) >= PERIOD {
+            (*begin, *events) = (now, 0);
+        }
+        *events = events.saturating_add(1);
+        *events <= MAX_EVENTS
     }
 }
 
@@ -60,8 +83,9 @@ mod tests {
     #[test]
     fn refused_requests_are_recorded_ten_times_a_minute() {
         let (refusals, now) = (Refusals::default(), Instant::now());
-        let recorded = |now| (0..30).filter(|_| refusals.is_recorded(now)).count();
+        let recorded = |now| (0..30).filter(|_| refusals.is_recorded(None, now)).count();
         assert_eq!(recorded(now), 10);
+        assert!(refusals.is_recorded(Some(&Arc::from("ann")), now), "a principal has a limit of its own");
         assert_eq!(recorded(now + Duration::from_secs(59)), 0);
         assert_eq!(recorded(now + Duration::from_secs(60)), 10);
     }

@@ -1,14 +1,14 @@
 //! Routes and middleware.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::HttpBody as _;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::extract::{MatchedPath, Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{any, get, put};
+use axum::routing::{any, get};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,15 +20,19 @@ use super::app::App;
 use super::body;
 use super::counted_body::CountedBody;
 use super::endpoint::{Endpoint, RequestKind};
+use super::guard::ForeignLinks;
 use super::options::HttpLimits;
 use super::principals::AccessFault;
+use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
+use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
-use super::request_metrics::route;
+use super::url_token::UrlToken;
+use super::{provider_sign_in, request_metrics, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
-use crate::metrics::{CONTENT_TYPE, Gauges};
-use crate::publish;
+use crate::metrics::{CONTENT_TYPE, Gauges, ShownSkills};
+use crate::publish::{self, PublishQuery};
 use crate::record::Principal;
 use crate::{web, well_known};
 
@@ -38,11 +42,8 @@ const CONNECTION_RETRY_SECONDS: u32 = 1;
 /// Seconds after which a client may find a free event stream; they stay open for long.
 const STREAM_RETRY_SECONDS: u32 = 30;
 
-/// Seconds after which a client may find a store that answers.
-const STORE_RETRY_SECONDS: u32 = 5;
-
-/// The reason for refusing a request with another token than those that are accepted.
-const INVALID_TOKEN: &str = "invalid token";
+/// The path of MCP.
+const MCP: &str = "/mcp";
 
 /// The paths of health checks.
 const ALIVE: &str = "/healthz";
@@ -55,24 +56,27 @@ const CHANGES: &str = "/changes";
 const STORE_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
-/// index itself are answered beside them.
+/// index itself are answered beside them, and as many for published versions.
 const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
-    let protected = Router::new()
-        .route("/mcp", any(mcp))
+    let versions = Router::new()
+        .route("/api/v1/skills/{name}/versions/{version}", get(get_version).put(put_version))
+        .layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
+    let programs = Router::new()
+        .route(MCP, any(mcp))
         .route("/metrics", get(metrics))
-        .route("/api/v1/skills/{name}/versions/{version}", put(put_version))
+        .merge(versions)
         .merge(index)
         .merge(downloads)
-        .merge(dashboard(&app))
         // The last layer runs first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate));
+    let protected =
+        programs.merge(dashboard(&app)).layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
     let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
     health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
 }
@@ -84,7 +88,16 @@ fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
     }
     let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
     let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
-    api::routes().layer(streams).merge(web::routes()).layer(bodies)
+    let secured = middleware::from_fn(web::secure);
+    let open = sign_in::open_routes().merge(provider_sign_in::routes()).merge(web::asset_routes());
+    let open = open.layer(secured.clone()).layer(bodies.clone());
+    let people = api::routes()
+        .layer(streams)
+        .merge(web::routes().merge(sign_in::routes()).layer(secured))
+        .layer(bodies)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), limit_unread))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), authenticate_person));
+    people.merge(open)
 }
 
 /// Reads the body of a request within the limits, before anything is done.
@@ -122,11 +135,17 @@ fn hold(response: Response, permit: OwnedSemaphorePermit) -> Response {
 async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-    let (sent, route) = (request.body().size_hint().lower(), route(request.method(), &path));
+    let metered = request_metrics::route(request.method(), &path);
     let peer = request.extensions().get::<Peer>().copied();
     let client = access_log::client(peer, request.headers(), &app.trusted_proxies);
+    let sent = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&sent);
+    let count = move |length| {
+        counter.fetch_add(length, Ordering::Relaxed);
+    };
+    let request = request.map(|body| axum::body::Body::new(CountedBody::new(body, count)));
     let mut response = next.run(request).await;
-    app.requests.answered(route, response.status(), started.elapsed());
+    app.requests.answered(metered, response.status(), started.elapsed());
     if app.draining.is_cancelled() {
         // A proxy that keeps connections must not use this one for a request that would meet the stop.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -148,7 +167,7 @@ async fn log_access(State(app): State<Arc<App>>, request: Request, next: Next) -
     });
     let quotas = identified.map(|_| Arc::clone(&app.quotas)).filter(|quotas| quotas.counts_bytes());
     if let Some(quotas) = &quotas {
-        quotas.add_bytes(&principal, sent);
+        quotas.add_bytes(&principal, sent.load(Ordering::Relaxed));
     }
     if logged.is_none() && quotas.is_none() {
         return response;
@@ -237,7 +256,9 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
         version: &view.options().version,
     };
     let snapshot = registry.snapshot();
-    let text = view.shared.metrics.render(&gauges, |name| view.find(&snapshot, name).is_some());
+    let sees = |name: &str| view.find(&snapshot, name).is_some();
+    let shown = if view.is_unrestricted() { ShownSkills::All } else { ShownSkills::Only(&sees) };
+    let text = view.shared.metrics.render(&gauges, shown);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
@@ -247,7 +268,12 @@ async fn not_found() -> Response {
 
 /// Refuses requests for other hosts or from other sites, and adds the CORS headers for allowed origins.
 async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers()) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_safe = is_read && !app.principals.is_open();
+    let links = if is_safe { ForeignLinks::Accepted } else { ForeignLinks::Refused };
+    if let Err((status, reason)) = app.guard.check(request.uri(), request.headers(), links) {
+        let refusal = Refusal { principal: None, route: &route(&request), reason: "foreign_host_or_origin" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         return refuse(status, reason);
     }
     let origin = app.guard.allowed_origin(request.headers()).cloned();
@@ -267,7 +293,7 @@ async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next)
 /// Returns the response to a CORS preflight request.
 fn preflight() -> Response {
     let headers = [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
@@ -278,66 +304,130 @@ fn preflight() -> Response {
 }
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.
-async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let has_header = request.headers().contains_key(header::AUTHORIZATION);
-    let endpoint = match app.principals.endpoint(bearer(request.headers())).await {
-        Ok(endpoint) => endpoint,
-        Err(AccessFault::MissingToken) if has_header => {
-            return refuse_access(&app, &AccessFault::InvalidToken);
+async fn authenticate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = route(&request);
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => refuse_access(&app, &route, &fault),
+    }
+}
+
+/// Checks the bearer token, or the one that a person signed in with.
+async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = route(&request);
+    if let Some(token) = sign_in::token(&app, &request).map(str::to_owned) {
+        match app.principals.endpoint(Some(token.as_bytes())).await {
+            Ok(endpoint) if endpoint.principal.name.is_some() => {
+                return answer(&app, &endpoint, Some(&token), route, request, next).await;
+            }
+            // The token has ended, so that the person is signed out.
+            Ok(_) | Err(AccessFault::MissingToken | AccessFault::InvalidToken) => {}
+            Err(fault) => return refuse_access(&app, &route, &fault),
         }
-        Err(fault) => return refuse_access(&app, &fault),
-    };
-    let asker = Asker::new(Arc::clone(&endpoint.view), endpoint.principal.clone(), request.headers());
-    request.extensions_mut().insert(asker);
+    }
+    match bearer_endpoint(&app, request.headers(), request.extensions().get()).await {
+        Ok(endpoint) => answer(&app, &endpoint, None, route, request, next).await,
+        Err(fault) => sign_in::refuse_person(&app, &route, &request, &fault),
+    }
+}
+
+/// Returns the endpoint of the token of a request, in its headers or its URL, or that of requests without one.
+async fn bearer_endpoint(
+    app: &App,
+    headers: &HeaderMap,
+    url_token: Option<&UrlToken>,
+) -> Result<Arc<Endpoint>, AccessFault> {
+    let has_header = headers.contains_key(header::AUTHORIZATION);
+    if let Some(token) = url_token.filter(|_| !has_header) {
+        return app.principals.endpoint_of_url(token).await;
+    }
+    app.principals.endpoint(bearer(headers)).await.map_err(|fault| match fault {
+        AccessFault::MissingToken if has_header => AccessFault::InvalidToken,
+        fault => fault,
+    })
+}
+
+/// Answers a request of the principal of `endpoint`, within its limits. A person that signed in did so with the token `secret`.
+async fn answer(
+    app: &App,
+    endpoint: &Arc<Endpoint>,
+    secret: Option<&str>,
+    route: Arc<str>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let name = endpoint.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
-        app.refusals.refused_to(app.server.library(), name.as_deref(), "rate_limited");
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason: "rate_limited" };
+        app.refusals.refused_often(app.server.library(), &refusal);
         let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests, or too many bytes");
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         response.extensions_mut().insert(IdentifiedPrincipal(name));
         return response;
     }
-    request.extensions_mut().insert(Arc::clone(&endpoint));
-    request.extensions_mut().insert(Arc::clone(&endpoint.view));
-    request.extensions_mut().insert(endpoint.principal.clone());
-    let mut response = next.run(request).await;
+    // A session of MCP keeps the skills that its handshake named.
+    let query = request.uri().query().filter(|_| request.uri().path() != MCP);
+    let mut response = match endpoint.view_of(query).await {
+        Ok(view) => {
+            let peer = request.extensions().get::<Peer>().copied();
+            let origin = access_log::public_origin(peer, request.headers(), &app.trusted_proxies);
+            let principal = endpoint.principal.clone();
+            let asker = asker(app, &view, &principal, request.headers(), &route);
+            let asker = match secret {
+                Some(secret) => asker.signed_in(secret),
+                None => asker,
+            };
+            let extensions = request.extensions_mut();
+            extensions.insert(asker);
+            extensions.insert(Arc::clone(endpoint));
+            extensions.insert(view);
+            extensions.insert(principal);
+            origin.map(|origin| extensions.insert(origin));
+            next.run(request).await
+        }
+        Err(response) => response,
+    };
+    if response.status() == StatusCode::FORBIDDEN && response.extensions().get::<RecordedRefusal>().is_none()
+    {
+        let reason = response.extensions().get::<RefusalCode>().map_or("forbidden", |code| code.0);
+        let refusal = Refusal { principal: name.as_ref(), route: &route, reason };
+        app.refusals.refused(app.server.library(), &refusal);
+    }
     response.extensions_mut().insert(IdentifiedPrincipal(name));
     response
 }
 
-/// Returns the response to a request without an endpoint, and records it.
-fn refuse_access(app: &App, fault: &AccessFault) -> Response {
-    let (status, word, reason, challenge) = match fault {
-        AccessFault::MissingToken => {
-            let reason = "missing token; send Authorization: Bearer TOKEN";
-            (StatusCode::UNAUTHORIZED, "missing_token", reason, Some("Bearer"))
-        }
-        AccessFault::InvalidToken => {
-            let challenge = "Bearer error=\"invalid_token\"";
-            (StatusCode::UNAUTHORIZED, "invalid_token", INVALID_TOKEN, Some(challenge))
-        }
-        AccessFault::StoreAway => {
-            app.refusals.refused(app.server.library(), "store_away");
-            return overloaded("tokens cannot be checked now", STORE_RETRY_SECONDS);
-        }
-        AccessFault::Agent => {
-            let reason =
-                "the agent of this token cannot be used; its server's configuration needs one of this name";
-            (StatusCode::FORBIDDEN, "unusable_agent", reason, None)
-        }
-    };
-    app.refusals.refused(app.server.library(), word);
-    let mut response = refuse(status, reason);
-    if let Some(challenge) = challenge {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    }
-    response
+fn asker(
+    app: &App,
+    view: &Arc<AgentView>,
+    principal: &Principal,
+    headers: &HeaderMap,
+    route: &Arc<str>,
+) -> Asker {
+    let is_foreign = app.guard.is_foreign(headers);
+    Asker::new(Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
+}
+
+/// Returns the method and the route of a request, without its parameters.
+pub(super) fn route(request: &Request) -> Arc<str> {
+    let path = request.extensions().get::<MatchedPath>().map_or("unknown", MatchedPath::as_str);
+    format!("{} {path}", request.method()).into()
 }
 
 /// Limits the memory of responses that clients have not read yet.
 async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(app.unread.clone());
     app.unread.apply(next.run(request).await)
+}
+
+/// Answers with the archive of a published version of a skill.
+async fn get_version(
+    Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
+    Path(named): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    publish::download(&view, &principal, named, request.headers()).await
 }
 
 /// Publishes a version of a skill.
@@ -350,8 +440,9 @@ async fn put_version(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let limits = HttpLimits { body_bytes: publish::MAX_ARCHIVE_BYTES, ..app.limits };
+    let Query(query) = Query::<PublishQuery>::try_from_uri(&parts.uri).unwrap_or_default();
     match body::read(&parts.headers, body, &limits, &app.stopping).await {
-        Ok(body) => publish::publish(&view, &principal, named, parts.uri.query(), body).await,
+        Ok(body) => publish::publish(&view, &principal, named, query, body).await,
         Err(response) => response,
     }
 }

@@ -20,13 +20,14 @@ use super::access_log::{Peer, WithPeer};
 use super::app::App;
 use super::control::{self, HttpControl};
 use super::guard::Guard;
-use super::options::HttpOptions;
+use super::options::{HttpAccess, HttpOptions};
 use super::principals::{Principals, PrincipalsOptions, expect_distinct};
 use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::request_metrics::RequestMetrics;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
+use crate::oidc::Provider;
 use crate::{Error, ErrorKind, Server, Stop};
 
 /// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
@@ -58,17 +59,20 @@ impl Server {
     /// Binds the address of `options`.
     ///
     /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]) or tools of skills can run
-    /// ([`ErrorKind::TokenNeededForTools`]), and with [`ErrorKind::TokenTwice`] if two tokens are equal.
+    /// ([`ErrorKind::TokenNeededForTools`]), with [`ErrorKind::TokenTwice`] if two tokens are equal, and with
+    /// [`ErrorKind::BadProvider`] if people could not sign in at the provider.
     pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
-        let is_open = options.access.tokens.is_empty() && !options.needs_token;
+        let HttpAccess { tokens, oidc, .. } = &options.access;
+        let is_open = tokens.is_empty() && oidc.is_none() && !options.needs_token;
         if !wanted.ip().is_loopback() && is_open {
             return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
         }
         if is_open && self.library().runner().is_some() {
             return Err(Error::new(ErrorKind::TokenNeededForTools).about(wanted.to_string()));
         }
-        expect_distinct(&options.access.tokens)?;
+        expect_distinct(tokens)?;
+        oidc.clone().map(Provider::new).transpose()?;
         let listener = std::net::TcpListener::bind(wanted)
             .map_err(|error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error))?;
         listener.set_nonblocking(true)?;

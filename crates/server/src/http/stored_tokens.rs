@@ -65,6 +65,24 @@ impl StoredTokens {
         Ok(found.filter(|token| token.is_valid(SystemTime::now())))
     }
 
+    /// Adds a token to the store. The text of an error is for people.
+    pub(super) async fn add(&self, token: TokenRecord) -> Result<(), String> {
+        let store = self.store.clone();
+        let added = tokio::task::spawn_blocking(move || store.get()?.add_token(&token)).await;
+        added.map_err(|error| error.to_string())?.map_err(|error| error.chain())
+    }
+
+    /// Revokes a token, which is not accepted by this server from now on.
+    pub(super) async fn revoke(&self, digest: Digest) -> Result<bool, StoreAway> {
+        let store = self.store.clone();
+        let revoke = move || store.get()?.revoke_token(&digest, SystemTime::now());
+        let is_revoked =
+            tokio::task::spawn_blocking(revoke).await.ok().and_then(Result::ok).ok_or(StoreAway)?;
+        let mut newest = self.newest.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut newest.tokens).remove(&digest);
+        Ok(is_revoked)
+    }
+
     fn newest(&self) -> Reading {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -80,7 +98,8 @@ impl StoredTokens {
             }
             reading.tried = Some(Instant::now());
             let store = self.store.clone();
-            let read = tokio::task::spawn_blocking(move || store.get()?.active_tokens()).await;
+            let read =
+                tokio::task::spawn_blocking(move || store.get()?.active_tokens(SystemTime::now())).await;
             if let Ok(Ok(tokens)) = read {
                 let tokens = tokens.into_iter().map(|token| (token.digest, Arc::new(token)));
                 reading.tokens = Arc::new(tokens.collect());

@@ -1,7 +1,13 @@
-//! Publishing over HTTP: `PUT /api/v1/skills/{name}/versions/{version}` with an archive.
+//! Published versions over HTTP: `/api/v1/skills/{name}/versions/{version}` takes and returns archives.
 
 mod options;
+mod answer;
 mod put;
+mod versions;
+mod get;
 
+pub(crate) use answer::PublishAnswer;
+pub(crate) use get::download;
 pub use options::{PublishOptions, Unpack};
-pub(crate) use put::{MAX_ARCHIVE_BYTES, publish};
+pub(crate) use put::{MAX_ARCHIVE_BYTES, PublishQuery, publish};
+pub(crate) use versions::{PublishedVersion, channels_seen, published_versions, released_digests};

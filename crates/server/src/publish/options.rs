@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire::store::{LazyStore, ProposalLimits};
+use repertoire::proposal::Proposer;
 use repertoire_model::patch::SkillFiles;
 
 /// Returns the files of the skill in an archive, or the reason that it is refused. It may block.
@@ -13,25 +13,22 @@ pub type Unpack = dyn Fn(&[u8]) -> Result<SkillFiles, String> + Send + Sync;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct PublishOptions {
-    /// The store that versions are published to.
-    pub store: LazyStore,
+    /// Has the store that versions are published to and the rules of reviews, and tells of versions that wait for one.
+    pub proposer: Arc<Proposer>,
     /// The channels that can be published to; the last one is meant where none is named.
     pub channels: Vec<String>,
     /// Unpacks archives.
     pub unpack: Arc<Unpack>,
-    /// The most proposals that may be pending.
-    pub limits: ProposalLimits,
 }
 
 impl PublishOptions {
-    /// Returns options for the `channels` of `store`.
+    /// Returns options for the `channels` of the store of `proposer`.
     pub fn new(
-        store: LazyStore,
+        proposer: Arc<Proposer>,
         channels: Vec<String>,
         unpack: impl Fn(&[u8]) -> Result<SkillFiles, String> + Send + Sync + 'static,
-        limits: ProposalLimits,
     ) -> Self {
-        Self { store, channels, unpack: Arc::new(unpack), limits }
+        Self { proposer, channels, unpack: Arc::new(unpack) }
     }
 }
 

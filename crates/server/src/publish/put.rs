@@ -5,53 +5,52 @@ use std::time::SystemTime;
 use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use percent_encoding::percent_decode_str;
 use repertoire::event::{Event, Surface};
-use repertoire::proposal::{NewPublication, PublishFault, PublishMode, Published};
-use repertoire::store::{AGENT_PREFIX, Role};
+use repertoire::proposal::{NewPublication, PublishFault, PublishMode, Published, channel_source};
 use repertoire::{EventKind, Outcome};
-use repertoire_model::{Digest, SkillName};
-use serde_json::{Value, json};
+use repertoire_model::SkillName;
+use repertoire_model::text::shorten;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::answer::PublishAnswer;
 use super::options::PublishOptions;
 use crate::agent_view::AgentView;
-use crate::record::Principal;
+use crate::api::ApiError;
+use crate::http::RecordedRefusal;
+use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
 
 /// Maximum bytes of an archive.
 pub(crate) const MAX_ARCHIVE_BYTES: usize = 10 * 1024 * 1024;
 
-/// The parameter with the channel.
-const CHANNEL: &str = "channel";
+/// The place that a version is published to.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct PublishQuery {
+    /// The channel; without it, the last one that the server serves.
+    pub(crate) channel: Option<String>,
+}
 
-/// A request that is refused: its status, the code that programs compare, and the message for people.
-struct Refused(StatusCode, &'static str, String);
-
-impl From<PublishFault> for Refused {
+impl From<PublishFault> for ApiError {
     fn from(fault: PublishFault) -> Self {
         match fault {
-            PublishFault::Version => Self(
-                StatusCode::BAD_REQUEST,
-                "invalid_request",
-                "a version has 1 to 64 letters, digits, or one of . - _ +".to_owned(),
-            ),
-            PublishFault::Exists(digest) => Self(
-                StatusCode::CONFLICT,
+            PublishFault::Version => {
+                Self::invalid("a version has 1 to 64 letters, digits, or one of . - _ +")
+            }
+            PublishFault::Exists(_) => Self::conflict(
                 "version_exists",
-                format!("this version exists with other content ({digest}); publish another version"),
+                "this version exists with other content; publish another version",
             ),
-            PublishFault::Refused(refusal) => {
-                Self(StatusCode::UNPROCESSABLE_ENTITY, "refused", refusal.to_string())
-            }
-            PublishFault::Failed(error) => {
-                Self(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", error.chain())
-            }
-            _ => Self(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal",
-                "the version was not published".to_owned(),
-            ),
+            PublishFault::Refused(refusal) => refused(refusal.to_string()),
+            PublishFault::Failed(error) => error.into(),
+            _ => Self::internal("the version was not published"),
         }
     }
+}
+
+/// Returns the error of an archive or a skill that is not accepted.
+fn refused(message: String) -> ApiError {
+    ApiError { status: StatusCode::UNPROCESSABLE_ENTITY, code: "refused", message }
 }
 
 /// A request that publishes a version of a skill.
@@ -59,41 +58,43 @@ struct PutRequest {
     name: SkillName,
     version: String,
     channel: String,
+    author: String,
     mode: PublishMode,
 }
 
-/// Publishes the skill in the archive `body` for `principal`.
+/// Publishes the skill in the archive `body` for `principal`, and records it.
 pub(crate) async fn publish(
     view: &AgentView,
     principal: &Principal,
     (name, version): (String, String),
-    query: Option<&str>,
+    query: PublishQuery,
     body: Bytes,
 ) -> Response {
     let mut event = Event::new(EventKind::SkillPublished, "publish", "", SystemTime::now());
     event.surface = Surface::Http;
-    event.skill = Some(repertoire_model::text::shorten(&name, 100));
-    event.query = Some(repertoire_model::text::shorten(&version, 100));
+    event.skill = Some(shorten(&name, MAX_NAME_CHARS));
+    event.query = Some(shorten(&version, MAX_NAME_CHARS));
     event.principal = principal.name.as_deref().map(str::to_owned);
+    event.agent = view.agent().map(|agent| agent.name.clone());
     event.bytes = body.len() as u64;
-    let (response, digest) = match published(view, principal, &name, &version, query, body).await {
+    let mut response = match published(view, principal, &name, version, query, body).await {
         Ok((request, published)) => {
-            let digest = published.digest;
-            (success(&request, &published), Some(digest))
+            event.digest = Some(published.digest);
+            response_to(request, &published)
         }
-        Err(Refused(status, code, message)) => {
-            event.outcome = match status {
+        Err(error) => {
+            event.outcome = match error.status {
                 StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => Outcome::Denied,
                 StatusCode::NOT_FOUND => Outcome::NotFound,
-                _ if status.is_client_error() => Outcome::Invalid,
+                status if status.is_client_error() => Outcome::Invalid,
                 _ => Outcome::Error,
             };
-            event.error = Some(code.to_owned());
-            (json_response(status, &json!({"error": {"code": code, "message": message}})), None)
+            event.error = Some(error.code.to_owned());
+            error.into_response()
         }
     };
-    event.digest = digest;
     view.shared.library.emit(&event);
+    response.extensions_mut().insert(RecordedRefusal);
     response
 }
 
@@ -101,99 +102,92 @@ async fn published(
     view: &AgentView,
     principal: &Principal,
     name: &str,
-    version: &str,
-    query: Option<&str>,
+    version: String,
+    query: PublishQuery,
     body: Bytes,
-) -> Result<(PutRequest, Published), Refused> {
+) -> Result<(PutRequest, Published), ApiError> {
     let Some(options) = view.options().publish.clone() else {
-        let message = "this server does not take versions of skills; serve a channel of a store".to_owned();
-        return Err(Refused(StatusCode::NOT_FOUND, "not_found", message));
+        return Err(ApiError::not_found(
+            "this server does not take versions of skills; serve a channel of a store",
+        ));
     };
-    let Some(sender) = &principal.name else {
-        let message = "publishing needs a token; send Authorization: Bearer TOKEN".to_owned();
-        return Err(Refused(StatusCode::UNAUTHORIZED, "missing_token", message));
-    };
-    let request = read(&options, principal, name, version, query)?;
-    let author = match view.agent() {
-        Some(_) => format!("{AGENT_PREFIX}{sender}"),
-        None => format!("user:{sender}"),
-    };
-    // A name out of scope is refused in the same way if there is such a skill and if there is none.
-    let source = format!("store:{}", request.channel);
-    let snapshot = view.shared.registry.touch().await;
-    let hides = snapshot.entries().iter().any(|entry| entry.name() == &request.name && !view.sees(entry));
-    if hides || !view.may_publish(&source, request.name.as_str()) {
-        let message = "this token does not give access to a skill of this name".to_owned();
-        return Err(Refused(StatusCode::FORBIDDEN, "out_of_scope", message));
-    }
+    let request = permitted(view, &options, principal, name, version, query).await?;
     let policy = view.shared.registry.policy().clone();
     let work = move || {
-        let refused = |why| Refused(StatusCode::UNPROCESSABLE_ENTITY, "refused", why);
         let files = (options.unpack)(&body).map_err(refused)?;
-        let store = options.store.get().map_err(PublishFault::from)?;
+        let store = options.proposer.store()?;
         let named = (&request.name, request.version.as_str());
-        let new = NewPublication::new(&request.channel, named, files, &author, SystemTime::now());
-        let published = repertoire::proposal::publish(&*store, &policy, new, request.mode, options.limits)?;
+        let new = NewPublication::new(&request.channel, named, files, &request.author, SystemTime::now());
+        let rules = options.proposer.rules();
+        let published = repertoire::proposal::publish(&*store, &policy, new, request.mode, rules)?;
+        if let (Some(id), true) = (published.proposal, published.is_new_proposal)
+            && let Ok(Some(proposal)) = store.proposal(id)
+        {
+            options.proposer.submitted(&proposal);
+        }
         Ok((request, published))
     };
-    let gone = |_| Refused(StatusCode::SERVICE_UNAVAILABLE, "internal", "the server is stopping".to_owned());
+    let gone = |_| ApiError::internal("the server is stopping");
     tokio::task::spawn_blocking(work).await.map_err(gone)?
 }
 
 /// Returns the request, if `principal` may make it.
-fn read(
+async fn permitted(
+    view: &AgentView,
     options: &PublishOptions,
     principal: &Principal,
     name: &str,
-    version: &str,
-    query: Option<&str>,
-) -> Result<PutRequest, Refused> {
-    let mode = match principal.role {
-        Role::Reader => {
-            let message = "the role of this token may not publish; an author's may".to_owned();
-            return Err(Refused(StatusCode::FORBIDDEN, "role", message));
-        }
-        Role::Author => PublishMode::Propose,
-        Role::Reviewer | Role::Admin => PublishMode::Release,
+    version: String,
+    query: PublishQuery,
+) -> Result<PutRequest, ApiError> {
+    let Some(author) = principal.name.as_ref().and_then(|_| view.author(principal)) else {
+        let message = "publishing needs a token; send Authorization: Bearer TOKEN".to_owned();
+        return Err(ApiError { status: StatusCode::UNAUTHORIZED, code: "missing_token", message });
     };
-    let invalid = |message: String| Refused(StatusCode::BAD_REQUEST, "invalid_request", message);
+    let forbidden = |code: &'static str, message: &str| ApiError {
+        status: StatusCode::FORBIDDEN,
+        code,
+        message: message.to_owned(),
+    };
     let name = SkillName::new(name)
         .filter(|valid| valid.as_str() == name)
-        .ok_or_else(|| invalid("this is no name of a skill".to_owned()))?;
-    let wanted = query.unwrap_or_default().split('&').find_map(|pair| {
-        let value = pair.strip_prefix(CHANNEL)?.strip_prefix('=')?;
-        Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
-    });
-    let channel = match wanted {
-        Some(wanted) => options.channels.iter().find(|channel| **channel == wanted),
+        .ok_or_else(|| ApiError::invalid("this is no name of a skill"))?;
+    let wanted = query.channel.filter(|channel| !channel.is_empty());
+    let channel = match &wanted {
+        Some(wanted) => options.channels.iter().find(|channel| *channel == wanted),
         None => options.channels.last(),
     };
-    let channel = channel.ok_or_else(|| {
-        invalid(format!("the channel is not served; there are: {}", options.channels.join(", ")))
-    })?;
-    Ok(PutRequest { name, version: version.to_owned(), channel: channel.clone(), mode })
+    // A channel or a name out of scope is refused in the same way if it exists and if it does not.
+    let snapshot = view.shared.registry.touch().await;
+    let channel = channel
+        .filter(|channel| view.may_change(&snapshot, &channel_source(channel), name.as_str()))
+        .ok_or_else(|| {
+            let message =
+                "this token may not publish a skill of this name there, or the channel is not served";
+            forbidden(OUT_OF_SCOPE, message)
+        })?;
+    let mode = PublishMode::of(options.proposer.rules(), principal.role, channel, &name)
+        .ok_or_else(|| forbidden("role", "the role of this token may not publish; an author's may"))?;
+    Ok(PutRequest { name, version, channel: channel.clone(), author, mode })
 }
 
-fn success(request: &PutRequest, published: &Published) -> Response {
+/// Returns the response to `request`, which had this outcome.
+fn response_to(request: PutRequest, published: &Published) -> Response {
     let (status, state) = match (published.release, published.proposal) {
         (_, Some(_)) => (StatusCode::ACCEPTED, "proposed"),
         (Some(_), None) => (StatusCode::CREATED, "released"),
         (None, None) => (StatusCode::OK, "unchanged"),
     };
-    let digest: &Digest = &published.digest;
-    let body = json!({
-        "name": request.name.as_str(),
-        "version": request.version,
-        "channel": request.channel,
-        "digest": digest.to_string(),
-        "state": state,
-        "release": published.release,
-        "proposal": published.proposal,
-        "findings": published.findings.lines().collect::<Vec<_>>(),
-    });
-    json_response(status, &body)
-}
-
-fn json_response(status: StatusCode, body: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    let answer = PublishAnswer {
+        name: request.name.to_string(),
+        version: request.version,
+        channel: request.channel,
+        digest: published.digest.to_string(),
+        state: state.to_owned(),
+        release: published.release,
+        proposal: published.proposal,
+        findings: published.findings.lines().map(str::to_owned).collect(),
+    };
+    let body = serde_json::to_string(&answer).unwrap_or_default();
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

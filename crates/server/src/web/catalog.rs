@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::page::{self, Page};
-use super::text::{self, Shown};
+use super::text::Shown;
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};
@@ -14,8 +14,8 @@ use crate::dashboard::Asker;
 use repertoire_model::catalog::Format;
 
 /// Maximum characters of the text on the page, and maximum skills; the API answers with all of them.
-const MAX_TEXT_CHARS: usize = 30_000;
-const MAX_SKILLS: usize = 150;
+const MAX_TEXT_CHARS: usize = 24_000;
+const MAX_SKILLS: usize = 100;
 
 /// The choices of the form. An empty field is one that was not chosen.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -54,22 +54,31 @@ impl CatalogPage {
         text.char_indices().nth(MAX_TEXT_CHARS).map_or(text, |(end, _)| &text[..end])
     }
 
-    /// Returns whether the page shows less than there is.
-    fn is_cut(&self) -> bool {
-        let is_cut = |catalog: &CatalogAnswer| {
-            catalog.text.len() > self.text().len() || catalog.skills.len() > MAX_SKILLS
-        };
-        self.catalog.as_ref().is_some_and(is_cut)
+    /// Returns the share of a skill that is shown, in words.
+    fn shown(&self, word: &str) -> &'static str {
+        match word {
+            "full" => "in full",
+            "first_sentence" => "one sentence",
+            "name_only" => "name only",
+            _ => "left out",
+        }
     }
 
-    /// Returns the reason for the share of a skill in words.
-    fn reason(&self, word: &str) -> &'static str {
-        match word {
+    /// Returns the reason for the place and the share of a skill in words.
+    fn reason(&self, skill: &ShownSkill) -> String {
+        let share = match skill.reason.as_str() {
             "host" => "the configuration puts it first",
-            "fair_share" => "it is its turn",
+            "fair_share" => "it is its turn among the others",
             "omitted" => "there is no room",
+            "task" => "",
             _ => "the same for all",
-        }
+        };
+        let words = match (skill.rank, skill.words.as_slice()) {
+            (None, _) => return share.to_owned(),
+            (Some(_), []) => "near the task in meaning".to_owned(),
+            (Some(_), words) => format!("has {}", words.join(", ")),
+        };
+        if share.is_empty() { words } else { format!("{words}; {share}") }
     }
 
     /// Returns a bar of the catalog, compared with its budget.

@@ -2,35 +2,63 @@
 
 use std::fmt::Write as _;
 
-/// The height of bars over time.
-const HEIGHT: f64 = 120.0;
+use super::text::{Shown as _, day};
 
-/// Returns bars over time, one for each of `values`, with `labels` for the first and the last one.
-pub(super) fn bars(values: &[u64], label: &str) -> String {
-    let (width, gap) = (16.0, 4.0);
-    let most = values.iter().copied().max().unwrap_or_default().max(1);
-    let total = values.len() as f64 * (width + gap);
+/// The height of bars over time.
+const HEIGHT: f64 = 100.0;
+
+/// The width of a bar with the gap behind it, and without.
+const STEP: f64 = 20.0;
+const WIDTH: f64 = 15.0;
+
+/// Returns the loads of each day, today last, as bars between two axes.
+pub(super) fn loads_per_day(values: &[u64]) -> String {
+    let top = axis_end(values.iter().copied().max().unwrap_or_default());
+    let width = values.len() as f64 * STEP;
+    let total = values.iter().sum::<u64>().grouped();
     let mut svg = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {total} {}\" role=\"img\" aria-label=\"{label}\" preserveAspectRatio=\"none\">",
-        HEIGHT + 2.0
+        "<figure class=\"chart\"><div class=\"y\" aria-hidden=\"true\"><span>{}</span><span>{}</span><span>0</span></div>\
+         <svg viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" aria-label=\"{total} loads in {} days\" preserveAspectRatio=\"none\">\
+         <path class=\"grid\" d=\"M0 .5H{width}M0 {}H{width}\"/>",
+        top.grouped(),
+        (top / 2).grouped(),
+        values.len(),
+        HEIGHT / 2.0,
     );
     for (index, value) in values.iter().enumerate() {
-        let height = (*value as f64 / most as f64 * HEIGHT).max(if *value > 0 { 2.0 } else { 1.0 });
-        let x = index as f64 * (width + gap);
-        let class = if *value > 0 { "bar" } else { "bar none" };
-        let days = values.len() - 1 - index;
-        let when = match days {
-            0 => "today".to_owned(),
-            1 => "yesterday".to_owned(),
-            _ => format!("{days} days ago"),
-        };
+        let height = *value as f64 / top as f64 * HEIGHT;
+        let x = index as f64 * STEP + (STEP - WIDTH) / 2.0;
+        let (when, word) = (day(values.len() - 1 - index), if *value == 1 { "load" } else { "loads" });
+        // The whole column of a day shows its number, however low the bar is.
         let _ = write!(
             svg,
-            "<rect class=\"{class}\" x=\"{x:.0}\" y=\"{:.1}\" width=\"{width}\" height=\"{height:.1}\" rx=\"2\"><title>{when}: {value}</title></rect>",
-            HEIGHT + 1.0 - height
+            "<g><title>{when}: {} {word}</title><rect class=\"day\" x=\"{:.0}\" width=\"{STEP}\" height=\"{HEIGHT}\"/>\
+             <rect class=\"bar\" x=\"{x}\" y=\"{:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\"/></g>",
+            value.grouped(),
+            index as f64 * STEP,
+            HEIGHT - height
         );
     }
-    svg + "</svg>"
+    let ticks = [values.len().saturating_sub(1), values.len() / 2, 0].map(day);
+    let _ = write!(
+        svg,
+        "<path class=\"base\" d=\"M0 {HEIGHT}H{width}\"/></svg><div class=\"x\" aria-hidden=\"true\"><span>{}</span><span>{}</span><span>{}</span></div></figure>",
+        ticks[0], ticks[1], ticks[2]
+    );
+    svg
+}
+
+/// Returns the end of an axis for values up to `most`: a round number whose half is round, too.
+fn axis_end(most: u64) -> u64 {
+    let mut scale = 1;
+    loop {
+        for digit in [2, 4, 6, 8, 10, 12, 16] {
+            if most <= digit * scale {
+                return digit * scale;
+            }
+        }
+        scale *= 10;
+    }
 }
 
 /// Returns a line of the values, as small as a word; nothing if there are none.
@@ -74,4 +102,27 @@ pub(super) fn stacked(parts: &[f64], most: f64) -> String {
         x += width;
     }
     svg + "</svg>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_a_round_number_with_a_round_half() {
+        assert_eq!(
+            [0, 2, 3, 9, 11, 13, 17, 41, 130, 999].map(axis_end),
+            [2, 2, 4, 10, 12, 16, 20, 60, 160, 1_000]
+        );
+    }
+
+    #[test]
+    fn a_chart_has_axes_and_tells_each_day() {
+        let chart = loads_per_day(&[0, 1, 41]);
+        assert!(
+            chart.contains("42 loads in 3 days")
+                && chart.contains("<span>60</span><span>30</span><span>0</span>")
+        );
+        assert!(chart.contains("Yesterday: 1 load<") && chart.contains("Today: 41 loads<"), "{chart}");
+    }
 }

@@ -58,6 +58,10 @@ impl EventsPage {
         format!("/api/v1/events/export{}", self.query(""))
     }
 
+    fn newest(&self) -> String {
+        format!("/events{}", self.query(""))
+    }
+
     fn next(&self) -> Option<String> {
         Some(format!("/events{}", self.query(self.list.next_cursor.as_deref()?)))
     }

@@ -1,6 +1,6 @@
 //! Instructions of skills as HTML, without anything that could run or be loaded.
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// Maximum bytes of instructions that are rendered; more are shown as text.
 const MAX_BYTES: usize = 512 * 1024;
@@ -16,10 +16,31 @@ pub(super) fn render(markdown: &str, files: &str) -> Option<String> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut text = String::with_capacity(markdown.len() * 2);
     let mut open_links = Vec::new();
-    let events = Parser::new_ext(markdown, options).filter_map(|event| safe(event, files, &mut open_links));
+    let (front, markdown) = frontmatter(markdown);
+    let front = front.into_iter().flat_map(|front| {
+        let block = CodeBlockKind::Indented;
+        [
+            Event::Start(Tag::CodeBlock(block)),
+            Event::Text(CowStr::Borrowed(front)),
+            Event::End(TagEnd::CodeBlock),
+        ]
+    });
+    let events = front
+        .chain(Parser::new_ext(markdown, options))
+        .filter_map(|event| safe(event, files, &mut open_links));
     html::push_html(&mut text, events);
-    // Those that are too wide are scrolled by keyboard. Nothing else in the text can be this tag.
-    Some(text.replace("<pre>", "<pre tabindex=\"0\">"))
+    // Those that are too wide are scrolled by keyboard. Nothing else in the text can be these tags.
+    let text = text.replace("<pre>", "<pre tabindex=\"0\">");
+    Some(
+        text.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
+            .replace("</table>", "</table></div>"),
+    )
+}
+
+/// Returns the frontmatter of a file, if it has any, and the rest. Markdown takes it for a heading.
+fn frontmatter(text: &str) -> (Option<&str>, &str) {
+    let split = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    split.map_or((None, text), |(front, rest)| (Some(front), rest))
 }
 
 /// Returns `event` without what could run or be loaded. `open_links` has an entry for each link or picture that is open: true if it is shown.
@@ -39,9 +60,7 @@ fn safe<'a>(event: Event<'a>, files: &str, open_links: &mut Vec<bool>) -> Option
             Event::End(TagEnd::Link)
         }
         // The name of a language may be anything.
-        Event::Start(Tag::CodeBlock(_)) => {
-            Event::Start(Tag::CodeBlock(pulldown_cmark::CodeBlockKind::Indented))
-        }
+        Event::Start(Tag::CodeBlock(_)) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
         Event::Start(Tag::MetadataBlock(_)) | Event::End(TagEnd::MetadataBlock(_)) => return None,
         other => other,
     })
@@ -83,6 +102,22 @@ mod tests {
         assert!(html.contains("<h1>Title</h1>") && html.contains("<em>b</em>") && html.contains("<table>"));
         assert!(html.contains("<a href=\"https://e.test/f\">d</a>"), "{html}");
         assert!(html.contains("<a href=\"/skills/x/files/references/h.md\">g</a>"), "{html}");
+    }
+
+    #[test]
+    fn frontmatter_is_no_heading() {
+        let html = rendered("---\nname: x\n<b>: y\n---\n# Title\n");
+        assert_eq!(html, "<pre tabindex=\"0\"><code>name: x\n&lt;b&gt;: y</code></pre>\n<h1>Title</h1>\n");
+    }
+
+    #[test]
+    fn wide_tables_are_scrolled_by_keyboard() {
+        let html = rendered("| a |\n|---|\n| 1 |\n");
+        assert!(
+            html.starts_with("<div class=\"scroll\" tabindex=\"0\"><table>")
+                && html.ends_with("</table></div>\n"),
+            "{html}"
+        );
     }
 
     #[test]

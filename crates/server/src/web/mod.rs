@@ -16,6 +16,8 @@ mod proposals;
 mod events;
 mod sessions;
 mod economics;
+mod sign_in;
 mod routes;
 
-pub(crate) use routes::routes;
+pub(crate) use routes::{asset_routes, routes, secure};
+pub(crate) use sign_in::{SignInPage, sign_in, sign_in_address};

@@ -10,10 +10,17 @@ use super::{chart, url};
 use crate::api::events::{self, EventRecord, EventsQuery};
 use crate::api::health::{self, Health};
 use crate::api::overview::{self, Overview};
+use crate::api::proposals::{self, ProposalRow, ProposalsQuery};
 use crate::dashboard::Asker;
 
 /// The number of events on the page.
 const EVENTS: usize = 8;
+
+/// The number of proposals on the page.
+const PROPOSALS: usize = 4;
+
+/// Maximum sources on the page.
+const SOURCES: usize = 6;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -22,6 +29,7 @@ struct OverviewPage {
     overview: Overview,
     health: Health,
     events: Vec<EventRecord>,
+    proposals: Vec<ProposalRow>,
 }
 
 impl OverviewPage {
@@ -36,6 +44,11 @@ impl OverviewPage {
         let (tokens, budget) =
             (self.overview.catalog.tokens, self.overview.catalog.budget.unwrap_or_default());
         chart::share(tokens as f64, budget as f64, if tokens > budget { "over" } else { "" })
+    }
+
+    /// Returns a bar of `skills`, compared with all skills.
+    fn skill_bar(&self, skills: &usize) -> String {
+        chart::share(*skills as f64, self.skills() as f64, "")
     }
 
     fn skills(&self) -> usize {
@@ -55,6 +68,8 @@ pub(super) async fn get(Extension(asker): Extension<Asker>) -> Response {
     };
     let query = EventsQuery { limit: Some(EVENTS), ..EventsQuery::default() };
     let events = events::list(&asker, &query).await.map(|list| list.events).unwrap_or_default();
+    let query = ProposalsQuery { limit: Some(PROPOSALS), ..ProposalsQuery::default() };
+    let proposals = proposals::list(&asker, &query).await.map(|list| list.proposals).unwrap_or_default();
     let page = Page::new(&asker, "overview", "Overview").await;
-    page::html(&OverviewPage { page, overview, health, events })
+    page::html(&OverviewPage { page, overview, health, events, proposals })
 }

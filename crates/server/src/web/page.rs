@@ -24,6 +24,8 @@ pub(super) struct Page {
     pub(super) csrf: String,
     /// The name under which the sender decides.
     pub(super) who: String,
+    /// The name of the person that signed in, if the sender is one.
+    pub(super) person: Option<String>,
     /// The version of the server.
     pub(super) version: String,
 }
@@ -37,8 +39,9 @@ impl Page {
             library: asker.options().title.clone(),
             pending: proposals::pending(asker).await,
             may_write: asker.write_refusal().is_none(),
-            csrf: asker.view.shared.dashboard.csrf.clone(),
+            csrf: asker.csrf().to_owned(),
             who: text::actor(&asker.reviewer()).to_owned(),
+            person: asker.principal.name.as_deref().filter(|_| asker.is_signed_in()).map(str::to_owned),
             version: asker.view.options().version.clone(),
         }
     }
@@ -80,7 +83,12 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         "store_unavailable" => {
             ("The store is away", "Skills are served all the same. Try again in a moment.")
         }
-        "read_only" => ("This page is read only", "Start the server with --allow-write to decide here."),
+        "bad_address" => ("There is no such page", "Choose a section, or go back."),
+        "invalid_request" => ("That cannot be shown", "Correct the address, or clear the filters."),
+        "own_proposal" => ("It is your own proposal", "Somebody else has to approve it."),
+        "read_only" => {
+            ("This page is read only", "Sign in to decide here, or start the server with --allow-write.")
+        }
         "csrf" => ("The form is out of date", "Go back, reload the page, and try again."),
         "stale" => (
             "The skill changed meanwhile",

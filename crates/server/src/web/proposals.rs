@@ -65,6 +65,8 @@ struct ProposalPage {
     proposal: ProposalDetail,
     files: Vec<DiffFile>,
     is_side_by_side: bool,
+    /// True if the sender is the author, and may not approve it.
+    is_own: bool,
     done: Option<String>,
 }
 
@@ -79,8 +81,15 @@ impl ProposalPage {
     }
 
     fn here(&self) -> String {
-        let view = if self.is_side_by_side { "?view=split" } else { "" };
-        format!("/proposals/{}{view}", self.proposal.row.id)
+        let view = if self.is_side_by_side { "split" } else { "" };
+        // An update leaves the notice of the decision that led here.
+        let done = self.done.as_deref().unwrap_or_default();
+        format!("/proposals/{}{}", self.proposal.row.id, url::query(&[("view", view), ("done", done)]))
+    }
+
+    /// Returns the number of findings on the side of the change that has those that are `change`, beside those that stay.
+    fn findings(&self, change: &str) -> usize {
+        self.proposal.check.iter().filter(|line| line.change == change || line.change == "same").count()
     }
 
     /// Returns the change of tokens with its sign.
@@ -101,7 +110,8 @@ pub(super) async fn get_one(
             let page = Page::new(&asker, "proposals", format!("Proposal {id}")).await;
             let files = diff::parse(&proposal.diff);
             let is_side_by_side = query.view.as_deref() == Some("split");
-            page::html(&ProposalPage { page, proposal, files, is_side_by_side, done: query.done })
+            let is_own = !asker.decides_own() && proposal.row.author == asker.reviewer();
+            page::html(&ProposalPage { page, proposal, files, is_side_by_side, is_own, done: query.done })
         }
         Err(error) => page::error(&asker, "proposals", error).await,
     }

@@ -3,11 +3,15 @@
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use super::{assets, catalog, economics, events, overview, proposals, sessions, skill, skills, versions};
+use super::{
+    assets, catalog, economics, events, overview, page, proposals, sessions, skill, skills, versions,
+};
+use crate::api::ApiError;
+use crate::dashboard::Asker;
 
 /// Nothing is loaded from elsewhere, and nothing that stands in a page runs: scripts and styles are files of this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -23,13 +27,14 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Returns the routes of the pages.
+/// Returns the routes of the pages, which need the headers of [`secure`].
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/", get(overview::get))
         .route("/skills", get(skills::get))
         .route("/skills/{name}", get(skill::get))
         .route("/skills/{name}/explain", get(skill::get_explain))
+        .route("/skills/{name}/update", get(skill::get_update))
         .route("/skills/{name}/files/{*path}", get(skill::get_file))
         .route("/skills/{name}/versions/{version}", get(versions::get))
         .route("/skills/{name}/switch", post(skill::post_switch))
@@ -43,17 +48,34 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/events", get(events::get))
         .route("/sessions", get(sessions::get))
         .route("/economics", get(economics::get))
-        .route("/assets/{name}", get(assets::get))
-        .layer(from_fn(secure))
 }
 
-/// Adds the headers of every page.
-async fn secure(request: Request, next: Next) -> Response {
+/// Returns the routes of the files that pages load, which need no token.
+pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route("/assets/{name}", get(assets::get))
+}
+
+/// Adds the headers of every page, and answers with a page where a request does not fit its route.
+pub(crate) async fn secure(request: Request, next: Next) -> Response {
+    let asker = request.extensions().get::<Asker>().cloned();
+    let is_asset = request.uri().path().starts_with("/assets/");
     let mut response = next.run(request).await;
+    let is_error = response.status().is_client_error() && !is_asset && !is_page(&response);
+    if let Some(asker) = asker.filter(|_| is_error) {
+        let status = response.status();
+        let message = "no page has this address, or the form that was sent does not fit it".to_owned();
+        response = page::error(&asker, "", ApiError { status, code: "bad_address", message }).await;
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// Returns whether `response` is a page.
+fn is_page(response: &Response) -> bool {
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    media_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"))
 }

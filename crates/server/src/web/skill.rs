@@ -11,13 +11,17 @@ use super::text::{self, Shown, ShownTime};
 use super::{chart, markdown, url};
 use crate::api::Params;
 use crate::api::explain::{self, Explanation};
-use crate::api::skill::{self, FileText, SkillDetail};
+use crate::api::skill::{self, FileRow, FileText, SkillDetail, UpdateAnswer};
 use crate::api::switch;
+use crate::api::update;
 use crate::api::versions::{self, VersionRow, VersionsQuery};
 use crate::dashboard::Asker;
 
 /// The number of versions on the page.
 const VERSIONS: usize = 20;
+
+/// Maximum references beside the usage; the table of files has all of them.
+const REFERENCES: usize = 8;
 
 /// The view of the instructions.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -39,6 +43,7 @@ struct SkillPage {
     versions: Vec<VersionRow>,
     has_unrecorded_changes: bool,
     done: Option<String>,
+    sees_all: bool,
 }
 
 impl SkillPage {
@@ -51,8 +56,47 @@ impl SkillPage {
         format!("/skills/{}{raw}", self.address())
     }
 
+    /// Returns whether the sender may switch the skill off and on.
+    fn may_switch(&self) -> bool {
+        let is_switchable = matches!(self.skill.row.state.as_str(), "active" | "disabled");
+        self.page.may_write && self.sees_all && is_switchable
+    }
+
     fn references(&self) -> usize {
         self.skill.files.iter().filter(|file| file.kind == "reference").count()
+    }
+
+    /// Returns references, those that are read most first.
+    fn read_references(&self) -> Vec<&FileRow> {
+        let mut files: Vec<&FileRow> =
+            self.skill.files.iter().filter(|file| file.kind == "reference").collect();
+        files.sort_by_key(|file| std::cmp::Reverse(file.reads));
+        files.truncate(REFERENCES);
+        files
+    }
+
+    /// Returns the calls beside loads in words.
+    fn usage(&self) -> String {
+        let usage = &self.skill.usage;
+        let count = |number: u64, one: &str, many: &str| {
+            format!("{} {}", number.grouped(), if number == 1 { one } else { many })
+        };
+        let mut words = vec![count(usage.reads, "read of a file", "reads of files")];
+        words.push(count(usage.failures, "failed call", "failed calls"));
+        if usage.agents > 0 {
+            words.push(count(usage.agents as u64, "named agent", "named agents"));
+        }
+        words.join(", ")
+    }
+
+    /// Returns the class of the state of the newest version.
+    fn update_class(&self, update: &UpdateAnswer) -> &'static str {
+        match update.state.as_str() {
+            "current" => "ok",
+            "outdated" | "renamed" | "removed" => "warning",
+            "broken" | "unreachable" => "error",
+            _ => "",
+        }
     }
 }
 
@@ -75,7 +119,16 @@ pub(super) async fn get(
         Err(_) => (Vec::new(), false),
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
-    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done: query.done })
+    let (done, sees_all) = (query.done, asker.sees_all());
+    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done, sees_all })
+}
+
+/// Asks the source of a skill for its newest version, and leads to the page of the skill.
+pub(super) async fn get_update(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
+    match update::update(&asker, &name).await {
+        Ok(_) => Redirect::to(&format!("{}#origin", url::skill(&name))).into_response(),
+        Err(error) => page::error(&asker, "skills", error).await,
+    }
 }
 
 /// The form that switches a skill.
@@ -83,6 +136,17 @@ pub(super) async fn get(
 pub(super) struct SwitchForm {
     csrf: String,
     on: bool,
+    /// The address of the list that the form stands in; without it, the page of the skill.
+    #[serde(default)]
+    back: Option<String>,
+}
+
+impl SwitchForm {
+    /// Returns the address of the list that the form stands in.
+    fn list(&self) -> Option<&str> {
+        let is_list = |back: &&str| *back == "/skills" || back.starts_with("/skills?");
+        self.back.as_deref().filter(is_list).filter(|back| back.bytes().all(|byte| byte.is_ascii_graphic()))
+    }
 }
 
 /// Switches a skill off or on.
@@ -95,7 +159,13 @@ pub(super) async fn post_switch(
         return page::error(&asker, "skills", refusal.into()).await;
     }
     match switch::switch(&asker, &name, form.on).await {
-        Ok(_) => {
+        Ok(switched) => {
+            if let Some(list) = form.list() {
+                let to = if form.on { "on" } else { "off" };
+                let done = url::query(&[("switched", &switched.name), ("to", to)]);
+                let done = if list.contains('?') { done.replacen('?', "&", 1) } else { done };
+                return Redirect::to(&format!("{list}{done}")).into_response();
+            }
             let done = if form.on { "switched on" } else { "switched off" };
             // A skill that is switched off has another address.
             let name = if form.on { name.rsplit(':').next().unwrap_or_default().to_owned() } else { name };
@@ -145,7 +215,7 @@ struct ExplainPage {
 pub(super) async fn get_explain(Extension(asker): Extension<Asker>, Path(name): Path<String>) -> Response {
     match explain::explain(&asker, &name).await {
         Ok(explanation) => {
-            let page = Page::new(&asker, "skills", format!("Why {} is so", explanation.name)).await;
+            let page = Page::new(&asker, "skills", format!("Explain {}", explanation.name)).await;
             page::html(&ExplainPage { page, name, explanation })
         }
         Err(error) => page::error(&asker, "skills", error).await,

@@ -2,14 +2,31 @@
 
 use askama::Template;
 use axum::Extension;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
+use serde::Deserialize;
 
 use super::page::{self, Page};
 use super::text::{Shown, ShownTime};
 use super::{chart, url};
 use crate::api::Params;
-use crate::api::skills::{self, SkillList, SkillsQuery};
+use crate::api::skills::{self, Facet, SkillList, SkillRow, SkillsQuery};
 use crate::dashboard::Asker;
+
+/// Maximum tags that can be chosen, the most frequent ones. All of thousands of skills would be most of the page.
+const MAX_TAGS: usize = 80;
+
+/// Maximum characters of a description; the page of the skill has all of it.
+const MAX_DESCRIPTION_CHARS: usize = 280;
+
+/// The switch that led to the page.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SwitchNotice {
+    /// The skill.
+    switched: Option<String>,
+    /// `on` or `off`.
+    to: Option<String>,
+}
 
 #[derive(Template)]
 #[template(path = "skills.html")]
@@ -17,6 +34,8 @@ struct SkillsPage {
     page: Page,
     list: SkillList,
     query: SkillsQuery,
+    switched: SwitchNotice,
+    sees_all: bool,
 }
 
 impl SkillsPage {
@@ -37,6 +56,43 @@ impl SkillsPage {
         chosen.as_deref() == Some(value)
     }
 
+    /// Returns whether the sender may switch skills off and on. Agents review changes of skills; who gets them is not for them to decide.
+    fn may_switch(&self) -> bool {
+        self.page.may_write && self.sees_all
+    }
+
+    /// Returns the notice of the switch that led here.
+    fn notice(&self) -> Option<String> {
+        let name = self.switched.switched.as_deref()?;
+        let state = if self.switched.to.as_deref() == Some("on") { "on" } else { "off" };
+        Some(format!("{name} is switched {state} for all agents."))
+    }
+
+    /// Returns the tags that can be chosen, by name.
+    fn tags(&self) -> Vec<&Facet> {
+        let mut tags: Vec<&Facet> = self.list.facets.tags.iter().collect();
+        tags.sort_by_key(|tag| (!self.is_chosen("tag", &tag.value), std::cmp::Reverse(tag.skills)));
+        tags.truncate(MAX_TAGS);
+        tags.sort_by(|a, b| a.value.cmp(&b.value));
+        tags
+    }
+
+    /// Returns the beginning of the description of a skill.
+    fn description<'s>(&self, skill: &'s SkillRow) -> &'s str {
+        let text = skill.description.as_str();
+        text.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(text, |(end, _)| &text[..end])
+    }
+
+    /// Returns the part of the list that the page shows, if it is not all of it.
+    fn range(&self) -> Option<String> {
+        let shown = self.list.skills.len();
+        if shown == self.list.total || shown == 0 {
+            return None;
+        }
+        let start = self.query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0_usize);
+        Some(format!("{} to {}", (start + 1).grouped(), (start + shown).grouped()))
+    }
+
     fn is_filtered(&self) -> bool {
         let query = &self.query;
         let filters = [&query.q, &query.source, &query.tag, &query.state, &query.agent];
@@ -45,51 +101,40 @@ impl SkillsPage {
 
     /// Returns the address of the next part.
     fn next(&self) -> Option<String> {
-        let query = &self.query;
-        let text = |value: &'static str, of: &Option<String>| (value, of.clone().unwrap_or_default());
-        let pairs = [
-            text("q", &query.q),
-            text("source", &query.source),
-            text("tag", &query.tag),
-            text("state", &query.state),
-            text("agent", &query.agent),
-            text("sort", &query.sort),
-            ("cursor", self.list.next_cursor.clone()?),
-        ];
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        Some(format!("/skills{}", url::query(&pairs)))
+        Some(self.part(self.list.next_cursor.as_deref()?))
     }
 
     /// Returns the address of this page.
     fn here(&self) -> String {
+        self.part(self.query.cursor.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the address of the part that begins at `cursor`.
+    fn part(&self, cursor: &str) -> String {
         let query = &self.query;
-        let value = |of: &Option<String>| of.clone().unwrap_or_default();
-        let pairs = [
-            ("q", value(&query.q)),
-            ("source", value(&query.source)),
-            ("tag", value(&query.tag)),
-            ("state", value(&query.state)),
-            ("agent", value(&query.agent)),
-            ("sort", value(&query.sort)),
-            ("cursor", value(&query.cursor)),
+        let filters = [
+            ("q", &query.q),
+            ("source", &query.source),
+            ("tag", &query.tag),
+            ("state", &query.state),
+            ("agent", &query.agent),
+            ("sort", &query.sort),
         ];
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        format!("/skills{}", url::query(&pairs))
+        let filters = filters.map(|(name, value)| (name, value.as_deref().unwrap_or_default()));
+        format!("/skills{}", url::query(&[&filters[..], &[("cursor", cursor)]].concat()))
     }
 }
 
 /// Answers with the page.
 pub(super) async fn get(
     Extension(asker): Extension<Asker>,
-    params: Result<Params<SkillsQuery>, crate::api::ApiError>,
+    Params(query): Params<SkillsQuery>,
+    Params(switched): Params<SwitchNotice>,
 ) -> Response {
-    let query = match params {
-        Ok(Params(query)) => query,
-        Err(error) => return error.into_response(),
-    };
     match skills::list(&asker, &query).await {
         Ok(list) => {
-            page::html(&SkillsPage { page: Page::new(&asker, "skills", "Skills").await, list, query })
+            let page = Page::new(&asker, "skills", "Skills").await;
+            page::html(&SkillsPage { page, list, query, switched, sees_all: asker.sees_all() })
         }
         Err(error) => page::error(&asker, "skills", error).await,
     }

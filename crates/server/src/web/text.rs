@@ -1,6 +1,12 @@
 //! Numbers, sizes and times as people read them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use repertoire::event::jsonl::rfc3339;
+
+/// The names of months.
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// The seconds of a minute, an hour and a day.
 const UNITS: [(u64, &str); 3] = [(86_400, "d"), (3_600, "h"), (60, "min")];
@@ -92,6 +98,31 @@ fn seconds(time: &str) -> Option<u64> {
     Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
+/// Returns the day that was `days` days ago, such as `20 Oct`.
+pub(super) fn day(days: usize) -> String {
+    match days {
+        0 => return "Today".to_owned(),
+        1 => return "Yesterday".to_owned(),
+        _ => {}
+    }
+    let ago = Duration::from_secs(days as u64 * 86_400);
+    let date = SystemTime::now().checked_sub(ago).map(rfc3339).unwrap_or_default();
+    let number = |from: usize, to: usize| date.get(from..to).and_then(|text| text.parse::<usize>().ok());
+    match number(5, 7).and_then(|month| MONTHS.get(month.checked_sub(1)?)).zip(number(8, 10)) {
+        Some((month, day)) => format!("{day} {month}"),
+        None => date,
+    }
+}
+
+/// Returns a duration in seconds in a unit that fits.
+pub(super) fn duration(seconds: &f64) -> String {
+    match seconds * 1_000.0 {
+        ms if ms < 10.0 => format!("{ms:.1} ms"),
+        ms if ms < 1_000.0 => format!("{ms:.0} ms"),
+        _ => format!("{seconds:.1} s"),
+    }
+}
+
 /// Returns the first characters of a digest, without the name of its algorithm.
 pub(super) fn short_digest(digest: &str) -> String {
     digest.strip_prefix("sha256:").unwrap_or(digest).chars().take(12).collect()
@@ -105,6 +136,14 @@ pub(super) fn words(word: &str) -> String {
 /// Returns the name of a person or agent without its kind.
 pub(super) fn actor(name: &str) -> &str {
     name.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "agent")).map_or(name, |(_, name)| name)
+}
+
+/// Returns the name of a person or agent as people read it: `agent:x` is `agent x`.
+pub(super) fn author(name: &str) -> String {
+    match name.strip_prefix("agent:") {
+        Some(agent) => format!("agent {agent}"),
+        None => actor(name).to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +168,10 @@ mod tests {
         assert_eq!("yesterday".ago(), "yesterday");
         let ages = [5, 61, 7_200, 86_400 * 3, 86_400 * 90].map(age);
         assert_eq!(ages, ["just now", "1 min ago", "2 h ago", "3 d ago", "3 months ago"]);
+        assert_eq!(
+            [0.000_4, 0.0123, 15.105].map(|seconds| duration(&seconds)),
+            ["0.4 ms", "12 ms", "15.1 s"]
+        );
         assert_eq!("2024-02-29T12:34:56.789Z".minute(), "2024-02-29 12:34");
     }
 }

@@ -7,6 +7,7 @@ use repertoire::{Entry, Snapshot};
 use repertoire_model::Digest;
 use serde_json::{Value, json};
 
+use super::archive::ArchiveKind;
 use crate::agent_view::{AgentView, PUBLISHED_AT_ONCE};
 use crate::mcp::encode_path;
 use crate::published_skills::PublishedSkill;
@@ -34,7 +35,7 @@ async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option
             ("skill-md", format!("{}/{}", skill.name, encode_path(manifest.path.as_str())), manifest.digest)
         }
         _ => {
-            let digest = shared.archives.digest(&shared.registry, entry, skill).await?;
+            let digest = shared.archives.digest(&shared.registry, entry, skill, ArchiveKind::Skill).await?;
             ("archive", format!("{}.tar.gz", skill.name), digest)
         }
     };
@@ -56,7 +57,10 @@ pub(super) async fn old_index(view: &AgentView) -> Value {
 }
 
 /// Returns all published skills, sorted by name.
-async fn published<'s>(view: &AgentView, snapshot: &'s Snapshot) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
+pub(super) async fn published<'s>(
+    view: &AgentView,
+    snapshot: &'s Snapshot,
+) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
     let entries: Vec<&Entry> = view.offered(snapshot).collect();
     view.publish_all(&entries).await
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
@@ -13,9 +14,10 @@ use repertoire::{EventKind, LineRange, Outcome, SkillPath};
 use repertoire_model::Digest;
 use serde_json::Value;
 
-use super::{archive, index};
+use super::archive::ArchiveKind;
+use super::{archive, index, marketplace};
 use crate::agent_view::AgentView;
-use crate::http::UnreadLimit;
+use crate::http::{PublicOrigin, UnreadLimit, UrlToken};
 use crate::mcp::media_type_by_name;
 use crate::published_skills::PublishResult;
 use crate::record::{OVERLOADED, Principal, RequestRecord};
@@ -29,14 +31,29 @@ const BINARY: &str = "application/octet-stream";
 /// The media type of an archive.
 const GZIP: &str = "application/gzip";
 
+/// The media type of the archive of a plugin.
+const ZIP: &str = "application/zip";
+
 /// The extension of archives.
 const ARCHIVE: &str = ".tar.gz";
 
+/// The extension of archives of plugins.
+const PLUGIN: &str = ".zip";
+
+/// The start of addresses that are asked over TLS.
+const TLS: &str = "https://";
+
+/// The answer to a request for the marketplace that did not come over TLS.
+const NO_TLS: &str = "plugins are fetched over https alone: put a proxy with TLS before the server, name its address in \
+    http.trusted_proxies, and let it send X-Forwarded-Proto\n";
+
 /// Headers that keep browsers from running a skill's files as pages of this server.
-const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
+const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
     (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    // A URL may have a token.
+    (header::REFERRER_POLICY, "no-referrer"),
 ];
 
 /// The media type for files that a browser would run or load into a page.
@@ -47,6 +64,7 @@ pub(crate) fn index_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/.well-known/agent-skills/index.json", get(index_file))
         .route("/.well-known/skills/index.json", get(old_index_file))
+        .route("/.claude-plugin/marketplace.json", get(marketplace_file))
         .layer(map_response(add_security_headers))
 }
 
@@ -54,6 +72,7 @@ pub(crate) fn index_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 pub(crate) fn file_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/.well-known/agent-skills/{archive}", get(archive_file))
+        .route("/.claude-plugin/plugins/{archive}", get(plugin_file))
         .route("/.well-known/agent-skills/{name}/{*path}", get(skill_file))
         .route("/.well-known/skills/{name}/{*path}", get(skill_file))
         .layer(map_response(add_security_headers))
@@ -74,6 +93,32 @@ async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Req
     json(request.headers(), &index::old_index(&view).await)
 }
 
+/// Answers with the marketplace, whose plugins clients fetch over TLS alone.
+async fn marketplace_file(
+    Extension(view): Extension<Arc<AgentView>>,
+    origin: Option<Extension<PublicOrigin>>,
+    token: Option<Extension<UrlToken>>,
+    request: Request,
+) -> Response {
+    let Some(Extension(PublicOrigin(origin))) = origin.filter(|origin| origin.0.0.starts_with(TLS)) else {
+        return (StatusCode::NOT_FOUND, NO_TLS).into_response();
+    };
+    let prefix = token.map(|Extension(token)| token.prefix()).unwrap_or_default();
+    json(request.headers(), &marketplace::marketplace(&view, &origin, &prefix).await)
+}
+
+async fn plugin_file(
+    Extension(view): Extension<Arc<AgentView>>,
+    Extension(principal): Extension<Principal>,
+    Extension(unread): Extension<UnreadLimit>,
+    Path(archive): Path<String>,
+    request: Request,
+) -> Response {
+    let Some(name) = archive.strip_suffix(PLUGIN) else { return not_found() };
+    let (parts, _) = request.into_parts();
+    send_archive(&view, &principal, &unread, name, ArchiveKind::Plugin, &parts).await
+}
+
 async fn archive_file(
     Extension(view): Extension<Arc<AgentView>>,
     Extension(principal): Extension<Principal>,
@@ -82,10 +127,22 @@ async fn archive_file(
     request: Request,
 ) -> Response {
     let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
-    let mut record = download(&view, EventKind::SkillLoaded, &principal);
+    let (parts, _) = request.into_parts();
+    send_archive(&view, &principal, &unread, name, ArchiveKind::Skill, &parts).await
+}
+
+async fn send_archive(
+    view: &AgentView,
+    principal: &Principal,
+    unread: &UnreadLimit,
+    name: &str,
+    kind: ArchiveKind,
+    parts: &Parts,
+) -> Response {
+    let mut record = download(view, EventKind::SkillLoaded, principal);
     record.asked(name, None);
-    let response = packed(&view, &unread, name, request.headers(), &mut record).await;
-    emit(record, &request);
+    let response = packed(view, unread, name, kind, &parts.headers, &mut record).await;
+    emit(record, &parts.method);
     response
 }
 
@@ -93,6 +150,7 @@ async fn packed(
     view: &AgentView,
     unread: &UnreadLimit,
     name: &str,
+    kind: ArchiveKind,
     headers: &HeaderMap,
     record: &mut RequestRecord<'_>,
 ) -> Response {
@@ -108,14 +166,15 @@ async fn packed(
     record.failed(Outcome::Error, OVERLOADED);
     let size = skill.bundle.files().iter().map(|file| file.size).sum();
     let response = unread.prepare(size, async {
-        let packed = match archive::pack(&view.shared.registry, entry, &skill).await {
+        let packed = match archive::pack(&view.shared.registry, entry, &skill, kind).await {
             Some(bytes) => digested(bytes).await,
             None => None,
         };
         match packed {
             Some((digest, bytes)) => {
                 note_file(record, headers, digest, &bytes);
-                attachment(file(headers, GZIP, &digest, bytes))
+                let media_type = if kind == ArchiveKind::Plugin { ZIP } else { GZIP };
+                attachment(file(headers, media_type, &digest, bytes))
             }
             None => {
                 record.failed(Outcome::Error, "changed");
@@ -148,8 +207,8 @@ fn note_file(record: &mut RequestRecord<'_>, headers: &HeaderMap, digest: Digest
 }
 
 /// Emits `record`, unless the client asked for nothing but headers.
-fn emit(record: RequestRecord<'_>, request: &Request) {
-    if request.method() != Method::HEAD {
+fn emit(record: RequestRecord<'_>, method: &Method) {
+    if method != Method::HEAD {
         record.emit();
     }
 }
@@ -165,7 +224,7 @@ async fn skill_file(
     let mut record = download(&view, EventKind::FileRead, &principal);
     record.asked(&name, Some(path.as_str()));
     let response = single_file(&view, &unread, &name, &path, request.headers(), &mut record).await;
-    emit(record, &request);
+    emit(record, request.method());
     response
 }
 
@@ -207,6 +266,13 @@ async fn single_file(
 fn json(headers: &HeaderMap, value: &Value) -> Response {
     let bytes = value.to_string().into_bytes();
     file(headers, "application/json", &Digest::of(&bytes), bytes)
+}
+
+/// Returns an archive, which has this digest, as a download.
+pub(crate) fn archive_response(headers: &HeaderMap, digest: &Digest, bytes: Vec<u8>) -> Response {
+    let mut response = attachment(file(headers, GZIP, digest, bytes));
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
 }
 
 /// Returns `response` as a download.

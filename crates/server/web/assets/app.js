@@ -3,12 +3,15 @@
   "use strict";
   var pending = {};
 
+  function isTyping(element) {
+    return element && /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
+  }
+
   // Regions of the page that show what changed ask for themselves again, unless somebody types in them.
   function refresh(name) {
     document.querySelectorAll('[data-live~="' + name + '"]').forEach(function (region) {
       var focused = document.activeElement;
-      var typing = focused && region.contains(focused) && /^(INPUT|TEXTAREA|SELECT)$/.test(focused.tagName);
-      if (!typing) htmx.trigger(region, "live");
+      if (!(region.contains(focused) && isTyping(focused))) htmx.trigger(region, "live");
     });
   }
 
@@ -20,6 +23,11 @@
       refresh(name);
     }, 150);
   }
+
+  // Updates leave what a reader opened or closed.
+  document.addEventListener("htmx:before:morph:attr", function (event) {
+    if (event.detail.attrName === "open") event.preventDefault();
+  });
 
   if (window.EventSource && document.querySelector("[data-live]")) {
     var dot = document.getElementById("live");
@@ -37,14 +45,20 @@
     source.addEventListener("error", function () { if (dot) dot.hidden = true; });
   }
 
+  // On a phone the sections are one line, which may be scrolled.
+  var nav = document.querySelector(".nav"), here = nav && nav.querySelector("[aria-current=page]");
+  if (here) nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.clientWidth) / 2;
+
   document.addEventListener("keydown", function (event) {
-    var typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName);
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(document.activeElement) || event.ctrlKey || event.metaKey || event.altKey) return;
     var search = document.querySelector("input[type=search]");
-    if (event.key === "/" && search) {
-      event.preventDefault();
+    if (event.key !== "/") return;
+    event.preventDefault();
+    if (search) {
       search.focus();
       search.select();
+    } else {
+      location.href = "/skills";
     }
   });
 })();

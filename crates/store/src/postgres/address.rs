@@ -1,6 +1,7 @@
 //! The address of a PostgreSQL database.
 
 use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use postgres::config::Host;
@@ -15,6 +16,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// The time after which an idle connection is checked. The default of two hours would leave a caller waiting as long for a host that is gone.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// The beginning of the name under which processes connect.
+pub(super) const APPLICATION: &str = "rep";
 
 /// The settings of each connection. All tables are in a schema of their own.
 const SETTINGS: &str =
@@ -45,7 +49,8 @@ impl Address {
             config.connect_timeout(CONNECT);
         }
         if config.get_application_name().is_none() {
-            config.application_name("rep");
+            // The database tells processes apart by it, on whatever machine they run.
+            config.application_name(&format!("{APPLICATION} {:016x}", RandomState::new().hash_one(())));
         }
         config.keepalives_idle(config.get_keepalives_idle().min(KEEPALIVE));
         if config.get_tcp_user_timeout().is_none() {

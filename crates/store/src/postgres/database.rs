@@ -2,19 +2,19 @@
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator as _;
 use repertoire::{Error, ErrorKind};
 
-use super::address::Address;
+use super::address::{APPLICATION, Address};
 use super::connection::{PostgresConnection, RELEASES};
 use super::pool::{Pool, close};
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability, TransactionLock};
+use crate::database::{Connection, Database, Durability, TransactionLock, poll};
 use crate::migrations;
+use crate::value::SqlValue;
 
 /// The longest time between two looks for releases, for notifications may get lost.
 const POLL: Duration = Duration::from_millis(500);
@@ -151,6 +151,19 @@ impl Database for PostgresDatabase {
         self.address.shown().to_owned()
     }
 
+    fn processes(&self) -> Result<Option<u64>, Error> {
+        self.read(|connection| {
+            let rows = connection.query(
+                "SELECT count(DISTINCT application_name) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND application_name LIKE $1",
+                &[SqlValue::from(format!("{APPLICATION} %").as_str())],
+            )?;
+            let count = rows.into_iter().next().map(|mut row| row.int()).transpose()?;
+            // None are found if the address names the application.
+            Ok(count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count > 0))
+        })
+    }
+
     fn read<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Result<T, Error>) -> Result<T, Error> {
         self.run(|connection| work(connection).map_err(Failure::Before))
     }
@@ -183,7 +196,7 @@ impl Database for PostgresDatabase {
     ) -> Result<u64, Error> {
         let Ok(mut listener) = self.listener.try_lock() else {
             // Another thread is told; this one looks.
-            return self.poll(after, timeout, newest);
+            return poll(self, POLL, after, timeout, newest);
         };
         let start = Instant::now();
         if let Some(client) = listener.as_mut() {
@@ -198,25 +211,5 @@ impl Database for PostgresDatabase {
         let found = self.listen(&mut client, after, left, newest)?;
         *listener = Some(client);
         Ok(found)
-    }
-}
-
-impl PostgresDatabase {
-    /// Waits like [`Database::wait`], without notifications.
-    fn poll(
-        &self,
-        after: u64,
-        timeout: Duration,
-        newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
-    ) -> Result<u64, Error> {
-        let end = Instant::now().checked_add(timeout);
-        loop {
-            let found = self.read(&newest)?;
-            let left = end.map_or(POLL, |end| end.saturating_duration_since(Instant::now()));
-            if found > after || left.is_zero() {
-                return Ok(found);
-            }
-            thread::sleep(left.min(POLL));
-        }
     }
 }

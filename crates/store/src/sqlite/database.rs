@@ -12,7 +12,7 @@ use rusqlite::{OpenFlags, ffi};
 use super::connection::{SqliteConnection, failure};
 use super::file::{self, FileIdentity};
 use crate::SqlStore;
-use crate::database::{Connection, Database, Durability};
+use crate::database::{Connection, Database, Durability, poll};
 use crate::migrations;
 
 /// The longest wait for another process that is writing.
@@ -241,15 +241,7 @@ impl Database for SqliteDatabase {
         timeout: Duration,
         newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
     ) -> Result<u64, Error> {
-        let end = Instant::now().checked_add(timeout);
-        loop {
-            let found = self.read(&newest)?;
-            let left = end.map_or(POLL, |end| end.saturating_duration_since(Instant::now()));
-            if found > after || left.is_zero() {
-                return Ok(found);
-            }
-            thread::sleep(left.min(POLL));
-        }
+        poll(self, POLL, after, timeout, newest)
     }
 }
 

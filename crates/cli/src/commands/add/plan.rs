@@ -1,4 +1,4 @@
-//! Compares the chosen skills with what is there.
+//! Compares the chosen skills with those that are installed.
 
 use repertoire_model::patch::SkillFiles;
 use repertoire_sources::{
@@ -9,8 +9,8 @@ use crate::error::CliError;
 
 /// The skills to add.
 pub(super) struct Plan<'a> {
-    /// The skills, each with how it stands to what is there.
-    pub(super) skills: Vec<(&'a FoundSkill, Standing)>,
+    /// The skills, each with its relation to the installed one.
+    pub(super) skills: Vec<(&'a FoundSkill, SkillPresence)>,
     changes: Vec<PlannedChange>,
 }
 
@@ -21,9 +21,9 @@ struct PlannedChange {
     after: SkillFiles,
 }
 
-/// The relation of a skill of the source to what is there.
+/// The relation of a skill of the source to the installed skill of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SkillPresence {
     /// It is not there.
     New,
     /// It is there with the same files.
@@ -31,9 +31,9 @@ pub(super) enum Standing {
 }
 
 impl Plan<'_> {
-    /// Returns the skills of this standing.
-    pub(super) fn of(&self, standing: Standing) -> impl Iterator<Item = &FoundSkill> {
-        self.skills.iter().filter(move |(_, it)| *it == standing).map(|(skill, _)| *skill)
+    /// Returns the skills of this presence.
+    pub(super) fn of(&self, presence: SkillPresence) -> impl Iterator<Item = &FoundSkill> {
+        self.skills.iter().filter(move |(_, it)| *it == presence).map(|(skill, _)| *skill)
     }
 
     /// Returns the change that adds the skills.
@@ -82,10 +82,10 @@ pub(super) fn plan<'a>(
         let locked_before = lock.get(skill.name.as_str()).cloned();
         let directory = installation.directory(&skill.name);
         let before = read_installed(&directory)?.map(|installed| installed.files);
-        let standing = match &before {
-            None => Standing::New,
+        let presence = match &before {
+            None => SkillPresence::New,
             Some(files) if *files == skill.files && is_ours(&locked, locked_before.as_ref()) => {
-                Standing::Right
+                SkillPresence::Right
             }
             Some(_) => return Err(taken(skill, &locked, locked_before.as_ref(), &directory)),
         };
@@ -93,7 +93,7 @@ pub(super) fn plan<'a>(
             let after = skill.files.clone();
             plan.changes.push(PlannedChange { locked, locked_before, before, after });
         }
-        plan.skills.push((skill, standing));
+        plan.skills.push((skill, presence));
     }
     Ok(plan)
 }

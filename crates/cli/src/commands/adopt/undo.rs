@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count};
 
 /// The state of a recorded copy.
-enum Standing {
+enum CopyState {
     /// It can be put back: a link of ours or nothing stands in its place.
     Ready(PathBuf),
     /// It is where it was.
@@ -51,12 +51,12 @@ pub(super) fn run(
     meant.sort_by_key(|copy| (copy.moved || copy.to.is_none(), copy.to.is_none()));
     let mut lines: Vec<CopyJson> = Vec::new();
     for copy in &meant {
-        let (state, reason) = match standing(places, args, base, copy) {
-            Standing::Back => continue,
-            Standing::Ready(_) => ("planned", None),
+        let (state, reason) = match copy_state(places, args, base, copy) {
+            CopyState::Back => continue,
+            CopyState::Ready(_) => ("planned", None),
             // What stands in the one place is moved away first.
-            Standing::Changed(_) if copy.to.is_none() => ("planned", None),
-            Standing::Changed(reason) => ("changed", Some(reason)),
+            CopyState::Changed(_) if copy.to.is_none() => ("planned", None),
+            CopyState::Changed(reason) => ("changed", Some(reason)),
         };
         if state == "planned" {
             ui.write_planned(Some(Style::Added), &format!("< {}", copy.path))?;
@@ -86,10 +86,10 @@ pub(super) fn run(
         for copy in meant {
             let line = lines.iter_mut().find(|line| line.path == copy.path);
             // It may have changed while the user was asked.
-            let outcome = match standing(places, args, base, &copy) {
-                Standing::Back => Ok(()),
-                Standing::Ready(path) => restore(base, &copy, &path),
-                Standing::Changed(reason) => {
+            let outcome = match copy_state(places, args, base, &copy) {
+                CopyState::Back => Ok(()),
+                CopyState::Ready(path) => restore(base, &copy, &path),
+                CopyState::Changed(reason) => {
                     if let Some(line) = line {
                         (line.state, line.reason) = ("changed", Some(reason));
                     }
@@ -147,21 +147,21 @@ fn report(ui: &mut Ui, base: &Path, lines: &[CopyJson]) -> Result<(), CliError> 
     Ok(())
 }
 
-fn standing(places: &Places, args: &AdoptArgs, base: &Path, copy: &AdoptedCopy) -> Standing {
+fn copy_state(places: &Places, args: &AdoptArgs, base: &Path, copy: &AdoptedCopy) -> CopyState {
     let Some(path) = copy.place(places, args.owner(), base) else {
-        return Standing::Changed("is not a directory that clients read skills from");
+        return CopyState::Changed("is not a directory that clients read skills from");
     };
     let kept = copy.kept(base, &path);
     let is_kept = kept.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() && !is_kept => Standing::Back,
-        _ if !is_kept => Standing::Changed("has no original any more"),
-        Err(_) => Standing::Ready(path),
+        Ok(metadata) if metadata.is_dir() && !is_kept => CopyState::Back,
+        _ if !is_kept => CopyState::Changed("has no original any more"),
+        Err(_) => CopyState::Ready(path),
         Ok(metadata) if metadata.is_symlink() => {
             let is_ours = fs::read_link(&path).is_ok_and(|to| copy.to.as_deref().map(Path::new) == Some(&to));
-            if is_ours { Standing::Ready(path) } else { Standing::Changed("is another link by now") }
+            if is_ours { CopyState::Ready(path) } else { CopyState::Changed("is another link by now") }
         }
-        Ok(_) => Standing::Changed("was replaced since"),
+        Ok(_) => CopyState::Changed("was replaced since"),
     }
 }
 

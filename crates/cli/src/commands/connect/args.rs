@@ -13,7 +13,7 @@ pub(super) const DEFAULT_NAME: &str = "repertoire";
 /// The former name of the server. Goose has a built-in extension of that name, which replaces the entry.
 pub(super) const FORMER_NAME: &str = "skills";
 
-/// Where servers have MCP.
+/// The path of MCP on servers.
 const MCP_PATH: &str = "/mcp";
 
 /// Registers the MCP server with clients

@@ -10,7 +10,7 @@ use crate::complete::{agent_names, skill_names};
 ///
 /// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
 /// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
-/// into it. What is there is never overwritten, and --undo removes what this command made. A client that is connected
+/// into it. Existing files are never overwritten, and --undo removes what this command made. A client that is connected
 /// to the MCP server is left out, because it would be offered every skill twice.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {

@@ -45,7 +45,7 @@ pub(super) struct LinkPlan<'l> {
     pub(super) steps: Vec<LinkStep<'l>>,
     /// The clients that nothing can be linked for, or not every skill.
     pub(super) refused: Vec<SkippedClient>,
-    /// How many skills need no link for any of the clients.
+    /// The number of skills that need no link for any of the clients.
     pub(super) reached: usize,
     /// The links that were made before.
     pub(super) record: Record,

@@ -34,9 +34,9 @@ struct RecordJson {
 /// A link or a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecordedLink {
-    /// Where, relative to the project or the home directory if it lies there.
+    /// Its path, relative to the project or the home directory if it lies there.
     pub(crate) path: String,
-    /// What the link says; none for a copy.
+    /// The target of the link; none for a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to: Option<String>,
     /// The digest of the copied files; none for a link.

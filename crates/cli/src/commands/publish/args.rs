@@ -8,11 +8,14 @@ use crate::error::CliError;
 use crate::served::{STABLE, channel_name};
 use crate::ui::escape;
 
-/// Publishes skills to a store, a git repository or a directory
+/// Publishes skills to a store, a server, a git repository or a directory
 ///
 /// All skills in the directories are checked, and nothing is published if one has an error. In a store, one release makes all changes at
 /// once: servers that `rep serve --store` started see them within a second. Content that is damaged in the store is stored again.
 /// `rep channel` shows what is published, promotes it and rolls it back.
+///
+/// `--to https://HOST` sends each skill to a server that `rep serve --http --store` started, as the version in its frontmatter or the one of
+/// `--as`. The token decides if it is released at once or waits for a review. A version never changes; the skills are sent one after another.
 ///
 /// `--to git REPOSITORY` shows the differences, asks, commits the skills to the directory skills of a repository, and pushes them, with
 /// your own git; nothing is forced. `--to dir PATH` does the same with a directory. `--to well-known PATH` writes an index and archives for
@@ -22,8 +25,8 @@ pub(crate) struct PublishArgs {
     /// The skills: directories of skills, or of a single one
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(super) directories: Vec<PathBuf>,
-    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default. Or else `git` and a repository, as
-    /// owner/repo, an address or a path, `dir` and a path, or `well-known` and a path
+    /// The store: postgres://user@host/database or the path of a SQLite file; `store.url` by default. Or else https://HOST, `git` and a
+    /// repository, as owner/repo, an address or a path, `dir` and a path, or `well-known` and a path
     #[arg(long, value_names = ["STORE|KIND", "PLACE"], num_args = 1..=2, action = ArgAction::Set)]
     pub(super) to: Option<Vec<String>>,
     /// The branch of the repository; its default branch if none is given
@@ -32,7 +35,13 @@ pub(crate) struct PublishArgs {
     /// The message of the commit
     #[arg(long, short, value_name = "TEXT")]
     pub(super) message: Option<String>,
-    /// The channel of a store; stable by default
+    /// A file with the token for the server
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(super) token_file: Option<PathBuf>,
+    /// The version to publish the skills as on a server
+    #[arg(long = "as", value_name = "VERSION")]
+    pub(super) published_version: Option<String>,
+    /// The channel of a store, stable by default; or of a server, its last one by default
     #[arg(long, value_name = "CHANNEL", value_parser = channel_name)]
     pub(super) channel: Option<String>,
     /// Remove this skill from the channel
@@ -53,6 +62,8 @@ pub(crate) struct PublishArgs {
 pub(super) enum Destination {
     /// The store of the configuration, or the one at this address.
     Store(Option<String>),
+    /// The server at this address.
+    Server(String),
     Git(String),
     Directory(PathBuf),
     WellKnown(PathBuf),
@@ -71,6 +82,10 @@ impl PublishArgs {
             [kind @ ("git" | "dir" | "well-known")] => {
                 return Err(CliError::usage(format!("`--to {kind}` needs a place"))
                     .hint("it is `--to git REPOSITORY`, `--to dir PATH` or `--to well-known PATH`"));
+            }
+            [address, more @ ..] if is_server_address(address) => {
+                directories.extend(more.iter().map(PathBuf::from));
+                Destination::Server((*address).to_owned())
             }
             [address, more @ ..] => {
                 if !is_store_address(address) {
@@ -92,16 +107,19 @@ impl PublishArgs {
         let is_store = matches!(destination, Destination::Store(_));
         let is_git = matches!(destination, Destination::Git(_));
         let is_well_known = matches!(destination, Destination::WellKnown(_));
+        let is_server = matches!(destination, Destination::Server(_));
         if directories.is_empty() && (self.remove.is_empty() || self.prune || !is_store) {
             return Err(CliError::usage("no directory of skills is named").hint("run `rep publish DIR`"));
         }
         for (is_given, is_fit, option) in [
-            (self.channel.is_some(), is_store, "channel"),
+            (self.channel.is_some(), is_store || is_server, "channel"),
+            (self.token_file.is_some(), is_server, "token-file"),
+            (self.published_version.is_some(), is_server, "as"),
             (!self.remove.is_empty(), is_store, "remove"),
             (self.prune, is_store, "prune"),
             (self.branch.is_some(), is_git, "branch"),
             (self.message.is_some(), is_git, "message"),
-            (self.dry_run, !is_well_known, "dry-run"),
+            (self.dry_run, !is_well_known && !is_server, "dry-run"),
         ] {
             if is_given && !is_fit {
                 return Err(CliError::usage(format!("`--{option}` does not fit this place")));
@@ -114,6 +132,11 @@ impl PublishArgs {
     pub(super) fn channel(&self) -> &str {
         self.channel.as_deref().unwrap_or(STABLE)
     }
+}
+
+/// Returns `true` if `address` is that of a server.
+fn is_server_address(address: &str) -> bool {
+    address.starts_with("https://") || address.starts_with("http://")
 }
 
 /// Returns `true` if `address` looks like a store. A bare word does not: it is rather the kind of a place that was meant.

@@ -4,11 +4,14 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use repertoire::{Entry, Watcher};
 use repertoire_exec::{Launcher, probe};
-use repertoire_model::Pattern;
-use repertoire_server::dashboard::{Cost, Decision, HealthItem, HealthState, Host, SkillOrigin};
+use repertoire_model::toolbox::Toolbox;
+use repertoire_model::{Digest, Pattern};
+use repertoire_server::dashboard::{
+    Cost, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin,
+};
 
 use super::switch;
-use crate::commands::{approvals, cost, explain};
+use crate::commands::{approvals, cost, explain, update};
 use crate::wire::{Context, compared_origins};
 
 /// The program around the dashboard.
@@ -85,8 +88,16 @@ impl Host for DashboardHost {
         origin.collect()
     }
 
-    fn approval(&self, entry: &Entry) -> Option<String> {
-        approvals::state_of(&self.context, entry)
+    fn approval(&self, entry: &Entry, digest: &Digest, toolbox: &Toolbox) -> Option<String> {
+        approvals::state_of(&self.context, entry, digest, toolbox)
+    }
+
+    fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
+        let check = update::check_of(&self.context, entry).map_err(|error| error.message_with_causes())?;
+        Ok(check.map(|check| NewestVersion {
+            state: update::word(&check.newest),
+            detail: update::newest_in_words(&check.newest),
+        }))
     }
 
     fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use repertoire::config::ConfigFiles;
 use repertoire_server::http::{HttpAccess, HttpControl};
 
-use super::tokens;
+use super::{oidc, tokens};
 use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
@@ -26,6 +26,8 @@ pub(super) struct AccessReader {
     served: ServedArgs,
     token_file: Option<PathBuf>,
     agent: Option<String>,
+    /// True if people sign in at the provider of the configuration.
+    signs_in: bool,
 }
 
 /// The identity of a file's content: its time and its size; none if there is no file.
@@ -38,8 +40,10 @@ impl AccessReader {
         served: ServedArgs,
         token_file: Option<PathBuf>,
         agent: Option<String>,
+        signs_in: bool,
     ) -> Self {
-        Self { env: context.env.clone(), globals: context.globals.clone(), served, token_file, agent }
+        let (env, globals) = (context.env.clone(), context.globals.clone());
+        Self { env, globals, served, token_file, agent, signs_in }
     }
 
     /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
@@ -47,6 +51,7 @@ impl AccessReader {
         let settings = config::load(&self.env, &self.globals, false)?;
         let context = Context::new(self.env.clone(), self.globals.clone(), settings).serving(&self.served)?;
         let mut access = access(&context, self.token_file.as_deref(), self.agent.as_deref())?;
+        access.oidc = if self.signs_in { oidc::read(&context)? } else { None };
         let agents = context.settings.agents.keys().map(|name| context.agent(name));
         access.agents = Some(agents.collect::<Result<Vec<_>, _>>()?);
         Ok((access, self.files(&context)))
@@ -60,6 +65,8 @@ impl AccessReader {
         files.extend(self.token_file.iter().map(|file| self.env.working_directory().join(file)));
         let agents = context.settings.agents.values();
         files.extend(agents.filter_map(|agent| Some(agent.token_file.as_ref()?.path.clone())));
+        let secret = context.settings.oidc.client_secret_file.iter();
+        files.extend(secret.map(|file| self.env.working_directory().join(&file.path)));
         files
     }
 

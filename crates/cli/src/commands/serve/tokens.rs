@@ -35,19 +35,25 @@ pub(super) fn read(
     Ok(tokens)
 }
 
-fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
-    let about = || format!("cannot read the token in {}", path.display());
+/// Returns the text of a file with a secret, called `noun` in messages, and warns if others can read it.
+pub(super) fn read_secret(path: &Path, noun: &str) -> Result<String, CliError> {
+    let about = || format!("cannot read the {noun} in {}", path.display());
     let bytes =
         regular_file::read(path, MAX_BYTES).map_err(|error| CliError::usage(about()).because(error))?;
     let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+    if is_readable_by_others(path) {
+        let path = path.display();
+        say(&format!("others on this machine can read the {noun} in {path}; `chmod 600` keeps it to you"));
+    }
+    Ok(text)
+}
+
+fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
+    let text = read_secret(path, "token")?;
     let is_of_agent = agent.is_some();
     let mut token = Token::new(&text, agent, &format!("in {}", path.display()))?;
     if let Some(name) = path.file_name().filter(|_| !is_of_agent) {
         token.name = name.to_string_lossy().into_owned();
-    }
-    if is_readable_by_others(path) {
-        let path = path.display();
-        say(&format!("others on this machine can read the token in {path}; `chmod 600` keeps it to you"));
     }
     Ok(token)
 }

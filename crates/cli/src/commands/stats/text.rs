@@ -7,7 +7,7 @@ use repertoire::usage::{CONCENTRATION_PERCENT, LibraryPresence, SkillUsage};
 
 use super::{Stats, switch_off};
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
+use crate::ui::{Align, Column, Style, Table, Ui, count, escape, wrap_indented};
 use crate::wire::Context;
 
 /// The most rows of lists other than that of used skills.
@@ -117,13 +117,14 @@ impl Stats {
                 count(concentration.loads as usize, "load")
             )?;
         }
-        writeln!(
-            ui.out(),
+        let line = format!(
             "catalog entries cost {least}{} tokens in {least}{} of this library; {} tokens of instructions and files were served",
             self.total(|skill| skill.catalog_tokens),
             count(self.sessions.number as usize, "session"),
             self.total(|skill| skill.tokens)
-        )?;
+        );
+        let line = wrap_indented(&line, ui.width(), 0);
+        writeln!(ui.out(), "{line}")?;
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! The newest states of the skills of a lock.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use repertoire::Entry;
 use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
 use serde_json::{Value, json};
 
@@ -29,6 +30,40 @@ pub(crate) fn checks(
     let store = context.bundle_store()?;
     let checks = check_updates(&lock, &skills, &store, &installation.base, home.as_deref(), &options, policy);
     Ok((installation, checks))
+}
+
+/// Returns the newest state of `entry`, which its source is asked for; `None` if it is not in a lock.
+pub(crate) fn check_of(context: &Context, entry: &Entry) -> Result<Option<UpdateCheck>, CliError> {
+    for owner in [Owner::Project, Owner::User] {
+        let Ok(installation) = context.installation(owner) else { continue };
+        let lock = Lock::read(&installation.lock)?;
+        let Some(locked) = lock.get(entry.name().as_str()) else { continue };
+        let is_same =
+            |found: PathBuf| found.canonicalize().ok() == Path::new(entry.directory()).canonicalize().ok();
+        if !is_same(installation.directory(&locked.name)) {
+            continue;
+        }
+        let options = context.unattended_fetch_options()?;
+        let (home, store) = (context.env.home(), context.bundle_store()?);
+        let policy = &context.settings.policy;
+        let mut checks =
+            check_updates(&lock, &[locked], &store, &installation.base, home.as_deref(), &options, policy);
+        return Ok(checks.pop());
+    }
+    Ok(None)
+}
+
+/// Returns the newest version, the new name, or the reason that there is none.
+pub(crate) fn newest_in_words(newest: &Newest) -> Option<String> {
+    match newest {
+        Newest::Changed(newest) => {
+            Some(short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string()))
+        }
+        Newest::Renamed(newest) => Some(newest.locked.name.to_string()),
+        Newest::Broken(reason) => Some(reason.clone()),
+        Newest::Unreachable(error) => Some(error.to_string()),
+        Newest::Current | Newest::Gone => None,
+    }
 }
 
 pub(super) fn owner(user: bool) -> Owner {

@@ -20,6 +20,9 @@ const MAX_MAPS: u64 = 16 << 20;
 /// The name of shared memory without a file.
 const SHARED_MEMORY: &str = "/dev/zero (deleted)";
 
+/// The kernel's flag of a process that is ending (`PF_EXITING`).
+const EXITING: u32 = 0x4;
+
 /// The memory that a socket counts, in bytes: more than its buffers by default.
 const SOCKET_MEMORY: u64 = 256 << 10;
 
@@ -121,11 +124,18 @@ fn living(process: i32) -> Option<String> {
     of_threads.find(|directory| is_alive(directory) == Some(true))
 }
 
-/// Returns whether the process or thread at `directory` has not ended; `None` if it is gone.
+/// Returns whether the process or thread at `directory` has not begun to end; `None` if it is gone.
 fn is_alive(directory: &str) -> Option<bool> {
-    let stat = text(&format!("{directory}/stat"))?;
-    let state = stat.rsplit_once(')')?.1.split_whitespace().next()?;
-    Some(!["Z", "X"].contains(&state))
+    has_not_begun_to_end(&text(&format!("{directory}/stat"))?)
+}
+
+/// Returns whether a process or thread has not begun to end, by the text of its `stat`. One that ends gives its memory back, which takes long if it
+/// is much, and shows its open files to root alone meanwhile.
+fn has_not_begun_to_end(stat: &str) -> Option<bool> {
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = words.next()?;
+    let flags: u32 = words.nth(5)?.parse().ok()?;
+    Some(!["Z", "X"].contains(&state) && flags & EXITING == 0)
 }
 
 /// The largest size of each piece of shared memory, by device and inode.
@@ -322,6 +332,17 @@ mod tests {
             kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
         }
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_gives_its_memory_back_has_begun_to_end() {
+        let check =
+            |stat: &str, expect: Option<bool>| assert_eq!(has_not_begun_to_end(stat), expect, "{stat}");
+        check("7 (a) Z) R 1 7 7 0 -1 4194560 0 0", Some(true));
+        check("7 (a) Z) R 1 7 7 0 -1 4194564 0 0", Some(false));
+        check("7 (a) Z 1 7 7 0 -1 4194560 0 0", Some(false));
+        check("7 (a", None);
+        assert_eq!(is_alive("/proc/self"), Some(true));
     }
 
     #[test]

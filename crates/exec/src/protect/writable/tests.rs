@@ -4,8 +4,8 @@ use super::*;
 use crate::GitUser;
 use std::os::unix::fs::symlink;
 
-fn never<'a>(own: &'a [PathBuf], git: &'a GitUser) -> NeverGranted<'a> {
-    NeverGranted { own, git }
+fn never<'a>(own: &'a [PathBuf], git: &'a GitUser) -> ExcludedPaths<'a> {
+    ExcludedPaths { own, git }
 }
 
 fn nobody() -> GitUser {

@@ -56,6 +56,36 @@ fn nothing_runs_before_approval_and_any_change_ends_it() {
 }
 
 #[test]
+fn loading_says_that_tools_wait_for_an_approval_and_how_to_give_it() {
+    let world = World::with_maths();
+    let load_with = |executor: ExecutorOptions| {
+        let command = Some("rep approve".to_owned());
+        let options = options!(SessionOptions::default(); render = Render::Text, approve_command = command);
+        let session = world.session_of(executor, options);
+        let text = load(&session, "maths");
+        assert!(text.starts_with("Loaded skill 'maths' with 3 tools: add, fail, table\n\n"), "{text}");
+        (text, session)
+    };
+    let note = |reason: &str| {
+        format!(
+            "\nNote: Its tools cannot be called before a person approves the skill{reason}: ask the user to run `rep approve maths`.\n"
+        )
+    };
+    let (text, session) = load_with(asking(&world));
+    assert!(text.contains(&note("")), "{text}");
+    approve(&world, &session, "maths", &[]);
+    assert!(!load_with(asking(&world)).0.contains("approves the skill"));
+    world.write("maths/notes.md", "anything");
+    let text = load_with(asking(&world)).0;
+    assert!(text.contains(&note(", because it changed since the last approval")), "{text}");
+    // A person who can be asked is asked at the first call.
+    let approver: Arc<dyn Approver> = Arc::new(FixedVerdict(ApprovalVerdict::Once, Mutex::default()));
+    let text = load_with(ExecutorOptions { approver: Some(approver), ..asking(&world) }).0;
+    assert!(!text.contains("approves the skill"), "{text}");
+    assert!(!load_with(world.options()).0.contains("approves the skill"), "the source is trusted");
+}
+
+#[test]
 fn never_trusted_sources_have_no_tools() {
     let world = World::with_maths();
     let executor = ExecutorOptions {

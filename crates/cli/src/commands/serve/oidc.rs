@@ -1,0 +1,63 @@
+//! The provider of OpenID Connect, from the configuration.
+
+use std::time::Duration;
+
+use repertoire_server::oidc::{OidcGroup, OidcOptions};
+
+use super::tokens;
+use crate::error::CliError;
+use crate::ui::escape;
+use crate::wire::Context;
+
+/// The seconds of an hour.
+const HOUR: u64 = 60 * 60;
+
+/// Returns the options of the provider, if the configuration names one.
+pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
+    let settings = &context.settings.oidc;
+    if settings.issuer.is_empty() {
+        return Ok(None);
+    }
+    if context.store_location().is_none() {
+        return Err(CliError::usage("`oidc.issuer` needs a store for the sessions of people")
+            .hint("set `store.url`, or a state directory"));
+    }
+    let mut options = OidcOptions::new(&settings.issuer, &settings.client_id);
+    if let Some(file) = &settings.client_secret_file {
+        let path = context.env.working_directory().join(&file.path);
+        options.client_secret = Some(tokens::read_secret(&path, "client secret")?.trim().to_owned());
+    }
+    let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    options.audience = given(&settings.audience).unwrap_or(options.audience);
+    options.name_claim = given(&settings.name_claim);
+    options.groups_claim.clone_from(&settings.groups_claim);
+    options.role = settings.role;
+    options.session = Duration::from_secs(settings.session_hours as u64 * HOUR);
+    for (name, group) in &settings.groups {
+        expect_known(context, name, group.agent.as_ref(), &group.scope.kits)?;
+        let group = OidcGroup { role: group.role, agent: group.agent.clone(), scope: group.scope.clone() };
+        options.groups.insert(name.clone(), group);
+    }
+    if options.role.is_none() && options.groups.is_empty() {
+        let hint = "set `oidc.role`, or define a group with `[oidc.groups.NAME]`";
+        return Err(CliError::usage("nobody who signs in would have access").hint(hint));
+    }
+    Ok(Some(options))
+}
+
+/// Fails if the configuration does not have the agent or the kits of a group.
+fn expect_known(
+    context: &Context,
+    group: &str,
+    agent: Option<&String>,
+    kits: &[String],
+) -> Result<(), CliError> {
+    let settings = &context.settings;
+    let agents = agent.into_iter().filter(|name| !settings.agents.contains_key(*name));
+    let kits = kits.iter().filter(|name| !settings.kits.contains_key(*name));
+    let mut unknown = agents.map(|name| ("agent", name)).chain(kits.map(|name| ("kit", name)));
+    unknown.next().map_or(Ok(()), |(noun, name)| {
+        let (group, name) = (escape(group), escape(name));
+        Err(CliError::usage(format!("`oidc.groups.{group}` has the {noun} `{name}`, which there is none of")))
+    })
+}

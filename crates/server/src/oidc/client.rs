@@ -1,0 +1,114 @@
+//! Requests to a provider.
+
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use ureq::http::{Response, header};
+use ureq::{Agent, Body};
+
+use super::fault::OidcFault;
+use super::options::is_safe_url;
+
+/// Maximum time for an answer of the provider.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum bytes of an answer.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Maximum characters of an error code of the provider in a message.
+const MAX_CODE: usize = 64;
+
+/// The characters that stay as they are in a form (RFC 3986, 2.3).
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Sends requests by a client that blocks, on threads for that.
+#[derive(Debug, Clone)]
+pub(super) struct ProviderClient(Agent);
+
+impl ProviderClient {
+    pub(super) fn new() -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            .http_status_as_error(false)
+            // A redirect would lead to a server that was not configured.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // Libraries do not read the environment.
+            .proxy(None)
+            .user_agent("repertoire");
+        Self(config.build().new_agent())
+    }
+
+    /// Returns the document at `url`, called `what` in errors.
+    pub(super) async fn get(&self, url: &str, what: &'static str) -> Result<Vec<u8>, OidcFault> {
+        let request = self.0.get(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        let (status, body) = blocking(what, move || request.call()).await?;
+        if status == 200 { Ok(body) } else { Err(fault(what, &format!("status {status}"))) }
+    }
+
+    /// Returns the answer to the form at `url`, sent with the header `authorization`.
+    pub(super) async fn post(
+        &self,
+        url: &str,
+        authorization: Option<String>,
+        form: &[(&str, &str)],
+    ) -> Result<Vec<u8>, OidcFault> {
+        let what = "token endpoint";
+        let mut request = self.0.post(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        if let Some(authorization) = authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let form = encoded(form);
+        let (status, body) = blocking(what, move || request.send(form)).await?;
+        if status == 200 {
+            return Ok(body);
+        }
+        let answer: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let code = answer["error"].as_str().and_then(error_code).unwrap_or_default();
+        Err(fault(what, format!("status {status} {code}").trim_end()))
+    }
+}
+
+/// Returns the error code of a provider if it can be shown.
+pub(crate) fn error_code(code: &str) -> Option<&str> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    Some(code).filter(|code| code.len() <= MAX_CODE && code.bytes().all(is_plain))
+}
+
+/// Returns `pairs` as a form, or as a query.
+pub(super) fn encoded(pairs: &[(&str, &str)]) -> String {
+    let pairs = pairs.iter().map(|(name, value)| format!("{name}={}", percent(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// Returns `text` as a value of a form.
+pub(super) fn percent(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+fn expect_safe<'u>(url: &'u str, what: &str) -> Result<&'u str, OidcFault> {
+    if is_safe_url(url) { Ok(url) } else { Err(fault(what, "its address is not https")) }
+}
+
+fn fault(what: &str, reason: &str) -> OidcFault {
+    OidcFault::Provider(format!("{what}: {reason}"))
+}
+
+/// Returns the status and the body that `send` gets.
+async fn blocking(
+    what: &'static str,
+    send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
+) -> Result<(u16, Vec<u8>), OidcFault> {
+    let exchange = move || {
+        let mut response = send()?;
+        let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_vec()?;
+        Ok((response.status().as_u16(), body))
+    };
+    let answer: Result<Result<_, ureq::Error>, _> = tokio::task::spawn_blocking(exchange).await;
+    match answer {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(fault(what, &error.to_string())),
+        Err(_) => Err(fault(what, "the server is stopping")),
+    }
+}
