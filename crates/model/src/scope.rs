@@ -125,19 +125,33 @@ fn may_stand_in_name(c: char) -> bool {
 /// Backtracking is limited to the last `*`: an earlier one could only take more of what the last one may take
 /// as well. So the time is linear in the text for each character of the pattern.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // Nearly all names are ASCII, and a scope is held against every name of a library.
+    if pattern.is_ascii() && text.is_ascii() {
+        glob_of(pattern.bytes(), text.bytes(), b'*', b'?')
+    } else {
+        glob_of(pattern.chars(), text.chars(), '*', '?')
+    }
+}
+
+/// Returns whether `pattern` matches the whole of `text`, where `star` stands for any run and `any` for any one.
+fn glob_of<C: PartialEq, I: Iterator<Item = C> + Clone>(
+    mut pattern: I,
+    mut text: I,
+    star: C,
+    any: C,
+) -> bool {
     // The pattern behind the last `*`, and the text that it was last tried on.
-    let mut last_star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    let mut last_star: Option<(I, I)> = None;
     loop {
         let here = text.clone();
         match (pattern.next(), text.next()) {
             (None, None) => return true,
-            (Some('*'), _) => {
+            (Some(wanted), _) if wanted == star => {
                 text = here;
                 last_star = Some((pattern.clone(), text.clone()));
                 continue;
             }
-            (Some('?'), Some(_)) => continue,
+            (Some(wanted), Some(_)) if wanted == any => continue,
             (Some(wanted), Some(met)) if wanted == met => continue,
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! One agent's view of the library: its skills, session, instructions and list versions.
 
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::join_all;
+use repertoire::registry::VisibleSkills;
 use repertoire::store::AGENT_PREFIX;
 use repertoire::tool::OfferedTools;
 use repertoire::{Agent, Entry, Library, Session, Snapshot, State};
@@ -57,7 +58,12 @@ pub(crate) struct AgentView {
     pub(crate) runs: Arc<Semaphore>,
     /// The task that follows the library, for a view that is not followed by others.
     follower: OnceLock<AbortHandle>,
+    /// The fingerprint of the skills, and the size of their catalog.
+    catalog_size: Mutex<Option<(u64, CatalogSize)>>,
 }
+
+/// The tokens of a catalog, and the number of skills whose descriptions are shortened in it.
+pub(crate) type CatalogSize = (usize, usize);
 
 /// Limits of a view beside those of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,6 +105,7 @@ impl AgentView {
             calls: Arc::new(Semaphore::new(CALLS_PER_PROCESSOR * processors)),
             runs: Arc::new(Semaphore::new(RUNS_PER_PROCESSOR * processors)),
             follower: OnceLock::new(),
+            catalog_size: Mutex::default(),
         }))
     }
 
@@ -124,6 +131,7 @@ impl AgentView {
             calls: Arc::clone(&self.calls),
             runs: Arc::clone(&self.runs),
             follower: OnceLock::new(),
+            catalog_size: Mutex::default(),
         });
         view.start_following();
         Ok(view)
@@ -183,15 +191,26 @@ impl AgentView {
         reachable.peek().is_some() && !reachable.any(|entry| self.sees(entry))
     }
 
-    /// Returns the limits beside those of the agent.
-    pub(crate) fn limits(&self) -> &ViewLimits {
-        &self.limits
-    }
-
     /// Returns whether the agent may see the skill.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.limits.scopes.iter().all(|scope| entry.is_within(scope))
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
+    }
+
+    /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
+    pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
+        self.session.visible_skills(snapshot)
+    }
+
+    /// Returns the size of the catalog of the skills with this fingerprint, if it is known.
+    pub(crate) fn catalog_size(&self, fingerprint: u64) -> Option<CatalogSize> {
+        let known = *self.catalog_size.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|(of, _)| *of == fingerprint).map(|(_, size)| size)
+    }
+
+    /// Keeps the size of the catalog of the skills with this fingerprint.
+    pub(crate) fn keep_catalog_size(&self, fingerprint: u64, size: CatalogSize) {
+        *self.catalog_size.lock().unwrap_or_else(PoisonError::into_inner) = Some((fingerprint, size));
     }
 
     /// Opens a session for one client alone.
@@ -202,14 +221,12 @@ impl AgentView {
 
     /// Returns the skills that models are offered, sorted by name.
     pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.allows_models())
+        self.visible(snapshot).held().filter(|entry| entry.allows_models())
     }
 
     /// Returns the skills that people may invoke, sorted by name.
     pub(crate) fn invocable<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        snapshot
-            .held(|entry| self.sees(entry))
-            .filter(|entry| entry.document.manifest.user_invocable != Some(false))
+        self.visible(snapshot).held().filter(|entry| entry.document.manifest.user_invocable != Some(false))
     }
 
     /// Returns the skill called `name`, if the agent may see it.
@@ -266,9 +283,10 @@ impl AgentView {
         let mut options = self.session.catalog_options();
         options.bound.clear();
         let limit = InstructionsLimit::of(client, self.options());
-        let notices = snapshot.notices(|entry| self.sees(entry));
+        let visible = self.visible(&snapshot);
+        let notices = snapshot.notices(|entry| visible.contains(entry));
         instructions::render(limit, &options, &notices, |options: &CatalogOptions| {
-            snapshot.catalog_of(options, |entry| self.sees(entry)).ok()
+            snapshot.catalog_of(options, |entry| visible.contains(entry)).ok()
         })
     }
 
@@ -283,9 +301,13 @@ impl AgentView {
                 view.session.renew().await;
                 let (new_tools, newest) = (view.session.tools(), view.shared.registry.snapshot());
                 let has_new_tools = view.options().tools.is_on() && tools != new_tools;
-                let has_new_prompts = view.prompts_differ(&snapshot, &newest);
-                let has_new_resources =
-                    view.options().extension.is_on() && view.skills_differ(&snapshot, &newest);
+                // Most changes of a large library are outside of a small view.
+                let has_new_skills =
+                    view.visible(&snapshot).fingerprint() != view.visible(&newest).fingerprint();
+                let has_new_prompts = has_new_skills && view.prompts_differ(&snapshot, &newest);
+                let has_new_resources = has_new_skills
+                    && view.options().extension.is_on()
+                    && view.skills_differ(&snapshot, &newest);
                 (tools, snapshot) = (new_tools, newest);
                 view.shared.published.prune(&snapshot);
                 view.list_versions.send_if_modified(|versions| {

@@ -4,6 +4,7 @@
 //! changed. Clients verify files by digest, so bytes that differ from the published ones are never served.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use repertoire::registry::Publication;
@@ -112,11 +113,13 @@ pub(crate) struct PublishedSkills {
     registry: Registry,
     notices: Notices,
     cache: RwLock<HashMap<String, CachedResult>>,
+    /// The number of the snapshot that the cache was last pruned for.
+    pruned: AtomicU64,
 }
 
 impl PublishedSkills {
     pub(crate) fn new(registry: Registry, notices: Notices) -> Self {
-        Self { registry, notices, cache: RwLock::default() }
+        Self { registry, notices, cache: RwLock::default(), pruned: AtomicU64::default() }
     }
 
     /// Returns the skill as clients have seen it, publishing it if none has.
@@ -187,8 +190,11 @@ impl PublishedSkills {
         (result, renewal)
     }
 
-    /// Removes skills that are not in `snapshot`.
+    /// Removes skills that are not in `snapshot`. All views call it for each snapshot, and the first one does it.
     pub(crate) fn prune(&self, snapshot: &Snapshot) {
+        if self.pruned.swap(snapshot.number(), Ordering::Relaxed) == snapshot.number() {
+            return;
+        }
         let names: HashSet<String> = snapshot.entries().iter().map(Entry::qualified_name).collect();
         self.cache.write().unwrap_or_else(PoisonError::into_inner).retain(|name, _| names.contains(name));
     }

@@ -1,7 +1,9 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
+mod visible_cache;
 mod snapshot;
+mod visible;
 mod pinned_entry;
 mod catalog;
 mod entry_tokens;
@@ -31,6 +33,7 @@ pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among, respelled};
 pub use subscription::Subscription;
+pub use visible::VisibleSkills;
 #[cfg(feature = "fs")]
 pub use watch::Watcher;
 pub use watch::{ReloadMode, ReloadOptions};

@@ -9,6 +9,7 @@ use repertoire_model::resolve::{self, NameCandidate, Verdict};
 use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, file_glob, text};
 
+use super::visible_cache::VisibleCache;
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
 
@@ -179,6 +180,7 @@ pub struct Snapshot {
     problems: Vec<Problem>,
     /// The labels of the sources that could not be listed.
     pub(super) unlisted: Vec<Arc<str>>,
+    pub(super) visible: VisibleCache,
 }
 
 impl Snapshot {
@@ -213,7 +215,14 @@ impl Snapshot {
         }
         // The sort is stable, so skills of one name and state keep their precedence.
         entries.sort_by(|a, b| (a.name(), a.state).cmp(&(b.name(), b.state)));
-        Self { number: 0, took: Duration::ZERO, entries, problems, unlisted: Vec::new() }
+        Self {
+            number: 0,
+            took: Duration::ZERO,
+            entries,
+            problems,
+            unlisted: Vec::new(),
+            visible: VisibleCache::default(),
+        }
     }
 
     /// Returns `true` if the two have the same skills and problems.

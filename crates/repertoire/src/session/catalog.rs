@@ -104,7 +104,8 @@ impl Session {
     }
 
     fn rendered(&self, snapshot: &Snapshot, mut options: CatalogOptions) -> Option<Catalog> {
-        let sees = |entry: &Entry| self.sees(entry);
+        let visible = self.visible_skills(snapshot);
+        let sees = |entry: &Entry| visible.contains(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => Some(catalog),
             // A highlighted skill that does not exist (any more) is ignored.

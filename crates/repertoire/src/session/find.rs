@@ -174,12 +174,13 @@ impl Session {
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.
     pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.allows_models())
+        self.visible_skills(snapshot).held().filter(|entry| entry.allows_models())
     }
 
     /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
     pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
-        let sees = |entry: &Entry| self.sees(entry);
+        let visible = self.visible_skills(snapshot);
+        let sees = |entry: &Entry| visible.contains(entry);
         let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
         self.library().search(snapshot, request, visibility).await
     }
@@ -190,7 +191,8 @@ impl Session {
         snapshot: &Arc<Snapshot>,
         request: &SearchRequest,
     ) -> Vec<SearchHit> {
-        let sees = |entry: &Entry| self.sees(entry);
+        let visible = self.visible_skills(snapshot);
+        let sees = |entry: &Entry| visible.contains(entry);
         let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
         self.library().search_reranked(snapshot, request, visibility).await
     }

@@ -17,7 +17,7 @@ use super::state::SessionState;
 use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
-use crate::registry::{Entry, Registry, Snapshot};
+use crate::registry::{Entry, Registry, Snapshot, VisibleSkills};
 use crate::store::AGENT_PREFIX;
 use crate::tool::OfferedTools;
 use crate::{Error, ErrorKind, clock};
@@ -296,6 +296,16 @@ impl Session {
     /// Returns `true` if this session's agent may know of the skill.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
+    }
+
+    /// Returns the skills of `snapshot` that this session's agent may know of.
+    pub fn visible_skills<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
+        let agents = || self.agent.iter().chain(&self.ceilings);
+        if agents().any(|agent| !agent.bind.is_empty()) {
+            return snapshot.visible(|entry| self.sees(entry));
+        }
+        let scopes = agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
+        snapshot.within(&scopes.cloned().collect::<Vec<Scope>>())
     }
 
     /// Returns the scopes that a skill has to be in for this session's agent to see it.

@@ -94,7 +94,8 @@ impl Session {
     }
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
-        let sees = |entry: &Entry| self.sees(entry);
+        let visible = self.visible_skills(snapshot);
+        let sees = |entry: &Entry| visible.contains(entry);
         self.library().rank_for_task(snapshot, task, Visibility::Of(&sees)).await
     }
 

@@ -195,9 +195,8 @@ async fn catalog(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<CatalogSize,
     blocking(move || {
         let mut options = view.session.catalog_options();
         options.highlight = None;
-        let agent = view.agent().map(|agent| agent.name.as_str());
-        let number = (snapshot.number(), format!("{agent:?} {:?}", view.limits()));
-        if let Some(size) = view.shared.dashboard.catalog_size(&number) {
+        let visible = view.visible(&snapshot);
+        if let Some(size) = view.catalog_size(visible.fingerprint()) {
             return Ok(CatalogSize {
                 tokens: size.0,
                 budget: options.budget_tokens,
@@ -205,11 +204,11 @@ async fn catalog(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<CatalogSize,
                 format: options.format.as_str().to_owned(),
             });
         }
-        let catalog = snapshot.catalog_of(&options, |entry| view.sees(entry));
+        let catalog = snapshot.catalog_of(&options, |entry| visible.contains(entry));
         let catalog = catalog.map_err(|error| ApiError::internal(error.to_string()))?;
         let tokens = catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text));
         let shortened = catalog.report.shortened();
-        view.shared.dashboard.keep_catalog_size(number, (tokens, shortened));
+        view.keep_catalog_size(visible.fingerprint(), (tokens, shortened));
         Ok(CatalogSize {
             tokens,
             budget: options.budget_tokens,

@@ -72,7 +72,8 @@ pub(crate) async fn get(
     (request.tag, request.source) = (query.tag, query.source);
     let library = &asker.view.shared.library;
     let snapshot = library.snapshot();
-    let sees = |entry: &Entry| asker.view.sees(entry);
+    let visible = asker.view.visible(&snapshot);
+    let sees = |entry: &Entry| visible.contains(entry);
     let hits = library.search_reranked(&snapshot, &request, Visibility::Of(&sees)).await;
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {

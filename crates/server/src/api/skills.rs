@@ -196,7 +196,7 @@ pub(crate) fn visible<'s>(asker: &Asker, snapshot: &'s Snapshot) -> Vec<&'s Entr
     if asker.sees_all() {
         snapshot.entries().iter().collect()
     } else {
-        snapshot.held(|entry| asker.view.sees(entry)).collect()
+        asker.view.visible(snapshot).held().collect()
     }
 }
 
@@ -207,7 +207,8 @@ async fn found<'s>(
     all: &[&'s Entry],
     text: &str,
 ) -> Vec<&'s Entry> {
-    let sees = |entry: &Entry| asker.view.sees(entry);
+    let visible = asker.view.visible(snapshot);
+    let sees = |entry: &Entry| visible.contains(entry);
     let visibility = if asker.sees_all() { Visibility::All } else { Visibility::Of(&sees) };
     let request = SearchRequest::new(text, MAX_FOUND);
     let hits = asker.view.shared.library.search(snapshot, &request, visibility).await;

@@ -15,9 +15,6 @@ use super::host::{Cost, NewestVersion};
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum sizes of catalogs that are kept: requests can name any number of views.
-const MAX_CATALOGS: usize = 1_000;
-
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
@@ -72,16 +69,12 @@ pub(crate) struct Streams {
     pub(crate) stopping: CancellationToken,
 }
 
-/// A snapshot and a view, in words, and the tokens and the shortened skills of its catalog.
-type CatalogSizes = HashMap<(u64, String), (usize, usize)>;
-
 /// State that all requests of the dashboard share.
 pub(crate) struct DashboardState {
     /// The token that forms of the pages carry.
     pub(crate) csrf: String,
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
     tokens: Mutex<CountedEntries>,
-    catalogs: Mutex<CatalogSizes>,
     /// Held while the cost of a session is measured.
     pub(crate) measuring: tokio::sync::Mutex<()>,
     cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
@@ -101,7 +94,6 @@ impl Default for DashboardState {
             csrf,
             usage: Mutex::default(),
             tokens: Mutex::default(),
-            catalogs: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
             cost: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
@@ -149,21 +141,6 @@ impl DashboardState {
         (known.snapshot, known.counts, known.by_text) =
             (Some(snapshot.number()), Arc::clone(&counts), by_text);
         counts
-    }
-
-    /// Returns the tokens and the number of shortened skills of the catalog of a snapshot and a view, if they are known.
-    pub(crate) fn catalog_size(&self, of: &(u64, String)) -> Option<(usize, usize)> {
-        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).get(of).copied()
-    }
-
-    /// Keeps the size of a catalog, and gives up those of earlier snapshots.
-    pub(crate) fn keep_catalog_size(&self, of: (u64, String), size: (usize, usize)) {
-        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
-        catalogs.retain(|(number, _), _| *number == of.0);
-        if catalogs.len() >= MAX_CATALOGS {
-            catalogs.clear();
-        }
-        catalogs.insert(of, size);
     }
 
     /// Returns the answer of the source of the skill with the qualified name `skill`, if it was asked.
