@@ -77,14 +77,15 @@ const PAGES = {
 
 const cases = {
   async "pages weigh less than 150 KB"() {
-    const page = await open(base);
     for (const path of Object.values(PAGES)) {
+      const page = await open(base);
       const responses = [];
       const note = (response) => { if (!response.url().endsWith("/changes")) responses.push(response); };
       page.on("response", note);
       await page.goto(page.base + path);
       page.off("response", note);
-      const bodies = await Promise.all(responses.map((response) => response.body()));
+      const bodies = await Promise.all(responses.filter((response) => response.ok()).map((response) => response.body()));
+      await page.context().close();
       const bytes = bodies.reduce((sum, body) => sum + body.length, 0);
       assert.ok(bytes > 10_000 && bytes < 150_000, `${path}: ${bytes} bytes`);
     }

@@ -25,9 +25,7 @@
   }
 
   // Updates leave what a reader opened or closed.
-  document.addEventListener("htmx:before:morph:attr", function (event) {
-    if (event.detail.attrName === "open") event.preventDefault();
-  });
+  if (window.htmx) htmx.config.morphIgnore.push("open");
 
   if (window.EventSource && document.querySelector("[data-live]")) {
     var dot = document.getElementById("live");
