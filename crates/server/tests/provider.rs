@@ -18,21 +18,21 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-pub const CLIENT: &str = "rep";
-pub const SECRET: &str = "a secret: with+signs";
+pub(crate) const CLIENT: &str = "rep";
+pub(crate) const SECRET: &str = "a secret: with+signs";
 
 /// A key of the provider.
-pub enum SigningKey {
+pub(crate) enum SigningKey {
     Rsa(RsaKeyPair),
     Curve(EcdsaKeyPair),
 }
 
 impl SigningKey {
-    pub fn rsa() -> Self {
+    pub(crate) fn rsa() -> Self {
         Self::Rsa(RsaKeyPair::from_pkcs8(include_bytes!("../testdata/oidc/rsa.pk8")).unwrap())
     }
 
-    pub fn curve() -> Self {
+    pub(crate) fn curve() -> Self {
         let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         Self::Curve(EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).unwrap())
@@ -71,35 +71,35 @@ impl SigningKey {
     }
 }
 
-pub fn seconds() -> u64 {
+pub(crate) fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
 /// What the provider answers, and what it was asked.
-pub struct ProviderState {
+pub(crate) struct ProviderState {
     key: SigningKey,
     key_id: String,
     /// Claims of the next ID token beside the usual ones.
-    pub claims: Value,
+    pub(crate) claims: Value,
     /// The query of the last person that came to sign in.
     authorization: HashMap<String, String>,
     /// The number of requests for the keys.
-    pub key_requests: usize,
+    pub(crate) key_requests: usize,
 }
 
-pub struct TestProvider {
-    pub address: SocketAddr,
+pub(crate) struct TestProvider {
+    pub(crate) address: SocketAddr,
     state: Arc<Mutex<ProviderState>>,
     is_ended: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl TestProvider {
-    pub fn start(key: SigningKey) -> Self {
+    pub(crate) fn start(key: SigningKey) -> Self {
         Self::start_at("127.0.0.1:0".parse().unwrap(), key)
     }
 
-    pub fn start_at(address: SocketAddr, key: SigningKey) -> Self {
+    pub(crate) fn start_at(address: SocketAddr, key: SigningKey) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(ProviderState {
@@ -122,28 +122,28 @@ impl TestProvider {
         Self { address, state, is_ended, thread: Some(thread) }
     }
 
-    pub fn issuer(&self) -> String {
+    pub(crate) fn issuer(&self) -> String {
         issuer(self.address)
     }
 
-    pub fn lock(&self) -> std::sync::MutexGuard<'_, ProviderState> {
+    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, ProviderState> {
         self.state.lock().unwrap()
     }
 
     /// Replaces the key.
-    pub fn rotate(&self, key: SigningKey, id: &str) {
+    pub(crate) fn rotate(&self, key: SigningKey, id: &str) {
         let mut state = self.lock();
         (state.key, state.key_id) = (key, id.to_owned());
     }
 
     /// Returns a token with the usual claims and `more`.
-    pub fn token(&self, more: &Value) -> String {
+    pub(crate) fn token(&self, more: &Value) -> String {
         let claims = claims(&self.issuer(), more);
         self.lock().signed(&claims)
     }
 
     /// Signs in at the address that the server led to. Returns the query to come back with.
-    pub fn authorize(&self, location: &str) -> String {
+    pub(crate) fn authorize(&self, location: &str) -> String {
         let query = location.strip_prefix(&format!("{}/authorize?", self.issuer())).expect(location);
         let query = parse(query);
         for (name, expect) in
@@ -204,14 +204,14 @@ impl ProviderState {
 }
 
 /// Returns a token with `header` and `claims`, signed by `sign`.
-pub fn jwt(header: &Value, claims: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
+pub(crate) fn jwt(header: &Value, claims: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
     let part = |value: &Value| BASE64_URL.encode(value.to_string());
     let message = format!("{}.{}", part(header), part(claims));
     format!("{message}.{}", BASE64_URL.encode(sign(message.as_bytes())))
 }
 
 /// Returns the usual claims with `more`; a claim that is null there is left out.
-pub fn claims(issuer: &str, more: &Value) -> Value {
+pub(crate) fn claims(issuer: &str, more: &Value) -> Value {
     let mut claims = json!({
         "iss": issuer, "aud": CLIENT, "sub": "1", "email": "ann@example.com", "email_verified": true,
         "groups": ["staff"], "iat": seconds(), "exp": seconds() + 300,

@@ -29,7 +29,7 @@ struct Counts {
     bytes: u64,
 }
 
-/// Counts requests and bytes by principal. There are no more of these than tokens.
+/// Counts requests and bytes by principal. There are no more of these than tokens, and people that the provider knows.
 pub(super) struct Quotas {
     limits: PrincipalLimits,
     counts: Mutex<HashMap<Option<Arc<str>>, Counts>>,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::sync::Semaphore;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body};
 
@@ -21,9 +22,15 @@ const MAX_CODE: usize = 64;
 /// The characters that stay as they are in a form (RFC 3986, 2.3).
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// Maximum requests at a time; more wait. Each takes a thread, and anyone can cause one by coming back with a made-up code.
+const MAX_REQUESTS: usize = 8;
+
 /// Sends requests by a client that blocks, on threads for that.
-#[derive(Debug, Clone)]
-pub(super) struct ProviderClient(Agent);
+#[derive(Debug)]
+pub(super) struct ProviderClient {
+    agent: Agent,
+    permits: Semaphore,
+}
 
 impl ProviderClient {
     pub(super) fn new() -> Self {
@@ -36,13 +43,13 @@ impl ProviderClient {
             // Libraries do not read the environment.
             .proxy(None)
             .user_agent("repertoire");
-        Self(config.build().new_agent())
+        Self { agent: config.build().new_agent(), permits: Semaphore::new(MAX_REQUESTS) }
     }
 
     /// Returns the document at `url`, called `what` in errors.
     pub(super) async fn get(&self, url: &str, what: &'static str) -> Result<Vec<u8>, OidcFault> {
-        let request = self.0.get(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
-        let (status, body) = blocking(what, move || request.call()).await?;
+        let request = self.agent.get(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        let (status, body) = self.answer(what, move || request.call()).await?;
         if status == 200 { Ok(body) } else { Err(fault(what, &format!("status {status}"))) }
     }
 
@@ -54,19 +61,39 @@ impl ProviderClient {
         form: &[(&str, &str)],
     ) -> Result<Vec<u8>, OidcFault> {
         let what = "token endpoint";
-        let mut request = self.0.post(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        let mut request = self.agent.post(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
         if let Some(authorization) = authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         let form = encoded(form);
-        let (status, body) = blocking(what, move || request.send(form)).await?;
+        let (status, body) = self.answer(what, move || request.send(form)).await?;
         if status == 200 {
             return Ok(body);
         }
         let answer: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         let code = answer["error"].as_str().and_then(error_code).unwrap_or_default();
         Err(fault(what, format!("status {status} {code}").trim_end()))
+    }
+
+    /// Returns the status and the body that `send` gets.
+    async fn answer(
+        &self,
+        what: &'static str,
+        send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
+    ) -> Result<(u16, Vec<u8>), OidcFault> {
+        let _permit = self.permits.acquire().await;
+        let exchange = move || {
+            let mut response = send()?;
+            let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_vec()?;
+            Ok((response.status().as_u16(), body))
+        };
+        let answer: Result<Result<_, ureq::Error>, _> = tokio::task::spawn_blocking(exchange).await;
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(fault(what, &error.to_string())),
+            Err(_) => Err(fault(what, "the server is stopping")),
+        }
     }
 }
 
@@ -93,22 +120,4 @@ fn expect_safe<'u>(url: &'u str, what: &str) -> Result<&'u str, OidcFault> {
 
 fn fault(what: &str, reason: &str) -> OidcFault {
     OidcFault::Provider(format!("{what}: {reason}"))
-}
-
-/// Returns the status and the body that `send` gets.
-async fn blocking(
-    what: &'static str,
-    send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
-) -> Result<(u16, Vec<u8>), OidcFault> {
-    let exchange = move || {
-        let mut response = send()?;
-        let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_vec()?;
-        Ok((response.status().as_u16(), body))
-    };
-    let answer: Result<Result<_, ureq::Error>, _> = tokio::task::spawn_blocking(exchange).await;
-    match answer {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(fault(what, &error.to_string())),
-        Err(_) => Err(fault(what, "the server is stopping")),
-    }
 }

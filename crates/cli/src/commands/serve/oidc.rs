@@ -26,6 +26,7 @@ pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
     if let Some(file) = &settings.client_secret_file {
         let path = context.env.working_directory().join(&file.path);
         options.client_secret = Some(tokens::read_secret(&path, "client secret")?.trim().to_owned());
+        tokens::warn_of_readers(&path, "client secret");
     }
     let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     options.audience = given(&settings.audience).unwrap_or(options.audience);

@@ -35,17 +35,20 @@ pub(super) fn read(
     Ok(tokens)
 }
 
-/// Returns the text of a file with a secret, called `noun` in messages, and warns if others can read it.
+/// Returns the text of a file with a secret, called `noun` in messages.
 pub(super) fn read_secret(path: &Path, noun: &str) -> Result<String, CliError> {
     let about = || format!("cannot read the {noun} in {}", path.display());
     let bytes =
         regular_file::read(path, MAX_BYTES).map_err(|error| CliError::usage(about()).because(error))?;
-    let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+    String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))
+}
+
+/// Warns if others can read the file with a secret, called `noun` in messages.
+pub(super) fn warn_of_readers(path: &Path, noun: &str) {
     if is_readable_by_others(path) {
         let path = path.display();
         say(&format!("others on this machine can read the {noun} in {path}; `chmod 600` keeps it to you"));
     }
-    Ok(text)
 }
 
 fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
@@ -55,6 +58,7 @@ fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
     if let Some(name) = path.file_name().filter(|_| !is_of_agent) {
         token.name = name.to_string_lossy().into_owned();
     }
+    warn_of_readers(path, "token");
     Ok(token)
 }
 
