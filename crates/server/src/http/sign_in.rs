@@ -51,12 +51,7 @@ pub(super) fn token<'r>(app: &App, request: &'r Request) -> Option<&'r str> {
 }
 
 /// Returns the response to a request without a valid token: browsers are led to the page, all others are refused.
-pub(super) fn refuse_person(
-    app: &App,
-    route: &str,
-    request: &Request,
-    fault: &AccessFault,
-) -> Response {
+pub(super) fn refuse_person(app: &App, route: &str, request: &Request, fault: &AccessFault) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let has = |name: &str, word: &str| {
         headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
