@@ -26,8 +26,14 @@ pub(crate) struct RefusalCode(pub(crate) &'static str);
 #[derive(Default)]
 pub(super) struct Refusals {
     total: AtomicU64,
-    /// The begin of the current period and the events in it, by principal. There are no more of these than tokens.
-    periods: Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>,
+    /// The current period of each principal. There are no more of these than tokens.
+    periods: Mutex<HashMap<Option<Arc<str>>, Period>>,
+}
+
+/// The begin of a period, and the events in it.
+struct Period {
+    begin: Instant,
+    events: u32,
 }
 
 /// A request that is refused.
@@ -46,7 +52,7 @@ impl Refusals {
         self.total.fetch_add(1, Ordering::Relaxed);
         let mut event = Event::new(EventKind::AccessRefused, refusal.route, "", SystemTime::now());
         event.surface = Surface::Http;
-        event.principal = refusal.principal.map(|name| name.to_string());
+        event.principal = refusal.principal.map(ToString::to_string);
         (event.outcome, event.error) = (Outcome::Denied, Some(refusal.reason.to_owned()));
         library.emit(&event);
     }
@@ -67,12 +73,12 @@ impl Refusals {
 
     fn is_recorded(&self, principal: Option<&Arc<str>>, now: Instant) -> bool {
         let mut periods = self.periods.lock().unwrap_or_else(PoisonError::into_inner);
-        let (begin, events) = periods.entry(principal.cloned()).or_insert((now, 0));
-        if now.duration_since(*begin) >= PERIOD {
-            (*begin, *events) = (now, 0);
+        let period = periods.entry(principal.cloned()).or_insert(Period { begin: now, events: 0 });
+        if now.duration_since(period.begin) >= PERIOD {
+            *period = Period { begin: now, events: 0 };
         }
-        *events = events.saturating_add(1);
-        *events <= MAX_EVENTS
+        period.events = period.events.saturating_add(1);
+        period.events <= MAX_EVENTS
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use super::access::bearer;
-use super::access_log::{self, LoggedRequest, Peer};
+use super::access_log::{self, LoggedRequest, Peer, PublicOrigin};
 use super::app::App;
 use super::body;
 use super::counted_body::CountedBody;
@@ -370,7 +370,10 @@ async fn answer(
     let mut response = match endpoint.view_of(query).await {
         Ok(view) => {
             let peer = request.extensions().get::<Peer>().copied();
-            let origin = access_log::public_origin(peer, request.headers(), &app.trusted_proxies);
+            let origin = match app.guard.public() {
+                Some(public) => Some(PublicOrigin(public.to_owned())),
+                None => access_log::public_origin(peer, request.headers(), &app.trusted_proxies),
+            };
             let principal = endpoint.principal.clone();
             let asker = asker(app, &view, &principal, request.headers(), &route);
             let asker = match secret {

@@ -30,7 +30,10 @@ const UNKNOWN_SYSTEM: u8 = 255;
 /// Digests of archives by the digest of their files, so that the index need not pack everything again. Concurrent requests for
 /// one digest wait for the same computation.
 #[derive(Default)]
-pub(crate) struct Archives(Mutex<HashMap<(Digest, ArchiveKind), Arc<OnceCell<Digest>>>>);
+pub(crate) struct Archives(Mutex<HashMap<(Digest, ArchiveKind), PendingDigest>>);
+
+/// A digest that is computed once.
+type PendingDigest = Arc<OnceCell<Digest>>;
 
 /// The kind of an archive of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

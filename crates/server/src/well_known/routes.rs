@@ -44,8 +44,8 @@ const PLUGIN: &str = ".zip";
 const TLS: &str = "https://";
 
 /// The answer to a request for the marketplace that did not come over TLS.
-const NO_TLS: &str = "plugins are fetched over https alone: put a proxy with TLS before the server, name its address in \
-    http.trusted_proxies, and let it send X-Forwarded-Proto\n";
+const NO_TLS: &str =
+    "plugins are fetched over https alone: put a proxy with TLS before the server, and set http.public_url\n";
 
 /// Headers that keep browsers from running a skill's files as pages of this server.
 const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
