@@ -1,12 +1,12 @@
 //! The files of one skill in an archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use repertoire::regular_file;
 use repertoire_model::SkillPath;
-use repertoire_model::patch::{FileData, SkillFiles};
+use repertoire_model::patch::SkillFiles;
 
 use crate::archive::{MAX_PACKED, unpack};
+use crate::installed::read_installed;
 use crate::scratch::Scratch;
 use crate::tree::{LIMITS, TreeWriter};
 use crate::{Error, ErrorKind};
@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind};
 const MANIFEST: &str = "SKILL.md";
 
 /// Returns the files of the skill in the archive `bytes`, which is zip, tar or tar.gz. Its `SKILL.md` lies at the top, or in the only
-/// directory there. The archive is unpacked in a scratch directory in `scratch`.
+/// directory there; hidden files are left out. The archive is unpacked in a scratch directory in `scratch`.
 pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     if bytes.len() as u64 > MAX_PACKED {
         let message = format!("the archive has more than {} MiB", MAX_PACKED >> 20);
@@ -25,26 +25,12 @@ pub fn unpack_skill(bytes: &[u8], scratch: &Path) -> Result<SkillFiles, Error> {
     let root = scratch.path().join("tree");
     let mut tree = TreeWriter::create(&root, LIMITS)?;
     unpack("the archive", bytes, "", &mut tree)?;
-    let mut files = SkillFiles::new();
-    // Nobody else writes to the directory, and there are no links.
-    let mut pending: Vec<PathBuf> = vec![root.clone()];
-    while let Some(directory) = pending.pop() {
-        let children = std::fs::read_dir(&directory).map_err(|error| Error::io("read", &directory, error))?;
-        for child in children {
-            let path = child.map_err(|error| Error::io("read", &directory, error))?.path();
-            if path.is_dir() {
-                pending.push(path);
-                continue;
-            }
-            let bytes = regular_file::read_no_follow(&path, LIMITS.bytes)
-                .map_err(|error| Error::io("read", &path, error))?;
-            let relative = path.strip_prefix(&root).ok().and_then(Path::to_str).unwrap_or_default();
-            let name = SkillPath::new(relative)
-                .map_err(|fault| Error::new(ErrorKind::Refused, format!("`{relative}`: {fault}")))?;
-            files.insert(name, FileData { executable: is_executable(&path), bytes });
-        }
-    }
-    Ok(without_top(files))
+    let unpacked = read_installed(&root).map_err(|error| {
+        // The scratch directory is no matter of the sender.
+        let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        Error::new(ErrorKind::Refused, format!("the archive is no skill: {reason}"))
+    })?;
+    Ok(without_top(unpacked.unwrap_or_default().files))
 }
 
 /// Returns `files` without the directory that all of them are in, if there is one and the manifest is in it.
@@ -59,17 +45,6 @@ fn without_top(files: SkillFiles) -> SkillFiles {
     let moved: Option<SkillFiles> =
         files.iter().map(|(path, file)| Some((stripped(path)?, file.clone()))).collect();
     moved.unwrap_or(files)
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]
@@ -95,7 +70,7 @@ mod tests {
             Ok(files.keys().map(ToString::to_string).collect())
         };
         assert_eq!(names(&["SKILL.md", "a/b.md"]).unwrap(), ["SKILL.md", "a/b.md"]);
-        assert_eq!(names(&["git/SKILL.md", "git/a/b.md"]).unwrap(), ["SKILL.md", "a/b.md"]);
+        assert_eq!(names(&["git/SKILL.md", "git/a/b.md", "git/.env"]).unwrap(), ["SKILL.md", "a/b.md"]);
         assert_eq!(names(&["git/SKILL.md", "pdf/SKILL.md"]).unwrap(), ["git/SKILL.md", "pdf/SKILL.md"]);
         assert!(names(&["../SKILL.md"]).unwrap_err().contains("refused"));
         assert!(unpack_skill(b"no archive", scratch.path()).is_err());
