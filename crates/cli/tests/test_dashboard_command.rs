@@ -96,7 +96,7 @@ fn the_dashboard_shows_the_library_at_hand() {
     let parts = dashboard.json("/api/v1/health")["parts"].clone();
     let parts: Vec<&str> =
         parts.as_array().unwrap().iter().map(|part| part["part"].as_str().unwrap()).collect();
-    assert_eq!(parts, ["library", "store", "events", "watcher", "sandbox"]);
+    assert_eq!(parts, ["library", "store", "replicas", "events", "watcher", "sandbox"]);
 }
 
 #[test]

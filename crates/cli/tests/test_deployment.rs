@@ -95,7 +95,7 @@ fn the_configuration_for_servers_behind_a_proxy_is_valid() {
     let seconds = |file: &str, key: &str| {
         let text = read(file);
         let value = text.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().to_owned();
-        value.trim_end_matches('s').parse::<i64>().unwrap()
+        value.trim_end_matches([';', 's']).parse::<i64>().unwrap()
     };
     for limit in [seconds("compose.yaml", "stop_grace_period: "), seconds("rep.service", "TimeoutStopSec=")] {
         assert!(limit >= drain + 10 + 5, "{limit}");

@@ -10,6 +10,7 @@ mod options;
 mod instructions;
 mod published_skills;
 mod record;
+mod metrics_text;
 mod metrics;
 mod server_state;
 mod agent_view;

@@ -1,7 +1,6 @@
 //! Metrics in the text format of Prometheus.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use repertoire::{Entry, EventKind, EventSink, Outcome, Registry};
 use repertoire_model::State;
 
 use crate::http::RequestMetrics;
+use crate::metrics_text::{Histogram, Labels, MetricsText};
 
 /// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -23,12 +23,6 @@ const OTHER: &str = "other";
 /// The label of requests for skills that do not exist.
 const UNKNOWN: &str = "unknown";
 
-/// The upper bounds of the histogram, in seconds.
-const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0];
-
-/// The label values of a series, in the order of the names of its labels.
-type Labels = Vec<String>;
-
 /// A sink that counts events.
 #[derive(Default)]
 pub(crate) struct MetricsSink(Mutex<Counters>);
@@ -41,26 +35,6 @@ struct Counters {
     reads: BTreeMap<Labels, u64>,
     searches: BTreeMap<Labels, u64>,
     runs: BTreeMap<Labels, u64>,
-}
-
-/// Counts of durations, by upper bounds.
-#[derive(Clone, Default)]
-pub(crate) struct Histogram {
-    buckets: [u64; BUCKETS.len()],
-    sum: Duration,
-    count: u64,
-}
-
-impl Histogram {
-    /// Counts a duration.
-    pub(crate) fn observe(&mut self, duration: Duration) {
-        let seconds = duration.as_secs_f64();
-        for (bucket, bound) in self.buckets.iter_mut().zip(BUCKETS) {
-            *bucket += u64::from(seconds <= bound);
-        }
-        self.sum = self.sum.saturating_add(duration);
-        self.count += 1;
-    }
 }
 
 impl Counters {
@@ -191,7 +165,7 @@ impl MetricsSink {
                 &one(dropped),
             );
         }
-        text.0
+        text.into_string()
     }
 }
 
@@ -223,76 +197,6 @@ impl ShownSkills<'_> {
         }
         labels
     }
-}
-
-/// The text of metrics.
-#[derive(Default)]
-pub(crate) struct MetricsText(String);
-
-impl MetricsText {
-    fn family(&mut self, name: &str, help: &str, kind: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
-
-    /// Writes a counter, one line for each of `series`.
-    pub(crate) fn counter(
-        &mut self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-        series: &BTreeMap<Labels, u64>,
-    ) {
-        self.family(name, help, "counter");
-        self.series(name, labels, series);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
-        self.family(name, help, "gauge");
-        self.series(name, labels, series);
-    }
-
-    fn series(&mut self, name: &str, labels: &[&str], series: &BTreeMap<Labels, u64>) {
-        for (values, value) in series {
-            let pairs = labels.iter().copied().zip(values.iter().map(String::as_str));
-            self.line(name, pairs, value);
-        }
-    }
-
-    /// Writes a histogram for each value of `label`.
-    pub(crate) fn histogram<'h>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        series: impl Iterator<Item = (&'h str, &'h Histogram)>,
-    ) {
-        self.family(name, help, "histogram");
-        for (value, Histogram { buckets, sum, count }) in series {
-            let bounds = BUCKETS.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
-            for (bound, observed) in bounds.zip(buckets.iter().chain([count])) {
-                self.line(&format!("{name}_bucket"), [(label, value), ("le", &bound)], observed);
-            }
-            self.line(&format!("{name}_sum"), [(label, value)], sum.as_secs_f64());
-            self.line(&format!("{name}_count"), [(label, value)], count);
-        }
-    }
-
-    fn line<'l>(
-        &mut self,
-        name: &str,
-        labels: impl IntoIterator<Item = (&'l str, &'l str)>,
-        value: impl std::fmt::Display,
-    ) {
-        let labels: Vec<String> =
-            labels.into_iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
-    }
-}
-
-/// Returns `value` as the text format writes label values.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 
-use crate::metrics::{Histogram, MetricsText};
+use crate::metrics_text::{Histogram, MetricsText};
 
 /// The counts of requests by route.
 #[derive(Default)]

@@ -6,8 +6,8 @@ use repertoire_server::pack_files;
 use repertoire_sources::{VersionToSend, send_version};
 use serde_json::{Value, json};
 
-use super::SkillToPublish;
 use super::args::PublishArgs;
+use super::skill_to_publish::SkillToPublish;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
