@@ -38,7 +38,10 @@ def under_load(rep, load, options, directory, roots, postgres):
     shell = environment(directory, postgres.url())
     install.say("publishing all skills")
     published = time.monotonic()
+    # The disk of the machine is not what is measured here.
+    postgres.set("fsync", "off")
     run(rep, shell, directory, ["publish", *map(str, roots), "--to", postgres.url()])
+    postgres.set("fsync", "on")
     published = time.monotonic() - published
     names = [entry["name"] for entry in json.loads(run(rep, shell, directory, ["channel", "show", "--json"]))["skills"]]
     install.say(f"{PEOPLE} tokens in {SCOPES} scopes")
@@ -145,7 +148,8 @@ def make_plan(rep, shell, directory, names, options):
     rng = random.Random(20)
     queries = [f"{rng.choice(ACTIONS)} {rng.choice(MANNERS)} {rng.choice(SUBJECTS)}" for _ in range(500)]
     return {
-        "skills": names + [publication[0] for publication in new_names(count)],
+        "skills": names,
+        "new_skills": [name for name, _ in new_names(count)],
         "scopes": scopes,
         "people": people,
         "publisher": publisher["token"],

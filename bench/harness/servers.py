@@ -58,9 +58,17 @@ class Postgres:
         if done.returncode != 0:
             raise ServerError(f"{program} failed: {log.read_text()[-2000:]}")
 
+    def query(self, *statements):
+        """Runs SQL statements, and returns the last result as text."""
+        command = [self.binaries / "psql", "-Atq", *(part for statement in statements for part in ("-c", statement)), self.url()]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    def set(self, name, value):
+        """Changes a setting of the running server."""
+        self.query(f"ALTER SYSTEM SET {name} = {value}", "SELECT pg_reload_conf()")
+
     def database_mb(self):
-        command = [self.binaries / "psql", "-At", "-c", "SELECT pg_database_size('postgres')", self.url()]
-        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1e6
+        return int(self.query("SELECT pg_database_size('postgres')")) / 1e6
 
 
 def postgres_binaries():

@@ -9,8 +9,10 @@ use serde::Deserialize;
 pub struct Plan {
     /// The addresses of the servers, as in `127.0.0.1:7437`.
     pub servers: Vec<String>,
-    /// The names of all skills.
+    /// The names of the skills at the start.
     pub skills: Vec<String>,
+    /// The names of skills that are published for the first time.
+    pub new_skills: Vec<String>,
     /// The scopes: patterns over names, `*` for any text.
     pub scopes: Vec<Vec<String>>,
     /// The people.
@@ -61,9 +63,9 @@ impl Plan {
         self.scopes.iter().map(of).collect()
     }
 
-    /// Returns the names of all skills.
+    /// Returns the names of all skills that there are at any time.
     pub fn names(&self) -> HashSet<&str> {
-        self.skills.iter().map(String::as_str).collect()
+        self.skills.iter().chain(&self.new_skills).map(String::as_str).collect()
     }
 }
 
