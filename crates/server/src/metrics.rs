@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use repertoire::event::Event;
 use repertoire::{Entry, EventKind, EventSink, Outcome, Registry};
@@ -202,7 +201,7 @@ impl ShownSkills<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use repertoire::{MemoryProvider, Policy, SkillDefinition};
 

@@ -154,7 +154,7 @@ fn dotagents_and_toolhive_and_openskills_and_clawhub_and_gh() {
     ]);
     let words = |skill: &str| project.origin(&format!(".agents/skills/{skill}")).in_words().unwrap();
     assert_eq!(words("d"), "o/d (d) at 1234");
-    assert_eq!(words("t"), "ghcr.io/o/t at sha256:11");
+    assert_eq!(words("t"), "ghcr.io/o/t at 11");
     assert_eq!(words("o"), "https://github.com/o/o (x)");
     assert_eq!(words("c"), "https://clawhub.ai/c at 1.0.0");
     assert_eq!(words("g"), "https://github.com/o/r (skills/g) at tree 5801be");
