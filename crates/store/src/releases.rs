@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use repertoire::Error;
 use repertoire::store::{Release, ReleaseChange, ReleasedSkill, Releases, effective_changes};
+use repertoire_model::Digest;
 
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, TransactionLock, insert};
@@ -20,34 +21,26 @@ impl<D: Database> Releases for SqlStore<D> {
         self.database.write(Durability::Full, |connection| {
             connection.lock(TransactionLock::Releases)?;
             let served = served(connection, channel)?;
-            let served = served.into_iter().map(|skill| (skill.name, skill.digest)).collect();
-            let changes = effective_changes(changes, &served);
-            if changes.is_empty() {
+            release(connection, channel, served, changes, (author, time))
+        })
+    }
+
+    fn release_over(
+        &self,
+        channel: &str,
+        change: &ReleaseChange,
+        base: Option<&Digest>,
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<Option<u64>, Error> {
+        self.database.write(Durability::Full, |connection| {
+            connection.lock(TransactionLock::Releases)?;
+            let served = served(connection, channel)?;
+            let skill = served.iter().find(|skill| skill.name == change.name);
+            if skill.map(|skill| &skill.digest) != base {
                 return Ok(None);
             }
-            let number = newest(connection)? + 1;
-            connection.execute(
-                "INSERT INTO releases (number, channel, author, time_ms) VALUES ($1, $2, $3, $4)",
-                &[number.into(), channel.into(), author.into(), time.into()],
-            )?;
-            let rows = (0_u64..).zip(&changes).map(|(position, change)| {
-                [
-                    channel.into(),
-                    SqlValue::from(&change.name),
-                    number.into(),
-                    position.into(),
-                    change.digest.as_ref().into(),
-                ]
-            });
-            insert(
-                connection,
-                "INSERT INTO changes (channel, name, number, position, digest)",
-                &rows.collect::<Vec<_>>(),
-                "",
-            )?;
-            serve(connection, channel, number, &changes)?;
-            connection.notify()?;
-            Ok(Some(number))
+            release(connection, channel, served, std::slice::from_ref(change), (author, time))
         })
     }
 
@@ -94,6 +87,44 @@ impl<D: Database> Releases for SqlStore<D> {
 }
 
 /// Returns the number of the newest release.
+/// Makes `changes` to `channel`, which has the skills `served`. Returns the number of the release, `None` if nothing is left to change.
+fn release(
+    connection: &mut dyn Connection,
+    channel: &str,
+    served: Vec<ReleasedSkill>,
+    changes: &[ReleaseChange],
+    (author, time): (Option<&str>, SystemTime),
+) -> Result<Option<u64>, Error> {
+    let served = served.into_iter().map(|skill| (skill.name, skill.digest)).collect();
+    let changes = effective_changes(changes, &served);
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let number = newest(connection)? + 1;
+    connection.execute(
+        "INSERT INTO releases (number, channel, author, time_ms) VALUES ($1, $2, $3, $4)",
+        &[number.into(), channel.into(), author.into(), time.into()],
+    )?;
+    let rows = (0_u64..).zip(&changes).map(|(position, change)| {
+        [
+            channel.into(),
+            SqlValue::from(&change.name),
+            number.into(),
+            position.into(),
+            change.digest.as_ref().into(),
+        ]
+    });
+    insert(
+        connection,
+        "INSERT INTO changes (channel, name, number, position, digest)",
+        &rows.collect::<Vec<_>>(),
+        "",
+    )?;
+    serve(connection, channel, number, &changes)?;
+    connection.notify()?;
+    Ok(Some(number))
+}
+
 fn newest(connection: &mut dyn Connection) -> Result<u64, Error> {
     connection.query_number("SELECT coalesce(max(number), 0) FROM releases", &[])
 }

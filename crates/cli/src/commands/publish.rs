@@ -38,13 +38,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<
     let skills = read(context, &directories)?;
     let published: Vec<PublishedFiles<'_>> = skills
         .iter()
-        .map(|(name, skill)| PublishedFiles { name, description: &skill.description, files: &skill.files })
+        .map(|(name, skill)| PublishedFiles {
+            name,
+            description: &skill.description,
+            version: skill.version.as_deref(),
+            files: &skill.files,
+        })
         .collect();
     match destination {
         Destination::WellKnown(site) => well_known::write(ui, &site, &published),
         Destination::Directory(directory) => directory::write(ui, args, &directory, &published),
         Destination::Git(address) => repository::publish(ui, context, args, &address, &published),
-        Destination::Server(address) => server::publish(ui, context, args, &address, &skills),
+        Destination::Server(address) => server::publish(ui, context, args, &address, &published),
         Destination::Store(address) => release(ui, context, args, address.as_deref(), &skills),
     }
 }

@@ -354,6 +354,21 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_another_approval_overtook_is_stale() {
+        let store = MemoryStore::new();
+        let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();
+        let reviewer = Reviewer::new(&store, &registry, "user:bob", SystemTime::UNIX_EPOCH);
+        let slow = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap().proposal.unwrap();
+        let fast = put(&store, "1.1.0", "two", PublishMode::Propose).unwrap().proposal.unwrap();
+        // The slow one was looked at and decided, and is about to be released.
+        assert!(store.decide(slow, ProposalState::Pending, ProposalState::Approved, None).unwrap());
+        let (_, version) = reviewer.approve(fast).unwrap();
+        assert!(reviewer.recover().unwrap().is_empty());
+        assert_eq!(store.proposal(slow).unwrap().unwrap().state, ProposalState::Stale);
+        assert_eq!(store.released("stable").unwrap()[0].digest, version.digest);
+    }
+
+    #[test]
     fn an_approval_that_was_interrupted_is_completed() {
         let store = MemoryStore::new();
         let registry = pollster::block_on(Registry::open(Vec::new(), Policy::default())).unwrap();

@@ -216,7 +216,13 @@ impl Reviewer<'_> {
         let names = (identity.as_str(), content.name.as_str());
         let (version, _) = record(self.store, names, &files, Origin::Publish, author, self.time)?;
         let change = ReleaseChange { name: content.name.clone(), digest: Some(content.result) };
-        self.store.release(channel, &[change], author, self.time)?;
+        let base = content.base.as_ref();
+        let release = self.store.release_over(channel, &change, base, author, self.time)?;
+        // Another version was released since the proposal was looked at, unless it is this one.
+        if release.is_none() && released(self.store, channel, &content.name)? != Some(content.result) {
+            self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Stale, None)?;
+            return Err(ReviewFault::Stale(content.name.clone()));
+        }
         self.store.decide(proposal.id, ProposalState::Approved, ProposalState::Applied, None)?;
         Ok(version)
     }

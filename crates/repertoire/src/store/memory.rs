@@ -323,6 +323,31 @@ fn served(state: &MemoryState, channel: &str) -> Vec<ReleasedSkill> {
     served.collect()
 }
 
+/// Makes `changes` to `channel`. Returns the number of the release, `None` if nothing is left to change.
+fn release(
+    state: &mut MemoryState,
+    channel: &str,
+    changes: &[ReleaseChange],
+    author: Option<&str>,
+    time: SystemTime,
+) -> Option<u64> {
+    let served = served(state, channel).into_iter().map(|skill| (skill.name, skill.digest)).collect();
+    let changes = effective_changes(changes, &served);
+    if changes.is_empty() {
+        return None;
+    }
+    state.last_release += 1;
+    let (number, author) = (state.last_release, author.map(str::to_owned));
+    state.releases.extend(changes.into_iter().map(|change| Release {
+        number,
+        channel: channel.to_owned(),
+        change,
+        time,
+        author: author.clone(),
+    }));
+    Some(number)
+}
+
 impl Releases for MemoryStore {
     fn release(
         &self,
@@ -331,25 +356,27 @@ impl Releases for MemoryStore {
         author: Option<&str>,
         time: SystemTime,
     ) -> Result<Option<u64>, Error> {
+        let number = release(&mut self.lock(), channel, changes, author, time);
+        self.released.notify_all();
+        Ok(number)
+    }
+
+    fn release_over(
+        &self,
+        channel: &str,
+        change: &ReleaseChange,
+        base: Option<&Digest>,
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<Option<u64>, Error> {
         let mut state = self.lock();
-        let served = served(&state, channel).into_iter().map(|skill| (skill.name, skill.digest)).collect();
-        let changes = effective_changes(changes, &served);
-        if changes.is_empty() {
+        let skill = served(&state, channel).into_iter().find(|skill| skill.name == change.name);
+        if skill.map(|skill| skill.digest).as_ref() != base {
             return Ok(None);
         }
-        state.last_release += 1;
-        let number = state.last_release;
-        for change in changes {
-            state.releases.push(Release {
-                number,
-                channel: channel.to_owned(),
-                change,
-                time,
-                author: author.map(str::to_owned),
-            });
-        }
+        let number = release(&mut state, channel, std::slice::from_ref(change), author, time);
         self.released.notify_all();
-        Ok(Some(number))
+        Ok(number)
     }
 
     fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error> {

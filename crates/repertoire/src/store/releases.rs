@@ -59,6 +59,17 @@ pub trait Releases: Send + Sync {
         time: SystemTime,
     ) -> Result<Option<u64>, Error>;
 
+    /// Makes `change` to `channel` if the skill has the digest `base` there, or is not there if it is `None`. Returns the number of the
+    /// release, `None` if the skill has another digest, or nothing is left to change.
+    fn release_over(
+        &self,
+        channel: &str,
+        change: &ReleaseChange,
+        base: Option<&Digest>,
+        author: Option<&str>,
+        time: SystemTime,
+    ) -> Result<Option<u64>, Error>;
+
     /// Returns the skills of `channel`, sorted by name.
     fn released(&self, channel: &str) -> Result<Vec<ReleasedSkill>, Error>;
 

@@ -42,6 +42,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     new_skills_that_a_rule_approved_count_for_their_session(&*open());
     one_of_several_decisions_wins(&open());
     releases_replace_and_remove(&*open());
+    a_release_over_another_digest_changes_nothing(&*open());
     a_release_wakes_those_who_wait(&open());
     published_versions_never_change(&*open());
     tokens_are_revoked_once(&*open());
@@ -393,6 +394,20 @@ fn releases_replace_and_remove(store: &dyn Store) {
     );
     assert_eq!((&history[1].change, history[1].time), (&change("b", Some("1")), at(1)));
     assert_eq!(history[1].author.as_deref(), Some("ann"));
+}
+
+fn a_release_over_another_digest_changes_nothing(store: &dyn Store) {
+    let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
+    let change = |digest: Digest| ReleaseChange { name: "a".to_owned(), digest: Some(digest) };
+    let over = |digest: Digest, base: Option<&Digest>| {
+        store.release_over("stable", &change(digest), base, Some("ann"), at(1)).unwrap()
+    };
+    assert_eq!(over(one, Some(&two)), None);
+    let first = over(one, None);
+    assert!(first.is_some());
+    assert_eq!((over(two, None), over(one, Some(&one))), (None, None));
+    assert!(over(two, Some(&one)) > first);
+    assert_eq!(store.released("stable").unwrap()[0].digest, two);
 }
 
 fn a_release_wakes_those_who_wait(store: &Arc<dyn Store>) {

@@ -1,13 +1,15 @@
 //! `rep publish --to https://HOST`: versions for a server of a team.
 
-use std::collections::BTreeMap;
-
 use repertoire_server::pack_files;
 use repertoire_sources::{VersionToSend, send_version};
 use serde_json::{Value, json};
 
 use super::args::PublishArgs;
+<<<<<<< HEAD
 use super::skill_to_publish::SkillToPublish;
+=======
+use super::skill_copies::PublishedFiles;
+>>>>>>> scopes
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
@@ -19,16 +21,16 @@ pub(super) fn publish(
     context: &Context,
     args: &PublishArgs,
     address: &str,
-    skills: &BTreeMap<String, SkillToPublish>,
+    skills: &[PublishedFiles<'_>],
 ) -> Result<Exit, CliError> {
     let options = context.fetch_options(ui, args.token_file.as_deref())?;
     let mut versions = Vec::new();
-    for (name, skill) in skills {
-        let version = args.published_version.as_deref().or(skill.version.as_deref()).ok_or_else(|| {
-            CliError::usage(format!("`{name}` has no version"))
+    for skill in skills {
+        let version = args.published_version.as_deref().or(skill.version).ok_or_else(|| {
+            CliError::usage(format!("`{}` has no version", skill.name))
                 .hint("set `version` in the `metadata` of its SKILL.md, or give `--as VERSION`")
         })?;
-        versions.push((name, version, skill));
+        versions.push((skill.name, version, skill));
     }
     let mut answers = Vec::new();
     for (name, version, skill) in versions {
@@ -50,7 +52,7 @@ pub(super) fn publish(
     Ok(Exit::Success)
 }
 
-fn archive(skill: &SkillToPublish) -> std::io::Result<Vec<u8>> {
+fn archive(skill: &PublishedFiles<'_>) -> std::io::Result<Vec<u8>> {
     let files = skill.files.iter();
     let files: Vec<(String, bool, Vec<u8>)> =
         files.map(|(path, file)| (path.to_string(), file.executable, file.bytes.clone())).collect();

@@ -16,6 +16,8 @@ use crate::ui::{Style, Ui, count};
 pub(super) struct PublishedFiles<'a> {
     pub(super) name: &'a str,
     pub(super) description: &'a str,
+    /// The version in its frontmatter.
+    pub(super) version: Option<&'a str>,
     pub(super) files: &'a SkillFiles,
 }
 

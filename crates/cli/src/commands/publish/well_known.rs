@@ -32,7 +32,7 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
     let directory = site.join(DIRECTORY);
     let before = written_before(&directory.join(INDEX));
     let mut entries = Vec::new();
-    for PublishedFiles { name, description, files } in skills {
+    for PublishedFiles { name, description, files, .. } in skills {
         let file =
             |(path, file): (&SkillPath, &FileData)| (path.to_string(), file.executable, file.bytes.clone());
         let files: Vec<(String, bool, Vec<u8>)> = files.iter().map(file).collect();
