@@ -5,7 +5,6 @@ mod directory;
 mod repository;
 mod server;
 mod skill_copies;
-mod skill_to_publish;
 mod well_known;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +17,7 @@ use repertoire::proposal::published_identity;
 use repertoire::store::{Origin, ReleaseChange, Store, put_skill_safely};
 use repertoire::{Entry, Severity, State};
 use repertoire_model::Digest;
+use repertoire_model::patch::SkillFiles;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -27,10 +27,17 @@ use crate::wire::{Context, Library, skill_directory};
 use args::Destination;
 pub(crate) use args::PublishArgs;
 use skill_copies::PublishedFiles;
-use skill_to_publish::SkillToPublish;
 
 /// The most errors that are shown.
 const MAX_ERRORS: usize = 20;
+
+/// A skill to publish.
+struct SkillToPublish {
+    files: SkillFiles,
+    digest: Digest,
+    description: String,
+    version: Option<String>,
+}
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {

@@ -5,11 +5,7 @@ use repertoire_sources::{VersionToSend, send_version};
 use serde_json::{Value, json};
 
 use super::args::PublishArgs;
-<<<<<<< HEAD
-use super::skill_to_publish::SkillToPublish;
-=======
 use super::skill_copies::PublishedFiles;
->>>>>>> scopes
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
