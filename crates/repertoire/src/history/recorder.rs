@@ -54,6 +54,7 @@ pub struct Recorder {
 enum RecordingOutcome {
     All,
     /// Another process keeps directories of skills locked; they are tried again later.
+    #[cfg_attr(not(feature = "fs"), expect(dead_code, reason = "only files are locked"))]
     AllButLocked,
 }
 

@@ -11,7 +11,9 @@ use super::builtin::{Builtin, DefinitionContext};
 use super::definition::object;
 use super::names::SKILL_ALIASES;
 use super::propose_skill_update::{EVIDENCE, JUSTIFICATION, proposal_text, refused, submitted};
-use super::reply::{CallResult, EventDetails, ToolReply};
+#[cfg(feature = "fs")]
+use super::reply::ToolReply;
+use super::reply::{CallResult, EventDetails};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::proposal::{ProposalMode, ProposalRefusal};
