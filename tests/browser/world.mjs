@@ -53,7 +53,7 @@ export class World {
   start(...options) { return this.spawn(["dashboard", "--no-open", ...options]); }
 
   // Starts a server that needs tokens, and returns its address.
-  async serve(...options) { return (await this.spawn(["serve", "--http", "0", "--require-token", ...options])).replace(/\/mcp$/, ""); }
+  serve(...options) { return this.spawn(["serve", "--http", "0", "--require-token", ...options]); }
 
   spawn(command) {
     const child = spawn(this.rep, command, { cwd: join(this.root, "project"), env: this.env, stdio: ["ignore", "pipe", "pipe"] });
@@ -62,7 +62,8 @@ export class World {
       child.on("exit", (code) => reject(new Error(`rep ${command[0]} ended with ${code}`)));
       const read = (data) => {
         const found = /http:\/\/\S+/.exec(data);
-        if (found) resolve(found[0].replace(/\/$/, ""));
+        // The address of the pages and that of MCP come on two streams, in any order.
+        if (found) resolve(new URL(found[0]).origin);
       };
       child.stdout.on("data", read);
       child.stderr.on("data", (data) => { process.stderr.write(data); read(data); });
