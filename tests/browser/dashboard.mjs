@@ -315,8 +315,7 @@ const cases = {
     await page.click("text=Approve and write");
     await page.waitForSelector("text=Approved. The files are written");
     assert.match(world.read("backend/SKILL.md"), /Log every request\./);
-    const decided = world.run("events", "--json").split("\n").filter((line) => line.includes("proposal_"));
-    assert.match(decided.join("\n"), /reviewer@example\.com/);
+    assert.match(world.run("events", "--skill", "backend", "--json"), /user:reviewer@example\.com/);
     await page.click("button:has-text('Sign out')");
     await page.waitForURL("**/sign-in");
     await visit(page, "/skills");

@@ -62,7 +62,8 @@ export class World {
       child.on("exit", (code) => reject(new Error(`rep ${command[0]} ended with ${code}`)));
       const read = (data) => {
         const found = /http:\/\/\S+/.exec(data);
-        if (found) resolve(found[0].replace(/\/(mcp)?$/, ""));
+        // The address of the pages and that of MCP come on two streams, in any order.
+        if (found) resolve(new URL(found[0]).origin);
       };
       child.stdout.on("data", read);
       child.stderr.on("data", (data) => { process.stderr.write(data); read(data); });

@@ -493,8 +493,10 @@ fn a_stream_tells_of_changes() {
     wait_for("open");
     dashboard.propose("alpha", "More.");
     wait_for("proposals");
+    assert_eq!(get(&http, "/api/v1/overview").1["loads"], 0);
     dashboard.load("alpha");
     wait_for("events");
+    assert_eq!(get(&http, "/api/v1/overview").1["loads"], 1, "who asks because of the notice gets the event");
     dashboard.world.skill("gamma", "", "# Gamma\n");
     wait_for("skills");
     // The skill changed, so that the proposal about it is stale.

@@ -37,6 +37,8 @@ impl EntryTokens {
         options.budget_tokens = None;
         options.highlight = None;
         options.ranking = None;
+        // The guidance around the entries is the same with and without one of them, and would be counted for each.
+        options.usage = false;
         Self { options, frame: OnceLock::new() }
     }
 

@@ -10,12 +10,13 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, stream};
 use repertoire::Registry;
 use repertoire::proposal::review::Reviewer;
-use repertoire::store::{EventQuery, LazyStore, ProposalState, Store};
+use repertoire::store::{EventQuery, ProposalState, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::dashboard::{Asker, Changes, ChangesSender, Streams};
+use crate::server_state::ServerState;
 
 /// The interval of looks at the store.
 const INTERVAL: Duration = Duration::from_millis(700);
@@ -103,12 +104,13 @@ fn sender(asker: &Asker) -> Arc<ChangesSender> {
     let first = Changes { skills: shared.registry.snapshot().number(), ..Changes::default() };
     let sender = Arc::new(watch::Sender::new(first));
     *known = Arc::downgrade(&sender);
-    tokio::spawn(follow(Arc::downgrade(&sender), shared.registry.clone(), asker.options().store.clone()));
+    tokio::spawn(follow(Arc::downgrade(&sender), Arc::clone(shared)));
     sender
 }
 
 /// Looks for changes for as long as somebody waits for them.
-async fn follow(sender: Weak<ChangesSender>, registry: Registry, store: Option<LazyStore>) {
+async fn follow(sender: Weak<ChangesSender>, shared: Arc<ServerState>) {
+    let (registry, store) = (shared.registry.clone(), shared.options.dashboard.store.clone());
     let mut changes = registry.subscribe();
     let mut skills = 0;
     loop {
@@ -118,6 +120,10 @@ async fn follow(sender: Weak<ChangesSender>, registry: Registry, store: Option<L
         let look = move || looked.and_then(|store| look(&*store.get().ok()?, &of_skills, is_new));
         let found = tokio::task::spawn_blocking(look).await.ok().flatten();
         let Some(sender) = sender.upgrade() else { return };
+        if found.is_some_and(|(_, events)| events != sender.borrow().events) {
+            // Pages that ask again because of an event have to show it.
+            shared.dashboard.forget_usage();
+        }
         sender.send_if_modified(|known| {
             let (proposals, events) = found.unwrap_or((known.proposals, known.events));
             let now = Changes { skills: number, proposals, events, is_known: true };

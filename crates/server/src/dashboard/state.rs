@@ -118,6 +118,11 @@ impl DashboardState {
         usage.insert(days, (Instant::now(), counts));
     }
 
+    /// Gives up the usage that was read, because there are new events.
+    pub(crate) fn forget_usage(&self) {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Returns the tokens of the entries of `snapshot`, each counted by `count` if an entry of its text was not counted before.
     pub(crate) fn entry_tokens(
         &self,
