@@ -41,6 +41,19 @@ impl<D: Database> Versions for SqlStore<D> {
         row.map(|mut row| row.bytes()).transpose()
     }
 
+    fn raw_blobs(&self, digests: &[Digest]) -> Result<Vec<(Digest, Vec<u8>)>, Error> {
+        let mut found = Vec::with_capacity(digests.len());
+        for some in digests.chunks(DIGESTS) {
+            let parameters = parameters(1, some.len());
+            let sql = format!("SELECT digest, bytes FROM blobs WHERE digest IN ({parameters})");
+            let values: Vec<SqlValue> = some.iter().map(SqlValue::from).collect();
+            for mut row in self.database.read(|connection| connection.query(&sql, &values))? {
+                found.push((row.digest()?, row.bytes()?));
+            }
+        }
+        Ok(found)
+    }
+
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error> {
         let mut missing: BTreeSet<Digest> = digests.iter().copied().collect();
         for some in digests.chunks(DIGESTS) {

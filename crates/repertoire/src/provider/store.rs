@@ -21,6 +21,9 @@ pub(crate) const LABEL: &str = "store:";
 /// The most bytes of files that are kept in memory, so that they can be read while the store is away.
 const CACHED_BYTES: usize = 64 * 1024 * 1024;
 
+/// The number of skills that are read with one request to the store.
+const READ_AT_ONCE: usize = 200;
+
 /// The skills of one channel of a store.
 ///
 /// Everything that is read is checked against its digest. While the store is away the skills of the last listing stay, with the files that
@@ -151,17 +154,57 @@ impl Channel {
             if listed.policy.as_ref() == Some(policy) { listed.skills.clone() } else { BTreeMap::new() }
         };
         let mut skills = BTreeMap::new();
+        let mut missing = Vec::new();
         for skill in released {
             let locator = Locator::new(skill.name.as_str());
             let is_same = |held: &&StoredSkill| held.digest == skill.digest && held.bundle.is_some();
-            let held = match known.get(&locator).filter(is_same) {
-                Some(held) => held.clone(),
-                None => self.load(&*store, &skill, policy)?,
-            };
-            skills.insert(locator, held);
+            match known.get(&locator).filter(is_same) {
+                Some(held) => drop(skills.insert(locator, held.clone())),
+                None => missing.push((locator, skill)),
+            }
+        }
+        for some in missing.chunks(READ_AT_ONCE) {
+            self.prefetch(&*store, some.iter().map(|(_, skill)| skill))?;
+            for (locator, skill) in some {
+                skills.insert(locator.clone(), self.load(&*store, skill, policy)?);
+            }
         }
         *self.listed() = ListedRelease { policy: Some(policy.clone()), skills };
         Ok(())
+    }
+
+    /// Reads the lists of files of `skills`, and then each `SKILL.md`, with one request to the store for many: a large library
+    /// would take minutes with a request for each.
+    fn prefetch<'a>(
+        &self,
+        store: &dyn Store,
+        skills: impl Iterator<Item = &'a ReleasedSkill> + Clone,
+    ) -> Result<(), Error> {
+        self.fetch(store, skills.clone().map(|skill| skill.digest))?;
+        let manifests = skills.filter_map(|skill| {
+            let bundle = self.stored_bundle(store, &skill.digest).ok()?;
+            manifest_file(&bundle).filter(|file| file.size <= MANIFEST_BYTES).map(|file| file.digest)
+        });
+        self.fetch(store, manifests)
+    }
+
+    /// Reads blobs into memory. Damaged ones are left to those that need them.
+    fn fetch(&self, store: &dyn Store, digests: impl Iterator<Item = Digest>) -> Result<(), Error> {
+        let found = store.raw_blobs(&digests.collect::<Vec<Digest>>())?;
+        for (digest, bytes) in found.into_iter().filter(|(digest, bytes)| Digest::of(bytes) == *digest) {
+            self.blobs().put(digest, bytes.into());
+        }
+        Ok(())
+    }
+
+    /// Returns the list of files of a skill, from memory or from the store.
+    fn stored_bundle(&self, store: &dyn Store, digest: &Digest) -> Result<Bundle, Error> {
+        let known = self.blobs().get(digest);
+        known.and_then(|bytes| Bundle::parse(&bytes)).map_or_else(|| bundle(store, digest), Ok)
+    }
+
+    fn blobs(&self) -> MutexGuard<'_, BlobCache> {
+        self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads one skill. One that is damaged is set aside; other errors of the store are those of the whole listing.
@@ -213,16 +256,12 @@ impl Channel {
         store: &dyn Store,
         digest: &Digest,
     ) -> Result<(Bundle, SkillPath, Arc<[u8]>), Error> {
-        let bundle = bundle(store, digest)?;
+        let bundle = self.stored_bundle(store, digest)?;
         let total = bundle.files().iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
         if bundle.files().len() > FILES || total > BUNDLE_BYTES {
             return Err(Error::new(ErrorKind::TooLarge));
         }
-        let files = || bundle.files().iter();
-        let manifest = files()
-            .find(|file| file.path.as_str() == MANIFEST_FILE)
-            .or_else(|| files().find(|file| file.path.as_str().eq_ignore_ascii_case(MANIFEST_FILE)));
-        let Some(file) = manifest else { return Err(Error::new(ErrorKind::FileNotFound)) };
+        let Some(file) = manifest_file(&bundle) else { return Err(Error::new(ErrorKind::FileNotFound)) };
         if file.size > MANIFEST_BYTES {
             return Err(Error::new(ErrorKind::TooLarge));
         }
@@ -232,12 +271,11 @@ impl Channel {
 
     /// Returns the content of a file, from memory or from the store.
     fn bytes(&self, file: &BundleFile) -> Result<Arc<[u8]>, Error> {
-        let cache = || self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = cache().get(&file.digest) {
+        if let Some(bytes) = self.blobs().get(&file.digest) {
             return Ok(bytes);
         }
         let bytes: Arc<[u8]> = blob(&*self.store.get()?, &file.digest)?.into();
-        cache().put(file.digest, Arc::clone(&bytes));
+        self.blobs().put(file.digest, Arc::clone(&bytes));
         Ok(bytes)
     }
 
@@ -302,6 +340,14 @@ impl Channel {
         }
         self.bytes(file)
     }
+}
+
+/// Returns the `SKILL.md` of a skill with these files.
+fn manifest_file(bundle: &Bundle) -> Option<&BundleFile> {
+    let files = || bundle.files().iter();
+    files()
+        .find(|file| file.path.as_str() == MANIFEST_FILE)
+        .or_else(|| files().find(|file| file.path.as_str().eq_ignore_ascii_case(MANIFEST_FILE)))
 }
 
 impl Provider for StoreProvider {

@@ -87,6 +87,12 @@ pub trait Versions: Send + Sync {
     /// Returns the bytes stored under `digest`, unchecked; see [`super::blob`].
     fn raw_blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, Error>;
 
+    /// Returns the bytes stored under those of `digests` that there are, unchecked and in any order.
+    fn raw_blobs(&self, digests: &[Digest]) -> Result<Vec<(Digest, Vec<u8>)>, Error> {
+        let found = digests.iter().map(|digest| Ok(self.raw_blob(digest)?.map(|bytes| (*digest, bytes))));
+        found.filter_map(Result::transpose).collect()
+    }
+
     /// Returns those of `digests` that no blob has.
     fn missing_blobs(&self, digests: &[Digest]) -> Result<Vec<Digest>, Error>;
 

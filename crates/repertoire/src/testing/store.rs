@@ -171,6 +171,7 @@ fn blobs_are_checked(store: &dyn Store) {
     assert_eq!(bundle(store, &known.digest).unwrap_err().kind(), ErrorKind::Corrupt);
     let digests = [known.digest, unknown, unknown];
     assert_eq!(store.missing_blobs(&digests).unwrap(), [unknown]);
+    assert_eq!(store.raw_blobs(&digests).unwrap(), [(known.digest, b"known".to_vec())]);
     // Writing the right bytes once more repairs a damaged blob.
     store.put_blobs(&[Blob::new(b"something else".to_vec())]).unwrap();
     assert_eq!(blob(store, &damaged.digest).unwrap(), b"something else");

@@ -266,6 +266,9 @@ impl Principals {
             }
         };
         let mut open = self.lock_open();
+        // Another request may have been faster. Its endpoint has sessions, which end with it.
+        let faster = open.get(&record.digest).filter(|open| same(open)).map(|it| it.endpoint.clone());
+        let endpoint = faster.unwrap_or(endpoint);
         if open.len() >= MAX_OPEN
             && !open.contains_key(&record.digest)
             && let Some(oldest) = open.iter().min_by_key(|(_, open)| open.used).map(|(digest, _)| *digest)
@@ -293,15 +296,20 @@ impl Principals {
 
     /// Returns the view with `key`, which follows the library for as long as it is used.
     async fn view(&self, library: &Library, key: &ViewKey) -> Result<Arc<AgentView>, Error> {
-        let known =
-            self.lock_views().iter().find(|(other, _)| other == key).and_then(|(_, view)| view.upgrade());
+        let find = |views: &[(ViewKey, Weak<AgentView>)]| {
+            views.iter().find(|(other, _)| other == key).and_then(|(_, view)| view.upgrade())
+        };
+        let known = find(&self.lock_views());
         if let Some(view) = known {
             return Ok(view);
         }
         let agent = key.agent.as_ref().map(|agent| agent.name.as_str());
         let view = self.server.limited_view(library.clone(), agent, key.limits.clone()).await?;
-        view.start_following();
         let mut views = self.lock_views();
+        if let Some(faster) = find(&views) {
+            return Ok(faster);
+        }
+        view.start_following();
         views.retain(|(_, view)| view.strong_count() > 0);
         views.push((key.clone(), Arc::downgrade(&view)));
         Ok(view)
@@ -368,6 +376,37 @@ fn tools(role: Role) -> OfferedTools {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn the_first_requests_of_a_token_share_an_endpoint() {
+        use repertoire::store::{MemoryStore, Store, Tokens as _};
+        let library = Library::builder().open().await.unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let record = TokenRecord::new("rep_1", "ann", Role::Reader, std::time::SystemTime::now());
+        store.add_token(&record).unwrap();
+        let options = PrincipalsOptions {
+            limits: HttpLimits::default(),
+            stopping: CancellationToken::new(),
+            closed: CancellationToken::new(),
+            agent: None,
+            needs_token: true,
+            store: Some(LazyStore::from(store as Arc<dyn Store>)),
+            principal_limits: PrincipalLimits::default(),
+        };
+        let server = Server::new(library, crate::ServerOptions::default());
+        let principals = Arc::new(Principals::open(server, options, HttpAccess::default()).await.unwrap());
+        let requests: Vec<_> = (0..64)
+            .map(|_| {
+                let principals = Arc::clone(&principals);
+                tokio::spawn(async move { principals.endpoint(Some(b"rep_1")).await })
+            })
+            .collect();
+        let mut endpoints = Vec::new();
+        for request in requests {
+            endpoints.push(request.await.unwrap().unwrap());
+        }
+        assert!(endpoints.iter().all(|endpoint| Arc::ptr_eq(endpoint, &endpoints[0])));
+    }
 
     #[test]
     fn roles_have_the_tools_of_their_rights() {
