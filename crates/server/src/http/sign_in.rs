@@ -144,7 +144,9 @@ async fn post_token(
         Err(AccessFault::ProviderAway) => "The sign-in provider does not answer. Try again in a moment.",
         Err(AccessFault::NoAccess) => "You are in no group that has access to this server.",
         Err(AccessFault::UrlToken) => "This token is for URLs alone.",
-        Err(AccessFault::Agent) => "The agent of this token does not exist here. Tell who runs this server.",
+        Err(AccessFault::Agent) => {
+            "The agent of this token does not exist here. Tell the person who runs this server."
+        }
     };
     page(&app, return_path, Some(problem))
 }
