@@ -7,7 +7,7 @@ use repertoire_model::answer::{MatchedWord, Section};
 
 use crate::future::BoxFuture;
 use crate::provider::Skill;
-use crate::registry::{Entry, Lookup, PinnedEntry, Registry, Snapshot};
+use crate::registry::{Entry, PinnedEntry, Registry, Snapshot};
 
 /// Searches the skills of one library. A library with a searcher offers its models the tool `search_skills`.
 pub trait Searcher: Send + Sync + fmt::Debug {
@@ -122,7 +122,7 @@ impl<'a> SkillView<'a> {
     /// Returns the skill that `request` may find and whose name is the query, in any case of letters.
     pub(crate) fn named(self, request: &SearchRequest) -> Option<&'a Entry> {
         let name = request.query.trim();
-        let Lookup::Found(entry) = self.snapshot.find(name) else { return None };
+        let entry = self.snapshot.find_known(name).filter(|entry| entry.state.is_reachable())?;
         let is_visible = match self.visibility {
             Visibility::All => true,
             Visibility::Of(is_visible) => is_visible(entry),

@@ -53,7 +53,7 @@ impl<'p> Checker<'p> {
                 return Err(Fault::Leak(format!("{} was loaded outside its scope", request.skill)));
             }
             Kind::Foreign if !has(b"\"isError\":true") => return wrong("no error"),
-            Kind::Load | Kind::Seen if has(b"\"isError\":true") => return wrong("not loaded"),
+            Kind::Load if has(b"\"isError\":true") => return wrong("not loaded"),
             Kind::Load | Kind::Seen | Kind::File | Kind::SkillPage if !has(request.skill.as_bytes()) => {
                 return wrong("another skill");
             }

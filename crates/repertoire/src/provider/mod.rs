@@ -35,6 +35,14 @@ pub trait Provider: Send + Sync {
     /// did not change should be the same `Arc`s as in the last listing.
     fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>>;
 
+    /// Returns `true` if the source certainly has what it had when it was last listed, so that it need not be listed again.
+    ///
+    /// It is for sources that know this at a small cost, such as by the number of a release.
+    fn is_unchanged<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, bool> {
+        let _ = policy;
+        Box::pin(std::future::ready(false))
+    }
+
     /// Returns the directories whose events show changes since the last listing; `None` for a source that must be polled.
     fn watch_points(&self) -> Option<Vec<WatchPoint>> {
         None

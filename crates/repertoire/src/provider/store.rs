@@ -56,6 +56,8 @@ struct Channel {
 #[derive(Default)]
 struct ListedRelease {
     policy: Option<Policy>,
+    /// The newest release of the store before it was listed; `None` if something in the listing is damaged.
+    release: Option<u64>,
     skills: BTreeMap<Locator, StoredSkill>,
 }
 
@@ -145,9 +147,17 @@ impl Channel {
         Ok(Listing { skills, problems: problem.into_iter().collect() })
     }
 
+    /// Returns whether nothing was released since the last listing, and nothing in it is damaged.
+    fn is_unchanged(&self, policy: &Policy) -> bool {
+        let Ok(release) = self.store.get().and_then(|store| store.newest_release()) else { return false };
+        let listed = self.listed();
+        listed.release == Some(release) && listed.policy.as_ref() == Some(policy)
+    }
+
     /// Reads the skills that changed since the last listing.
     fn refresh(&self, policy: &Policy) -> Result<(), Error> {
         let store = self.store.get()?;
+        let release = store.newest_release()?;
         let released = store.released(&self.name)?;
         let known = {
             let listed = self.listed();
@@ -169,7 +179,9 @@ impl Channel {
                 skills.insert(locator.clone(), self.load(&*store, skill, policy)?);
             }
         }
-        *self.listed() = ListedRelease { policy: Some(policy.clone()), skills };
+        let is_whole = skills.values().all(|held| held.bundle.is_some());
+        let release = is_whole.then_some(release);
+        *self.listed() = ListedRelease { policy: Some(policy.clone()), release, skills };
         Ok(())
     }
 
@@ -358,6 +370,11 @@ impl Provider for StoreProvider {
     fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
         let policy = policy.clone();
         self.unblock(move |channel| channel.list(&policy))
+    }
+
+    fn is_unchanged<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, bool> {
+        let policy = policy.clone();
+        self.unblock(move |channel| channel.is_unchanged(&policy))
     }
 
     fn get<'a>(

@@ -30,16 +30,23 @@ impl Snapshot {
         is_seen: impl Fn(&Entry) -> bool,
     ) -> Result<Catalog, CatalogError> {
         let offered: Vec<&Entry> = self.held(is_seen).filter(|entry| entry.allows_models()).collect();
-        let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
-        let entries: Vec<CatalogEntry<'_>> = offered
-            .iter()
-            .zip(&locations)
-            .map(|(entry, location)| CatalogEntry {
-                name: entry.name().as_str(),
-                description: &entry.document.description,
-                location: Some(location),
-            })
-            .collect();
-        catalog::render(&entries, options)
+        render(&offered, options)
     }
+}
+
+impl Entry {
+    /// Renders the catalog of this skill alone.
+    pub fn catalog(&self, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+        render(&[self], options)
+    }
+}
+
+fn render(offered: &[&Entry], options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+    let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
+    let entries = offered.iter().zip(&locations).map(|(entry, location)| CatalogEntry {
+        name: entry.name().as_str(),
+        description: &entry.document.description,
+        location: Some(location),
+    });
+    catalog::render(&entries.collect::<Vec<CatalogEntry<'_>>>(), options)
 }

@@ -33,7 +33,7 @@ impl Registry {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
             Some(ReloadMode::Poll) => self.reload_unless_costly().await,
-            Some(ReloadMode::Watch) | None => self.reload().await,
+            Some(ReloadMode::Watch) | None => self.reload_if_changed().await,
         }
     }
 

@@ -236,7 +236,27 @@ impl Registry {
         let (ended, cost) = *self.last_reload();
         let cheap = if self.snapshot().entries().len() > SMALL { CHEAP } else { CHEAP_IF_SMALL };
         let is_costly = cost > cheap && ended.elapsed() < cost * RELOAD_SHARE;
-        if is_costly { self.snapshot() } else { self.reload().await }
+        if is_costly { self.snapshot() } else { self.reload_if_changed().await }
+    }
+
+    /// Reloads unless every source says that nothing has changed.
+    pub(super) async fn reload_if_changed(&self) -> Arc<Snapshot> {
+        for provider in self.providers() {
+            if !provider.is_unchanged(self.policy()).await {
+                return self.reload().await;
+            }
+        }
+        match self.settled() {
+            Some(snapshot) => snapshot,
+            None => self.reload().await,
+        }
+    }
+
+    /// Returns the newest snapshot, unless a reload is under way, which may have listed a change and not have published it yet.
+    fn settled(&self) -> Option<Arc<Snapshot>> {
+        let begun = self.shared.reloads.load(Ordering::SeqCst);
+        let current = self.shared.current.read().unwrap_or_else(PoisonError::into_inner);
+        (begun > 0 && current.reload == begun).then(|| Arc::clone(&current.snapshot))
     }
 
     /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.

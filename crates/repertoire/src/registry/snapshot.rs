@@ -318,9 +318,7 @@ impl Snapshot {
     ///
     /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
-        let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);
-        match self.find_exact(query).or_else(|| respelled().filter(is_known)) {
+        match self.find_known(query) {
             Some(entry) => match entry.state {
                 State::Active | State::Shadowed => Lookup::Found(entry),
                 State::Disabled => Lookup::Disabled(entry),
@@ -328,6 +326,13 @@ impl Snapshot {
             },
             None => Lookup::Unknown(self.nearest(query)),
         }
+    }
+
+    /// Returns the skill that [`Snapshot::find`] finds, whatever its state, and looks for no similar names, which takes long.
+    pub(crate) fn find_known(&self, query: &str) -> Option<&Entry> {
+        let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
+        let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);
+        self.find_exact(query).or_else(|| respelled().filter(is_known))
     }
 
     /// Returns the index of `entry` among the entries, or `None` if it is not one of this snapshot's own.

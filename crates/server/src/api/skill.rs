@@ -260,11 +260,10 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     });
     let tools: Vec<ToolRow> = tools.collect();
     let manifest = &entry.document.manifest;
-    let namesakes = snapshot.entries().iter().filter(|other| {
-        other.name() == entry.name()
-            && !std::ptr::eq(*other, entry)
-            && (asker.sees_all() || asker.view.sees(other))
-    });
+    let namesakes = snapshot
+        .named(entry.name().as_str())
+        .iter()
+        .filter(|other| !std::ptr::eq(*other, entry) && (asker.sees_all() || asker.view.sees(other)));
     let namesakes = namesakes.map(|other| Namesake {
         address: address(other),
         source: other.source.to_string(),
@@ -293,7 +292,7 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
             tokens: usage.tokens,
             agents: usage.agents,
         }),
-        catalog_lines: catalog_lines(asker, &snapshot, entry),
+        catalog_lines: catalog_lines(asker, entry),
         origins,
         update: known_update(asker, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
@@ -388,7 +387,7 @@ async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnost
 }
 
 /// Returns the entry of `entry` in a catalog, in each format.
-fn catalog_lines(asker: &Asker, snapshot: &Snapshot, entry: &Entry) -> Vec<CatalogLine> {
+fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLine> {
     if !entry.is_offered() {
         return Vec::new();
     }
@@ -397,7 +396,7 @@ fn catalog_lines(asker: &Asker, snapshot: &Snapshot, entry: &Entry) -> Vec<Catal
         let mut options = base.clone();
         (options.format, options.usage) = (format, false);
         (options.budget_tokens, options.highlight, options.ranking) = (None, None, None);
-        let catalog = snapshot.catalog_of(&options, |other| std::ptr::eq(other, entry)).ok()?;
+        let catalog = entry.catalog(&options).ok()?;
         Some(CatalogLine { format: format.as_str().to_owned(), text: entry_text(&catalog.text, entry) })
     });
     lines.collect()

@@ -157,3 +157,16 @@ fn old_blobs_are_forgotten() {
     let kept = digests.iter().filter(|digest| cache.get(digest).is_some()).count();
     assert!(kept <= 4, "{kept}");
 }
+
+#[test]
+fn a_store_is_listed_again_only_after_a_release() {
+    let store = Arc::new(MemoryStore::new());
+    testing::release_library(&*store, "stable").unwrap();
+    let registry = block_on(Registry::open(vec![Arc::new(provider(&store))], Policy::default())).unwrap();
+    let (before, reloads) = (registry.snapshot(), registry.reloads());
+    assert!(Arc::ptr_eq(&block_on(registry.newest()), &before));
+    assert_eq!(registry.reloads(), reloads, "the number of the newest release tells");
+    release(&store, &[("SKILL.md", skill_md("omega", "# Omega\n").as_bytes())], "omega");
+    assert!(block_on(registry.newest()).named("omega").len() == 1);
+    assert_eq!(registry.reloads(), reloads + 1);
+}
