@@ -91,6 +91,44 @@ fn copies_that_differ_are_left_alone_until_one_is_chosen() {
 }
 
 #[test]
+fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
+    let sandbox = scattered();
+    let adopt = || sandbox.run(&["adopt", "beta", "--yes"]);
+    sandbox.write(".claude/skills/beta/.env", "KEY=1");
+    let before = tree(&sandbox.project());
+    assert_run!(adopt(), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta) in hidden files or links: .env; `--from DIR` chooses one
+    "#);
+    sandbox.write(".agents/skills/beta/.env", "KEY=2");
+    assert_eq!(adopt().code, 1, "another content");
+    fs::remove_file(sandbox.project().join(".agents/skills/beta/.env")).unwrap();
+    assert_eq!(tree(&sandbox.project()), before);
+    sandbox.write(".agents/skills/beta/.env", "KEY=1");
+    assert_eq!(adopt().code, 0);
+}
+
+#[test]
+fn an_undo_that_was_interrupted_leaves_no_record_of_a_link() {
+    let sandbox = scattered();
+    assert_eq!(sandbox.run(&["adopt", "beta", "--yes"]).code, 0);
+    // As if it had been killed when the copy was back, and before its link was forgotten.
+    let record = sandbox.read(".agents/.repertoire-adopted.json");
+    let marked = record.replace("\"moved\": false", "\"moved\": false, \"unfinished\": true");
+    sandbox.write(".agents/.repertoire-adopted.json", marked);
+    let path = |path: &str| sandbox.project().join(path);
+    fs::remove_file(path(".claude/skills/beta")).unwrap();
+    fs::rename(path(".agents/.repertoire-adopted/.claude/skills/beta"), path(".claude/skills/beta")).unwrap();
+    sandbox.run(&["list"]);
+    for record in [".agents/.repertoire-links.json", ".agents/.repertoire-adopted.json"] {
+        let text = fs::read_to_string(path(record)).unwrap_or_default();
+        assert!(!text.contains("beta"), "{record}: {text}");
+    }
+}
+
+#[test]
 fn a_copy_is_chosen_by_its_own_path_too() {
     let sandbox = scattered();
     sandbox.write(".claude/skills/beta/SKILL.md", skill("beta", "other\n"));

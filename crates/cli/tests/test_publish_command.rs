@@ -353,6 +353,13 @@ fn publish_commits_and_pushes_to_a_repository() {
         "{files}"
     );
     assert!(with(&["--branch", "main"]).stdout.contains("has these skills already"));
+    // A branch that is not there yet is made, even where it has nothing new.
+    repository.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    let run = with(&["--branch", "release"]);
+    assert!(run.code == 1 && run.stderr.contains("0 skills would be pushed"), "{}", run.stderr);
+    assert_eq!(with(&["--branch", "release", "--yes"]).code, 0);
+    assert_eq!(repository.git(&["rev-parse", "release"]), repository.git(&["rev-parse", "main"]));
+    repository.git(&["checkout", "-q", "--detach"]);
     // They can be added from there.
     let other = empty_project();
     other.json(&["add", &format!("{url}#main"), "--skill", "alpha", "--yes", "--json"]);
@@ -416,4 +423,25 @@ fn publishing_fewer_skills_to_a_directory_removes_what_was_written_before() {
         .collect();
     names.sort();
     assert_eq!(names, ["edited.tar.gz", "index.json", "other.tar.gz"]);
+}
+
+#[test]
+fn a_site_that_cannot_be_written_whole_stays_as_it_was() {
+    let sandbox = Sandbox::with_skills();
+    let publish = || sandbox.run(&["publish", SKILLS, "--to", "well-known", "site"]);
+    assert_eq!(publish().code, 0);
+    let site = sandbox.project().join("site/.well-known/agent-skills");
+    let before = std::fs::read(site.join("beta/SKILL.md")).unwrap();
+    // A file stands where the directory of the last skill would be.
+    sandbox.write(&format!("{SKILLS}/beta/SKILL.md"), skill("beta", "# Beta\n\nBetter.\n"));
+    sandbox.write(&format!("{SKILLS}/zeta/SKILL.md"), skill("zeta", "# Zeta\n"));
+    std::fs::write(site.join("zeta"), "of somebody else").unwrap();
+    let run = publish();
+    assert!(run.code != 0 && run.stderr.contains("zeta"), "{}", run.stderr);
+    assert_eq!(std::fs::read(site.join("beta/SKILL.md")).unwrap(), before);
+    let names = || site.join("beta").read_dir().unwrap().count();
+    assert_eq!(names(), 1, "no temporary file is left");
+    std::fs::remove_file(site.join("zeta")).unwrap();
+    assert_eq!(publish().code, 0);
+    assert_ne!(std::fs::read(site.join("beta/SKILL.md")).unwrap(), before);
 }

@@ -395,6 +395,13 @@ fn skills_are_removed_by_name_and_by_source() {
     error: nothing was written: 1 skill would be removed
     hint: `--yes` removes them without asking
     "#);
+    // A part of the source means the skills in that part alone.
+    for part in ["//skills/none", "#v1"] {
+        let run = sandbox.run(&["remove", &format!("{}{part}", repository.url()), "--force", "--yes"]);
+        assert!(run.code == 1 && run.stderr.contains("was added"), "{}", run.stderr);
+    }
+    sandbox.json(&["remove", &format!("{}//skills/csv", repository.url()), "--yes", "--json"]);
+    assert!(sandbox.project().join(".agents/skills/pdf").is_dir());
     sandbox.json(&["remove", &repository.url(), "--force", "--yes", "--json"]);
     assert!(!sandbox.project().join("repertoire.lock").exists());
     for path in [".agents/skills/pdf", ".agents/skills/csv", ".claude/skills/pdf"] {

@@ -157,3 +157,25 @@ fn skills_that_rep_added_have_its_lock_as_their_record() {
         assert!(sandbox.run(&["verify"]).stdout.contains("missing"));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn verify_and_sync_agree_about_modes_and_about_locks_that_do_not_fit() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../source/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write("../source/gamma/scripts/run.sh", "echo\n");
+    assert_eq!(sandbox.run(&["add", "../source", "--all", "--yes"]).code, 0);
+    let codes =
+        || ["verify", "sync --frozen"].map(|words| sandbox.run(&words.split(' ').collect::<Vec<_>>()).code);
+    assert_eq!(codes(), [0, 0]);
+    let script = sandbox.project().join(".agents/skills/gamma/scripts/run.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(codes(), [1, 1]);
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    let lock = sandbox.read("repertoire.lock");
+    let hash = lock.lines().find_map(|line| line.strip_prefix("\"SKILL.md\" = \"sha256:")).unwrap();
+    sandbox.write("repertoire.lock", lock.replace(hash, &format!("{}\"", "0".repeat(64))));
+    assert_eq!(codes(), [1, 1]);
+}

@@ -22,6 +22,10 @@ const ALWAYS_ALLOWED: u64 = 1024 * 1024;
 const KIND_BITS: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 
+/// The signature of the record at the end of a zip archive, and the place of the number of entries in it.
+const ZIP_END: &[u8] = b"PK\x05\x06";
+const ZIP_COUNT: usize = 10;
+
 /// A directory that archives of macOS have for what other systems cannot keep.
 const MAC_DIRECTORY: &str = "__MACOSX/";
 
@@ -47,6 +51,13 @@ pub(crate) fn unpack(name: &str, bytes: &[u8], prefix: &str, tree: &mut TreeWrit
         UnpackFault::Tree(fault) => refused(fault.to_string()),
         UnpackFault::Entry(reason) => refused(reason),
     })
+}
+
+/// Returns the number of entries that the end of a zip archive tells; `None` for one of more than 65,534.
+fn zip_entries(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.windows(ZIP_END.len()).rposition(|window| window == ZIP_END)?;
+    let count = bytes.get(end + ZIP_COUNT..end + ZIP_COUNT + 2)?.try_into().ok()?;
+    Some(u16::from_le_bytes(count)).filter(|count| *count < u16::MAX).map(usize::from)
 }
 
 enum UnpackFault {
@@ -104,6 +115,10 @@ impl ArchiveUnpacker<'_> {
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes))?;
         if archive.len() > LIMITS.files * 2 {
             return Err(TreeFault::TooMany(LIMITS.files).into());
+        }
+        // The library keeps the last of several entries of one name; another program may keep the first.
+        if zip_entries(bytes).is_some_and(|count| count != archive.len()) {
+            return Err(UnpackFault::Entry("two of its entries have the same name".to_owned()));
         }
         for number in 0..archive.len() {
             let entry = archive.by_index(number)?;
@@ -217,6 +232,16 @@ mod tests {
             ("__MACOSX/._SKILL.md", 0o644, b"z"),
         ];
         assert_eq!(unpacked(&zip(&entries)), expect);
+    }
+
+    #[test]
+    fn a_zip_archive_with_two_entries_of_one_name_is_refused() {
+        let mut bytes = zip(&[("SKILL.md", 0o644, b"one"), ("SKILL.mx", 0o644, b"two")]);
+        while let Some(place) = bytes.windows(8).position(|window| window == b"SKILL.mx") {
+            bytes[place + 7] = b'd';
+        }
+        let error = unpacked(&bytes).unwrap_err();
+        assert!(error.contains("two of its entries have the same name"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,8 @@ const MAX_LISTING: u64 = 64 * 1024 * 1024;
 pub struct GitPublication {
     url: String,
     branch: String,
+    /// True if the repository does not have the branch yet.
+    is_new_branch: bool,
     prompt: GitPrompt,
     scratch: Scratch,
 }
@@ -27,7 +29,8 @@ impl GitPublication {
             return Err(Error::new(ErrorKind::InvalidSource, format!("`{branch}` is no name of a branch")));
         }
         let scratch = Scratch::create(&options.scratch)?;
-        let mut it = Self { url: url.to_owned(), branch: String::new(), prompt: options.prompt, scratch };
+        let (url_text, prompt) = (url.to_owned(), options.prompt);
+        let mut it = Self { url: url_text, branch: String::new(), is_new_branch: false, prompt, scratch };
         let root = it.root().to_string_lossy().into_owned();
         let listing = it.run(it.command(&["ls-remote", "--heads", "--", url]), MAX_LISTING, "read")?;
         let names = listing.lines().filter_map(|line| line.split_once("\trefs/heads/"));
@@ -39,6 +42,7 @@ impl GitPublication {
         arguments.extend(["--", url, &root]);
         it.run(it.command(&arguments), MAX_MESSAGE, "clone")?;
         if let Some(branch) = branch.filter(|_| !is_there) {
+            it.is_new_branch = true;
             it.run(it.inside(&["checkout", "--quiet", "-b", branch]), MAX_MESSAGE, "make a branch of")?;
         }
         let name = it.run(it.inside(&["symbolic-ref", "--short", "HEAD"]), MAX_MESSAGE, "read")?;
@@ -56,17 +60,26 @@ impl GitPublication {
         &self.branch
     }
 
-    /// Commits the directories `paths` of the clone with `message`, and pushes the commit. Returns it, or `None` if nothing changed.
+    /// Returns `true` if the repository does not have the branch yet.
+    pub fn is_new_branch(&self) -> bool {
+        self.is_new_branch
+    }
+
+    /// Commits the directories `paths` of the clone with `message`, and pushes the branch. Returns its commit, or `None` if neither
+    /// the files nor the branch are new.
     pub fn publish(&self, paths: &[String], message: &str) -> Result<Option<String>, Error> {
         let mut add = vec!["add", "--force", "--all", "--"];
         add.extend(paths.iter().map(String::as_str));
         self.run(self.inside(&add), MAX_MESSAGE, "write to")?;
         let changed = self.inside(&["diff", "--cached", "--name-only", "-z"]);
-        if self.run(changed, MAX_LISTING, "read")?.is_empty() {
+        let is_changed = !self.run(changed, MAX_LISTING, "read")?.is_empty();
+        if !is_changed && !self.is_new_branch {
             return Ok(None);
         }
-        let commit = format!("--message={message}");
-        self.run(self.inside(&["commit", "--quiet", &commit]), MAX_MESSAGE, "commit to")?;
+        if is_changed {
+            let commit = format!("--message={message}");
+            self.run(self.inside(&["commit", "--quiet", &commit]), MAX_MESSAGE, "commit to")?;
+        }
         let target = format!("HEAD:refs/heads/{}", self.branch);
         let push = self.inside(&["push", "--quiet", "--no-follow-tags", "origin", &target]);
         self.run(push, MAX_MESSAGE, "push to")?;

@@ -7,7 +7,7 @@ use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, atomic_file};
+use crate::{Error, ErrorKind, Source, atomic_file};
 
 /// The name of the file in a project.
 pub const LOCK_FILE: &str = "repertoire.lock";
@@ -45,6 +45,28 @@ impl LockedSkill {
     /// Returns the digests of `files`.
     pub fn digests(files: &SkillFiles) -> BTreeMap<SkillPath, Digest> {
         bundle(files).files().iter().map(|file| (file.path.clone(), file.digest)).collect()
+    }
+
+    /// Returns `true` if the skill was added from `source`, a part of it included: its directory and its branch, tag, commit or version
+    /// count where `source` names them. Paths in the lock are relative to `base`.
+    pub fn is_from(&self, source: &Source, base: &Path) -> bool {
+        if self.source != source.to_locked(base) {
+            return false;
+        }
+        let is_below = |directory: &str| {
+            let rest = self.path.strip_prefix(directory.trim_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_at =
+            |version: &str| [&self.reference, &self.resolved].into_iter().flatten().any(|own| own == version);
+        let Source::Git(git) = source else { return source.reference().is_none_or(is_at) };
+        let is_in_tree = |tree: &str| {
+            let splits = tree.match_indices('/').map(|(place, _)| (&tree[..place], &tree[place + 1..]));
+            is_at(tree) || splits.into_iter().any(|(reference, path)| is_at(reference) && is_below(path))
+        };
+        git.reference.as_deref().is_none_or(is_at)
+            && git.path.as_deref().is_none_or(is_below)
+            && git.tree.as_deref().is_none_or(is_in_tree)
     }
 }
 
@@ -241,6 +263,37 @@ mod tests {
              \"SKILL.md\" = \"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\"\n"
         );
         assert_eq!(Lock::parse(&text).unwrap(), lock);
+    }
+
+    #[test]
+    fn a_skill_is_from_the_parts_of_a_source_that_contain_it() {
+        let pdf = skill("pdf");
+        let is_from = |text: &str| {
+            let parsed = crate::SourceText::parse(text, Path::new("/project"), None).unwrap();
+            pdf.is_from(&parsed.source, Path::new("/project"))
+        };
+        let commit = pdf.resolved.clone().unwrap();
+        for text in [
+            "owner/repo",
+            "owner/repo#main",
+            &format!("owner/repo#{commit}"),
+            "owner/repo/skills",
+            "owner/repo/skills/pdf",
+            "https://github.com/owner/repo/tree/main",
+            "https://github.com/owner/repo/tree/main/skills/pdf",
+        ] {
+            assert!(is_from(text), "{text}");
+        }
+        for text in [
+            "owner/other",
+            "owner/repo#next",
+            "owner/repo/skills/pd",
+            "owner/repo/skills/csv",
+            "https://github.com/owner/repo/tree/next",
+            "https://github.com/owner/repo/tree/main/skills/csv",
+        ] {
+            assert!(!is_from(text), "{text}");
+        }
     }
 
     #[test]

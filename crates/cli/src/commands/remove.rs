@@ -95,16 +95,21 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     for note in &applied.notes {
         ui.warn(note)?;
     }
+    let (left, links): (Vec<PathBuf>, Vec<PathBuf>) = links.into_iter().partition(|link| link.is_symlink());
     forget_links(&places, args.owner(), &links)?;
     drop(applied);
+    for link in &left {
+        ui.warn(&format!("the link {} could not be removed; remove it by hand", link.display()))?;
+    }
+    let exit = if left.is_empty() { Exit::Success } else { Exit::No };
     if ui.is_json() {
         let links: Vec<Value> = links.iter().map(|link| link.display().to_string().into()).collect();
         ui.write_json(&json!({"removed": removed, "links": links}))?;
-        return Ok(Exit::Success);
+        return Ok(exit);
     }
     let line = ui.paint(Style::Good, &format!("removed {}", escape(&removed.join(", "))));
     writeln!(ui.out(), "{line}")?;
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
 /// Returns the skills that `word` names: one, or all of a source.
@@ -119,9 +124,9 @@ fn named(
         return Ok(vec![skill.name.clone()]);
     }
     if let Ok(parsed) = context.source(word, context.env.working_directory()) {
-        let source = parsed.source.to_locked(&installation.base);
         let is_meant = |skill: &&LockedSkill| {
-            skill.source == source && parsed.skill.as_ref().is_none_or(|name| skill.name.as_str() == name)
+            skill.is_from(&parsed.source, &installation.base)
+                && parsed.skill.as_ref().is_none_or(|name| skill.name.as_str() == name)
         };
         let found: Vec<SkillName> = lock.skills().filter(is_meant).map(|skill| skill.name.clone()).collect();
         if !found.is_empty() {

@@ -116,7 +116,11 @@ fn synced<'l>(installation: &Installation, locked: &'l LockedSkill) -> Result<Sy
     let before = read_installed(&installation.directory(&locked.name))?.map(|installed| installed.files);
     let drift = match &before {
         None => Drift::Missing,
-        Some(files) if bundle(files).digest() == locked.digest => Drift::None,
+        Some(files)
+            if bundle(files).digest() == locked.digest && LockedSkill::digests(files) == locked.files =>
+        {
+            Drift::None
+        }
         Some(_) => Drift::Changed,
     };
     Ok(SyncedSkill { locked, before, drift, is_restored: false })

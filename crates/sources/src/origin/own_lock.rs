@@ -35,6 +35,6 @@ fn skill(path: &Path, base: &Path, locked: &lock::LockedSkill) -> LockedSkill {
     origin.commit = resolved.clone().filter(is_commit);
     origin.version = resolved.filter(|resolved| !is_commit(resolved));
     let digests = locked.files.iter().map(|(path, digest)| (path.to_string(), digest.to_string()));
-    origin.expectation = Expectation::VisibleFiles(digests.collect());
+    origin.expectation = Expectation::VisibleFiles { files: digests.collect(), bundle: locked.digest };
     LockedSkill { place: LockedPlace::At(base.join(SKILLS).join(locked.name.as_str())), origin }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use repertoire_model::{Digest, SkillPath};
+use repertoire_model::{Bundle, BundleFile, Digest, SkillPath};
 
 use super::hashes;
 use super::installer::Installer;
@@ -54,8 +54,13 @@ pub enum Expectation {
     Fingerprint(String),
     /// The hash of each file by its path in the skill, as APM computes it.
     FileHashes(BTreeMap<String, String>),
-    /// The digest of each file that is not hidden by its path in the skill, as `rep add` computes it.
-    VisibleFiles(BTreeMap<String, String>),
+    /// The digests of the files that are not hidden, as `rep add` computes them.
+    VisibleFiles {
+        /// The digest of each file by its path in the skill.
+        files: BTreeMap<String, String>,
+        /// The digest of all of them, which depends on which of them are executable.
+        bundle: Digest,
+    },
 }
 
 /// The result of comparing a skill with its record.
@@ -136,9 +141,15 @@ impl Origin {
             Expectation::FileHashes(expected) => {
                 compare_files(files.files.iter(), expected, hashes::file_hash)
             }
-            Expectation::VisibleFiles(expected) => {
+            Expectation::VisibleFiles { files: expected, bundle } => {
                 let is_visible = |file: &&SkillFile| SkillPath::new(&file.path).is_ok_and(|path| !path.is_hidden());
-                compare_files(files.files.iter().filter(is_visible), expected, |bytes| Digest::of(bytes).to_hex())
+                let visible = || files.files.iter().filter(is_visible);
+                match compare_files(visible(), expected, |bytes| Digest::of(bytes).to_hex()) {
+                    Comparison::Unchanged if cfg!(unix) && digest_of(visible()) != *bundle => {
+                        Comparison::Changed { files: Vec::new() }
+                    }
+                    compared => compared,
+                }
             }
         }
     }
@@ -164,6 +175,19 @@ fn short_digest(version: String) -> String {
         Some(digits) => digits.chars().take(12).collect(),
         None => version,
     }
+}
+
+/// Returns the digest of `files` as a lock has it.
+fn digest_of<'a>(files: impl Iterator<Item = &'a SkillFile>) -> Digest {
+    let listed = files.filter_map(|file| {
+        Some(BundleFile {
+            path: SkillPath::new(&file.path).ok()?,
+            size: file.bytes.len() as u64,
+            executable: file.is_executable,
+            digest: Digest::of(&file.bytes),
+        })
+    });
+    Bundle::new(listed.collect()).digest()
 }
 
 fn compare_files<'a>(

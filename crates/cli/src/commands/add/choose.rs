@@ -10,6 +10,9 @@ use crate::wire::Context;
 /// The most names that an unknown one is answered with.
 const MAX_NAMES_SHOWN: usize = 50;
 
+/// The characters between the words of an answer.
+const SEPARATORS: [char; 2] = [' ', ','];
+
 /// Returns the skills that are meant; `None` if that is not said, and nobody can be asked.
 pub(super) fn choose<'f>(
     ui: &mut Ui,
@@ -30,18 +33,7 @@ pub(super) fn choose<'f>(
         return Ok(Some(chosen));
     }
     if all {
-        // What is broken is reported by the list, and does not keep the others away.
-        let (sound, broken): (Vec<&FoundSkill>, Vec<&FoundSkill>) =
-            found.iter().partition(|skill| skill.fault.is_none());
-        for skill in broken {
-            let fault = skill.fault.as_deref().unwrap_or_default();
-            ui.warn(&format!("{} is not added: {fault}", skill.name))?;
-        }
-        return if sound.is_empty() {
-            Err(CliError::no("none of the skills can be added"))
-        } else {
-            Ok(Some(sound))
-        };
+        return all_sound(ui, found).map(Some);
     }
     if !ui.is_interactive() || ui.is_json() {
         return Ok(None);
@@ -52,8 +44,11 @@ pub(super) fn choose<'f>(
     report::numbered(ui, context, found)?;
     loop {
         let answer = ui.ask("add which? (numbers such as 1 3-5, names, `all`, or nothing)")?;
-        if answer.is_empty() {
+        if answer.split(SEPARATORS).all(str::is_empty) {
             return Ok(None);
+        }
+        if answer.trim() == "all" {
+            return all_sound(ui, found).map(Some);
         }
         let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
         match picked(&answer, &names) {
@@ -63,10 +58,24 @@ pub(super) fn choose<'f>(
     }
 }
 
+/// Returns the skills that can be added. What is broken is reported, and does not keep the others away.
+fn all_sound<'f>(ui: &mut Ui, found: &'f [FoundSkill]) -> Result<Vec<&'f FoundSkill>, CliError> {
+    let (sound, broken): (Vec<&FoundSkill>, Vec<&FoundSkill>) =
+        found.iter().partition(|skill| skill.fault.is_none());
+    for skill in broken {
+        let fault = skill.fault.as_deref().unwrap_or_default();
+        ui.warn(&format!("{} is not added: {fault}", skill.name))?;
+    }
+    if sound.is_empty() {
+        return Err(CliError::no("none of the skills can be added"));
+    }
+    Ok(sound)
+}
+
 /// Returns the places in `names` that `answer` means, or its first word that means none.
 fn picked(answer: &str, names: &[&str]) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
-    for word in answer.split([' ', ',']).filter(|word| !word.is_empty()) {
+    for word in answer.split(SEPARATORS).filter(|word| !word.is_empty()) {
         let number = |text: &str| text.parse::<usize>().ok().filter(|it| (1..=names.len()).contains(it));
         if word == "all" {
             numbers.extend(0..names.len());

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::apply::{link_text, link_to_gathered, rename};
 use super::record::{AdoptedCopy, Record, original};
 use crate::clients::{CANONICAL, Owner, Places};
+use crate::commands::link::forget_link;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
@@ -56,8 +57,14 @@ fn finish(places: &Places, owner: Owner, base: &Path) -> Result<bool, CliError> 
     for copies in skills.values() {
         complete(places, owner, base, copies)?;
     }
-    // A copy that stands where it was has nothing to be undone.
-    record.adopted.retain(|copy| !copy.is_unfinished || !is_untouched(places, owner, base, copy));
+    // A copy that stands where it was has nothing to be undone, and no link in its place.
+    let (back, left): (Vec<AdoptedCopy>, Vec<AdoptedCopy>) = std::mem::take(&mut record.adopted)
+        .into_iter()
+        .partition(|copy| copy.is_unfinished && is_untouched(places, owner, base, copy));
+    for copy in &back {
+        forget_link(places, owner, base, &base.join(&copy.path))?;
+    }
+    record.adopted = left;
     record.finish();
     record.save(base)?;
     Ok(true)

@@ -1,11 +1,12 @@
 //! Plans which copy of a skill is moved to the one place, and which become links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
-use repertoire::Entry;
+use repertoire::{Entry, regular_file};
 use repertoire_model::Digest;
+use repertoire_sources::read_installed;
 
 use super::args::AdoptArgs;
 use super::record;
@@ -13,6 +14,12 @@ use crate::clients::{CANONICAL, Places};
 use crate::commands::link::paths;
 use crate::error::CliError;
 use crate::wire::Library;
+
+/// The largest hidden file that is compared, in bytes.
+const MAX_COMPARED: u64 = 1024 * 1024;
+
+/// The most hidden files and links that a message names.
+const MAX_NAMED: usize = 3;
 
 /// The copies to gather.
 pub(super) struct Plan {
@@ -89,6 +96,22 @@ pub(super) fn plan(
     Ok(plan)
 }
 
+/// The files of a copy that are no part of the skill, with the bytes of a file or the target of a link; `None` for all else.
+type OtherFiles = BTreeMap<String, Option<Vec<u8>>>;
+
+/// Returns the hidden files and links in `directory`.
+fn other_files(directory: &Path) -> Result<OtherFiles, String> {
+    let installed = read_installed(directory).map_err(|error| error.to_string())?;
+    let others = installed.map(|installed| installed.others).unwrap_or_default();
+    let content = |name: String| {
+        let path = directory.join(&name);
+        let target = || Some(path.read_link().ok()?.into_os_string().into_encoded_bytes());
+        let content = regular_file::read_no_follow(&path, MAX_COMPARED).ok().or_else(target);
+        (name, content)
+    };
+    Ok(others.into_iter().map(content).collect())
+}
+
 /// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
 fn gathered(
     library: &Library,
@@ -100,8 +123,9 @@ fn gathered(
     let digest = |copy: &Copy<'_>| -> Result<Digest, String> {
         block_on(library.registry.digest(copy.entry)).map_err(|error| error.to_string())
     };
-    let digests: Result<Vec<Digest>, String> = copies.iter().map(digest).collect();
-    let digests = digests?;
+    let contents: Result<Vec<(Digest, OtherFiles)>, String> =
+        copies.iter().map(|copy| Ok((digest(copy)?, other_files(&copy.path)?))).collect();
+    let contents = contents?;
     let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
     let is_chosen = |copy: &&Copy<'_>| {
         let is_from = |path: &Path| from == Some(&*paths::resolved(path));
@@ -110,12 +134,21 @@ fn gathered(
     let chosen =
         copies.iter().find(is_chosen).or_else(|| copies.iter().find(is_target)).or_else(|| copies.first());
     let Some(chosen) = chosen else { return Ok((None, Vec::new())) };
-    if !copies.iter().any(|copy| is_chosen(&copy)) && digests.iter().any(|digest| *digest != digests[0]) {
+    if !copies.iter().any(|copy| is_chosen(&copy)) && contents.iter().any(|content| *content != contents[0]) {
         let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
-        return Err(format!(
-            "its copies differ ({}); `rep duplicates --diff` shows how, and `--from DIR` chooses one",
-            places.join(", ")
-        ));
+        let places = places.join(", ");
+        return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
+            format!(
+                "its copies differ ({places}); `rep duplicates --diff` shows how, and `--from DIR` chooses one"
+            )
+        } else {
+            let files: BTreeSet<&str> =
+                contents.iter().flat_map(|(_, files)| files.keys()).map(String::as_str).collect();
+            let files = files.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+            format!(
+                "its copies differ ({places}) in hidden files or links: {files}; `--from DIR` chooses one"
+            )
+        });
     }
     // Something else may stand in the one place: a link, or a directory that is no skill.
     if target.symlink_metadata().is_ok() && !copies.iter().any(|copy| is_target(&copy)) {

@@ -72,7 +72,9 @@ fn links(
     let missing: Vec<&LinkStep<'_>> = missing.collect();
     let (made, failure) = apply::make_recorded(&library, &args, &base, &mut plan.record, &missing)?;
     match failure {
-        Some(error) => Err(error),
+        Some(error) => {
+            Err(error.hint("the skills are in place; `rep link` links them once that can be written"))
+        }
         None => Ok(made.into_iter().map(|link| link.path).collect()),
     }
 }

@@ -46,16 +46,18 @@ pub(super) fn publish(
     show(ui, &copies)?;
     let new: Vec<&SkillCopy<'_>> = copies.iter().filter(|copy| copy.is_new()).collect();
     let place = format!("{}, branch {}", target.url, repository.branch());
+    let is_new = !new.is_empty() || repository.is_new_branch();
     let consent = match new.len() {
-        0 => Consent::Given,
+        _ if !is_new => Consent::Given,
         _ if args.dry_run => Consent::Refused,
+        0 => ui.consent(&format!("push the new branch {}?", escape(&place)), args.yes)?,
         number => {
             let question = format!("commit {} and push to {}?", count(number, "skill"), escape(&place));
             ui.consent(&question, args.yes)?
         }
     };
     let mut commit = None;
-    if consent == Consent::Given && !new.is_empty() {
+    if consent == Consent::Given && is_new {
         new.iter().try_for_each(|copy| copy.write())?;
         let paths: Vec<String> = new.iter().map(|copy| format!("{directory}/{}", copy.name)).collect();
         let _progress = Progress::start(&context.env, "pushing");

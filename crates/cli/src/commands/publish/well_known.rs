@@ -1,7 +1,7 @@
 //! `rep publish --to well-known`: a directory with an index of skills and their archives, for any web server.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use repertoire::regular_file;
 use repertoire_model::patch::FileData;
@@ -26,12 +26,12 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The schema by which clients recognize the version of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// Writes `skills` to `site`. The index comes last, so that it never names what is not there yet; then the files are removed that
-/// only the index before it named.
+/// Writes `skills` to `site`. All files are written beside their places first, so that a full disk changes nothing. The index takes its
+/// place last, so that it never names a file that is not there yet; then the files are removed that only the index before it named.
 pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> Result<Exit, CliError> {
     let directory = site.join(DIRECTORY);
     let before = written_before(&directory.join(INDEX));
-    let mut entries = Vec::new();
+    let (mut entries, mut new_files) = (Vec::new(), Vec::new());
     for PublishedFiles { name, description, files, .. } in skills {
         let file =
             |(path, file): (&SkillPath, &FileData)| (path.to_string(), file.executable, file.bytes.clone());
@@ -44,7 +44,7 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
                 ("archive", format!("{name}.tar.gz"), packed)
             }
         };
-        put(&directory.join(&url), &bytes)?;
+        new_files.extend(NewFile::write(directory.join(&url), &bytes)?);
         entries.push(json!({
             "name": name,
             "type": kind,
@@ -56,7 +56,8 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
     let index = json!({"$schema": SCHEMA, "skills": entries});
     let mut text = serde_json::to_vec_pretty(&index)?;
     text.push(b'\n');
-    put(&directory.join(INDEX), &text)?;
+    new_files.extend(NewFile::write(directory.join(INDEX), &text)?);
+    new_files.into_iter().try_for_each(NewFile::put)?;
     let is_named = |url: &String| entries.iter().any(|entry| entry["url"].as_str() == Some(url));
     for (url, digest) in before.iter().filter(|(url, _)| !is_named(url)) {
         remove_written(&directory, url, digest)?;
@@ -105,7 +106,36 @@ fn remove_written(directory: &Path, url: &str, digest: &str) -> Result<(), CliEr
     Ok(())
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
-    parent.and_then(|()| fs::write(path, bytes)).map_err(|error| CliError::io("write", path, error))
+/// A file that was written beside its place. It is removed when this value is dropped before it takes its place.
+struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl NewFile {
+    /// Writes `bytes` beside `path`; returns `None` if the file has them already.
+    fn write(path: PathBuf, bytes: &[u8]) -> Result<Option<Self>, CliError> {
+        if regular_file::read_no_follow(&path, MAX_BYTES).is_ok_and(|found| found == bytes) {
+            return Ok(None);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let file = Self { path, temporary };
+        let parent = file.path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = parent.and_then(|()| fs::write(&file.temporary, bytes));
+        written.map_err(|error| CliError::io("write", &file.path, error))?;
+        Ok(Some(file))
+    }
+
+    /// Moves the file to its place.
+    fn put(self) -> Result<(), CliError> {
+        fs::rename(&self.temporary, &self.path).map_err(|error| CliError::io("write", &self.path, error))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // It is gone once it has its place.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
