@@ -25,6 +25,9 @@ pub(crate) const OVERLOADED: &str = "overloaded";
 /// The word of events for a request about a skill that the sender may not see.
 pub(crate) const OUT_OF_SCOPE: &str = "out_of_scope";
 
+/// The word of events for a request about a skill that does not exist.
+pub(crate) const UNKNOWN_SKILL: &str = "unknown_skill";
+
 /// The sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Principal {
@@ -67,7 +70,7 @@ impl<'a> RequestRecord<'a> {
     /// Returns the event of a request of `method` in `session`.
     pub(crate) fn new(session: &'a Session, kind: EventKind, method: &str, origin: &CallOrigin) -> Self {
         let mut event = session.event(kind, method, origin);
-        (event.outcome, event.error) = (Outcome::NotFound, Some("unknown_skill".to_owned()));
+        (event.outcome, event.error) = (Outcome::NotFound, Some(UNKNOWN_SKILL.to_owned()));
         Self { session, event, started: Instant::now() }
     }
 

@@ -22,6 +22,6 @@ pub(crate) struct ServerState {
     pub(crate) archives: Archives,
     /// Counts published skills whose files changed after they were announced to clients.
     pub(crate) republished: watch::Sender<u64>,
-    /// What requests of the dashboard share.
+    /// The state that requests of the dashboard share.
     pub(crate) dashboard: DashboardState,
 }

@@ -82,9 +82,9 @@ mod tests {
     use super::super::{EventKind, MemorySink};
     use super::*;
 
-    struct Broken;
+    struct BrokenSink;
 
-    impl EventSink for Broken {
+    impl EventSink for BrokenSink {
         fn record(&self, _event: &Event) {
             panic!("a sink that panics, on purpose");
         }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_sink_that_panics_does_not_affect_others() {
         let (first, last) = (Arc::new(MemorySink::new()), Arc::new(MemorySink::new()));
-        let sinks = Sinks::new().with(first.clone()).with(Arc::new(Broken)).with(last.clone());
+        let sinks = Sinks::new().with(first.clone()).with(Arc::new(BrokenSink)).with(last.clone());
         let event = Event::new(EventKind::ToolCalled, "t", "s", SystemTime::UNIX_EPOCH);
         for expect in 1..=2 {
             sinks.emit(&event);

@@ -19,6 +19,6 @@ pub use markdown::{file_name, markdown};
 pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
 #[cfg(feature = "fs")]
 pub use publish::{
-    NewPublication, PublishFault, PublishMode, Published, channel_source, publish, published_identity,
+    NewPublication, PublishFault, PublishMode, PublishOutcome, channel_source, publish, published_identity,
 };
 pub use refusal::ProposalRefusal;

@@ -88,7 +88,7 @@ impl<'a> NewPublication<'a> {
 /// The outcome of publishing a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Published {
+pub struct PublishOutcome {
     /// The digest of the bundle.
     pub digest: Digest,
     /// The findings of the rules, one per line.
@@ -101,7 +101,7 @@ pub struct Published {
     pub is_new_proposal: bool,
 }
 
-impl Published {
+impl PublishOutcome {
     fn unchanged(digest: Digest, findings: String) -> Self {
         Self { digest, findings, release: None, proposal: None, is_new_proposal: false }
     }
@@ -142,7 +142,7 @@ pub fn publish(
     new: NewPublication<'_>,
     mode: PublishMode,
     rules: &ProposalRules,
-) -> Result<Published, PublishFault> {
+) -> Result<PublishOutcome, PublishFault> {
     let NewPublication { channel, name, version, files, author, time } = new;
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || ".-_+".contains(c);
     if !(1..=MAX_VERSION_CHARS).contains(&version.len()) || !version.chars().all(is_allowed) {
@@ -164,7 +164,7 @@ pub fn publish(
     let released = released(store, channel, name.as_str())?;
     if released == Some(digest) {
         recorded(store, &publication)?;
-        return Ok(Published::unchanged(digest, findings));
+        return Ok(PublishOutcome::unchanged(digest, findings));
     }
     if mode == PublishMode::Propose {
         let source = channel_source(channel);
@@ -191,13 +191,13 @@ pub fn publish(
         // Nothing is stored of a proposal that is refused.
         if let Some(refusal) = store.refusal(&proposal, rules.limits)? {
             let (id, _) = submitted(refusal)?;
-            return Ok(Published { proposal: Some(id), ..Published::unchanged(digest, findings) });
+            return Ok(PublishOutcome { proposal: Some(id), ..PublishOutcome::unchanged(digest, findings) });
         }
         put_skill_safely(store, &draft.files)?;
         let (id, is_new_proposal) = submitted(store.submit(&proposal, rules.limits)?)?;
         // The version is taken once it is approved: one that is rejected can be mended.
-        let unchanged = Published::unchanged(digest, findings);
-        return Ok(Published { proposal: Some(id), is_new_proposal, ..unchanged });
+        let unchanged = PublishOutcome::unchanged(digest, findings);
+        return Ok(PublishOutcome { proposal: Some(id), is_new_proposal, ..unchanged });
     }
     put_skill_safely(store, &files)?;
     recorded(store, &publication)?;
@@ -205,7 +205,7 @@ pub fn publish(
     record(store, (&identity, name.as_str()), &files, Origin::Publish, Some(author), time)?;
     let change = ReleaseChange { name: name.to_string(), digest: Some(digest) };
     let release = store.release(channel, &[change], Some(author), time)?;
-    Ok(Published { release, ..Published::unchanged(digest, findings) })
+    Ok(PublishOutcome { release, ..PublishOutcome::unchanged(digest, findings) })
 }
 
 /// Returns the number of a proposal, and `true` if it is new.
@@ -259,7 +259,7 @@ mod tests {
         version: &str,
         body: &str,
         mode: PublishMode,
-    ) -> Result<Published, PublishFault> {
+    ) -> Result<PublishOutcome, PublishFault> {
         let name = SkillName::new("greet").unwrap();
         let time = SystemTime::UNIX_EPOCH;
         let new = NewPublication::new("stable", (&name, version), files("greet", body), "user:ann", time);
@@ -310,7 +310,7 @@ mod tests {
         reviewer("user:bob").reject(second, "no").unwrap();
         assert!(matches!(
             put(&store, "1.1.0", "two", PublishMode::Propose),
-            Ok(Published { proposal: Some(_), .. }) | Err(PublishFault::Refused(_))
+            Ok(PublishOutcome { proposal: Some(_), .. }) | Err(PublishFault::Refused(_))
         ));
         assert!(reviewer("user:bob").recover().unwrap().is_empty());
     }

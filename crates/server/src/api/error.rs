@@ -32,7 +32,7 @@ pub(crate) struct ErrorBody {
 struct ErrorFields {
     /// The code, which stays the same: `invalid_request`, `not_found`, `read_only`, `csrf`, `conflict` and others.
     code: String,
-    /// What is wrong, for people.
+    /// The problem, for people.
     message: String,
 }
 

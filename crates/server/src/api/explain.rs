@@ -18,7 +18,7 @@ pub(crate) struct Explanation {
     pub(crate) name: String,
     /// The decisions, in the order they were made.
     pub(crate) decisions: Vec<DecisionRow>,
-    /// What each agent of the configuration gets of it.
+    /// The view of each agent of the configuration.
     pub(crate) agents: Vec<AgentRow>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct DecisionRow {
     pub(crate) text: String,
 }
 
-/// What an agent gets of a skill.
+/// The view that an agent has of a skill.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct AgentRow {
     /// The agent.

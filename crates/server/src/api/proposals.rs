@@ -134,7 +134,7 @@ pub(crate) struct DecisionRecord {
 
 /// The result of a decision.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Decided {
+pub(crate) struct ReviewOutcome {
     /// The proposal; after a rebase, the one that takes the place of the old one.
     pub(crate) id: u64,
     /// Its state.
@@ -177,7 +177,7 @@ pub(crate) async fn post_approve(
     Extension(asker): Extension<Asker>,
     PathParams(id): PathParams<u64>,
     JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<Decided>, ApiError> {
+) -> Result<Answer<ReviewOutcome>, ApiError> {
     asker.expect_write(None)?;
     Ok(Answer(approve(&asker, id).await?))
 }
@@ -187,7 +187,7 @@ pub(crate) async fn post_reject(
     Extension(asker): Extension<Asker>,
     PathParams(id): PathParams<u64>,
     JsonBody(request): JsonBody<RejectRequest>,
-) -> Result<Answer<Decided>, ApiError> {
+) -> Result<Answer<ReviewOutcome>, ApiError> {
     asker.expect_write(None)?;
     Ok(Answer(reject(&asker, id, &request.reason).await?))
 }
@@ -197,7 +197,7 @@ pub(crate) async fn post_rebase(
     Extension(asker): Extension<Asker>,
     PathParams(id): PathParams<u64>,
     JsonBody(ApproveRequest {}): JsonBody<ApproveRequest>,
-) -> Result<Answer<Decided>, ApiError> {
+) -> Result<Answer<ReviewOutcome>, ApiError> {
     asker.expect_write(None)?;
     Ok(Answer(rebase(&asker, id).await?))
 }
@@ -288,13 +288,12 @@ fn row(proposal: &Proposal) -> ProposalRow {
 /// Returns the proposal with the number `id` if the sender may see it.
 async fn find(asker: &Asker, id: u64) -> Result<Proposal, ApiError> {
     let missing = || ApiError::not_found(format!("there is no proposal {id}"));
-    let proposal = with_store(asker, move |store| Ok(store.proposal(id)?)).await?.ok_or_else(missing)?;
+    let proposal = with_store(asker, move |store| Ok(store.proposal(id)?)).await?;
     let snapshot = asker.view.shared.registry.snapshot();
-    if is_visible(asker, &snapshot, &proposal) {
-        return Ok(proposal);
-    }
-    if !asker.sees_all() {
-        asker.record_denied(&proposal.content.name);
+    match proposal {
+        Some(proposal) if is_visible(asker, &snapshot, &proposal) => return Ok(proposal),
+        Some(proposal) => asker.record_unseen(&proposal.content.name, true),
+        None => asker.record_unseen("", false),
     }
     Err(missing())
 }
@@ -351,7 +350,7 @@ fn tokens(files: &SkillFiles) -> u64 {
 }
 
 /// Approves the proposal with the number `id`.
-pub(crate) async fn approve(asker: &Asker, id: u64) -> Result<Decided, ApiError> {
+pub(crate) async fn approve(asker: &Asker, id: u64) -> Result<ReviewOutcome, ApiError> {
     decide(asker, id, "approve", move |reviewer| {
         let (proposal, version) = reviewer.approve(id)?;
         Ok((proposal, Some(version.number)))
@@ -360,7 +359,7 @@ pub(crate) async fn approve(asker: &Asker, id: u64) -> Result<Decided, ApiError>
 }
 
 /// Rejects the proposal with the number `id`.
-pub(crate) async fn reject(asker: &Asker, id: u64, reason: &str) -> Result<Decided, ApiError> {
+pub(crate) async fn reject(asker: &Asker, id: u64, reason: &str) -> Result<ReviewOutcome, ApiError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() {
         return Err(ApiError::invalid("reason: say why, so that the author can do better"));
@@ -369,7 +368,7 @@ pub(crate) async fn reject(asker: &Asker, id: u64, reason: &str) -> Result<Decid
 }
 
 /// Replaces the proposal with the number `id` by one with the same change of the skill as it is now.
-pub(crate) async fn rebase(asker: &Asker, id: u64) -> Result<Decided, ApiError> {
+pub(crate) async fn rebase(asker: &Asker, id: u64) -> Result<ReviewOutcome, ApiError> {
     decide(asker, id, "rebase", move |reviewer| {
         let rebased = reviewer.rebase(id)?;
         let proposal = reviewer.store.proposal(rebased)?.ok_or(ReviewFault::NotFound(rebased))?;
@@ -384,7 +383,7 @@ async fn decide(
     id: u64,
     word: &'static str,
     decision: impl FnOnce(&Reviewer<'_>) -> Result<(Proposal, Option<u64>), ReviewFault> + Send + 'static,
-) -> Result<Decided, ApiError> {
+) -> Result<ReviewOutcome, ApiError> {
     let proposal = find(asker, id).await?;
     let name = asker.reviewer();
     // The person at the machine may approve a change of their own, as on the command line.
@@ -401,5 +400,5 @@ async fn decide(
     audit(asker, word, &proposal.content.name, decided.as_ref().err());
     let (proposal, version) = decided?;
     asker.view.shared.registry.reload().await;
-    Ok(Decided { id: proposal.id, state: proposal.state.as_str().to_owned(), version })
+    Ok(ReviewOutcome { id: proposal.id, state: proposal.state.as_str().to_owned(), version })
 }

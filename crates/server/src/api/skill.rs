@@ -7,10 +7,10 @@ use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
 use repertoire::{Diagnostic, Entry, LineRange, Lookup, SkillPath, Snapshot};
-use repertoire_model::Digest;
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
+use repertoire_model::{Digest, RuleId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -99,9 +99,9 @@ pub(crate) struct DiagnosticRow {
     pub(crate) rule: String,
     /// The severity: `info`, `warning` or `error`.
     pub(crate) severity: String,
-    /// What is wrong.
+    /// The problem.
     pub(crate) message: String,
-    /// What to do.
+    /// The advice.
     pub(crate) help: Option<String>,
     /// The file.
     pub(crate) file: Option<String>,
@@ -120,7 +120,7 @@ pub(crate) struct ToolRow {
     pub(crate) description: String,
     /// The command that it runs.
     pub(crate) command: Option<Vec<String>>,
-    /// What it declares to need, such as the network.
+    /// The capabilities that it declares, such as the network.
     pub(crate) needs: Vec<String>,
 }
 
@@ -231,8 +231,8 @@ pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Res
     } else {
         asker.view.find(snapshot, name)
     };
-    if found.is_none() && asker.view.hides(snapshot, name) {
-        asker.record_denied(name);
+    if found.is_none() {
+        asker.record_unseen(name, asker.view.hides(snapshot, name));
     }
     found.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))
 }
@@ -248,7 +248,11 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
         Ok(skill) => (skill.text.clone(), skill.body().to_owned(), None),
         Err(error) => (String::new(), String::new(), Some(error.chain())),
     };
-    let found = registry.check(entry).await;
+    let mut found = registry.check(entry).await;
+    if !asker.sees_all() {
+        // They tell which skills there are.
+        found.retain(|found| !matches!(found.rule, RuleId::RequiresUnknown | RuleId::RequiresCycle));
+    }
     let toolbox = registry.toolbox(entry).await;
     let digest = registry.digest(entry).await.ok();
     let (origins, approval) = surroundings(asker, entry, digest, toolbox.clone()).await?;

@@ -185,19 +185,19 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(proposals::get_one),
         )
         .errors(&[400, 404, 503]),
-        Route::post::<proposals::ApproveRequest, proposals::Decided>(
+        Route::post::<proposals::ApproveRequest, proposals::ReviewOutcome>(
             "/api/v1/proposals/{id}/approve",
             "approveProposal",
             "Approves a proposal: its files are written",
             post(proposals::post_approve),
         ),
-        Route::post::<proposals::RejectRequest, proposals::Decided>(
+        Route::post::<proposals::RejectRequest, proposals::ReviewOutcome>(
             "/api/v1/proposals/{id}/reject",
             "rejectProposal",
             "Rejects a proposal; the same one is not accepted again",
             post(proposals::post_reject),
         ),
-        Route::post::<proposals::ApproveRequest, proposals::Decided>(
+        Route::post::<proposals::ApproveRequest, proposals::ReviewOutcome>(
             "/api/v1/proposals/{id}/rebase",
             "rebaseProposal",
             "Replaces a proposal by one with the same change of the skill as it is now",

@@ -12,7 +12,7 @@ use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
 use crate::agent_view::AgentView;
-use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
+use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal, UNKNOWN_SKILL};
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -87,14 +87,24 @@ impl Asker {
         self.own_csrf.as_deref().unwrap_or(&self.view.shared.dashboard.csrf)
     }
 
-    /// Records that the sender asked for `skill`, which is out of scope.
-    pub(crate) fn record_denied(&self, skill: &str) {
+    /// Records that the sender asked for `skill`, which it does not see.
+    ///
+    /// A skill that does not exist is recorded too, so that the numbers of events do not tell one from the other.
+    pub(crate) fn record_unseen(&self, skill: &str, is_out_of_scope: bool) {
+        if self.sees_all() {
+            return;
+        }
         let mut event = Event::new(EventKind::AccessRefused, &*self.route, "", SystemTime::now());
         event.surface = Surface::Http;
         event.skill = Some(shorten(skill, MAX_NAME_CHARS));
         event.principal = self.principal.name.as_deref().map(str::to_owned);
         event.agent = self.view.agent().map(|agent| agent.name.clone());
-        (event.outcome, event.error) = (Outcome::Denied, Some(OUT_OF_SCOPE.to_owned()));
+        let (outcome, error) = if is_out_of_scope {
+            (Outcome::Denied, OUT_OF_SCOPE)
+        } else {
+            (Outcome::NotFound, UNKNOWN_SKILL)
+        };
+        (event.outcome, event.error) = (outcome, Some(error.to_owned()));
         self.view.shared.library.emit(&event);
     }
 

@@ -21,7 +21,7 @@ const STALE: Duration = Duration::from_secs(5 * 60);
 
 /// The tokens as they were at one time. A store has a bounded number of them.
 #[derive(Clone, Default)]
-struct Reading {
+struct TokenSnapshot {
     tokens: Arc<HashMap<Digest, Arc<TokenRecord>>>,
     /// The time of the last reading that went well.
     read: Option<Instant>,
@@ -29,7 +29,7 @@ struct Reading {
     tried: Option<Instant>,
 }
 
-impl Reading {
+impl TokenSnapshot {
     /// Returns `true` if the last reading was less than `time` ago.
     fn is_newer_than(&self, time: Duration) -> bool {
         self.tried.is_some_and(|tried| tried.elapsed() < time)
@@ -43,7 +43,7 @@ pub(super) struct StoreAway;
 /// The tokens of a store.
 pub(super) struct StoredTokens {
     store: LazyStore,
-    newest: RwLock<Reading>,
+    newest: RwLock<TokenSnapshot>,
     /// Held by the request that reads the tokens anew.
     refresh: Mutex<()>,
 }
@@ -83,12 +83,12 @@ impl StoredTokens {
         Ok(is_revoked)
     }
 
-    fn newest(&self) -> Reading {
+    fn newest(&self) -> TokenSnapshot {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns a reading that began after `before` did.
-    async fn newer_than(&self, before: &Reading) -> Result<Reading, StoreAway> {
+    async fn newer_than(&self, before: &TokenSnapshot) -> Result<TokenSnapshot, StoreAway> {
         let _refreshing = self.refresh.lock().await;
         let newest = self.newest();
         let mut reading = newest.clone();

@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A document of a provider.
-pub(super) struct Cached<T> {
+pub(super) struct CachedDocument<T> {
     newest: RwLock<Option<(Arc<T>, Instant)>>,
     /// Held by the request that fetches the document.
     refresh: Mutex<Attempts>,
@@ -34,13 +34,13 @@ struct Attempts {
     forced: Option<Instant>,
 }
 
-impl<T> Default for Cached<T> {
+impl<T> Default for CachedDocument<T> {
     fn default() -> Self {
         Self { newest: RwLock::default(), refresh: Mutex::default() }
     }
 }
 
-impl<T> Cached<T> {
+impl<T> CachedDocument<T> {
     /// Returns the document; the last one for as long as the provider is away.
     pub(super) async fn get<F>(&self, fetch: impl FnOnce() -> F) -> Result<Arc<T>, OidcFault>
     where
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_document_is_fetched_hourly_and_kept_while_the_provider_is_away() {
-        let cached = Cached::default();
+        let cached = CachedDocument::default();
         assert!(cached.get(away).await.is_err());
         assert!(cached.get(async || Ok(1)).await.is_err(), "it is not asked again at once");
         tokio::time::advance(RETRY).await;
@@ -132,7 +132,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_newer_document_is_asked_for_with_pauses() {
-        let cached = Cached::default();
+        let cached = CachedDocument::default();
         let first = cached.get(async || Ok(1)).await.unwrap();
         let second = cached.newer(&first, async || Ok(2)).await.unwrap();
         assert_eq!(*second, 2);

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
-use super::cached::Cached;
+use super::cached::CachedDocument;
 use super::client::{ProviderClient, encoded, percent};
 use super::fault::OidcFault;
 use super::flow::SignInFlow;
@@ -31,8 +31,8 @@ const BASIC: &str = "client_secret_basic";
 pub(crate) struct Provider {
     options: OidcOptions,
     client: ProviderClient,
-    metadata: Cached<Metadata>,
-    keys: Cached<KeySet>,
+    metadata: CachedDocument<Metadata>,
+    keys: CachedDocument<KeySet>,
 }
 
 /// The addresses of a provider.
@@ -56,7 +56,7 @@ impl Provider {
         if !is_safe_url(&options.issuer) || options.client_id.is_empty() || options.audience.is_empty() {
             return Err(Error::new(ErrorKind::BadProvider).about(options.issuer));
         }
-        let (metadata, keys) = (Cached::default(), Cached::default());
+        let (metadata, keys) = (CachedDocument::default(), CachedDocument::default());
         Ok(Self { options, client: ProviderClient::new(), metadata, keys })
     }
 

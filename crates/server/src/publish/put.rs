@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use repertoire::event::{Event, Surface};
-use repertoire::proposal::{NewPublication, PublishFault, PublishMode, Published, channel_source};
+use repertoire::proposal::{NewPublication, PublishFault, PublishMode, PublishOutcome, channel_source};
 use repertoire::{EventKind, Outcome};
 use repertoire_model::SkillName;
 use repertoire_model::text::shorten;
@@ -105,7 +105,7 @@ async fn published(
     version: String,
     query: PublishQuery,
     body: Bytes,
-) -> Result<(PutRequest, Published), ApiError> {
+) -> Result<(PutRequest, PublishOutcome), ApiError> {
     let Some(options) = view.options().publish.clone() else {
         return Err(ApiError::not_found(
             "this server does not take versions of skills; serve a channel of a store",
@@ -172,7 +172,7 @@ async fn permitted(
 }
 
 /// Returns the response to `request`, which had this outcome.
-fn response_to(request: PutRequest, published: &Published) -> Response {
+fn response_to(request: PutRequest, published: &PublishOutcome) -> Response {
     let (status, state) = match (published.release, published.proposal) {
         (_, Some(_)) => (StatusCode::ACCEPTED, "proposed"),
         (Some(_), None) => (StatusCode::CREATED, "released"),

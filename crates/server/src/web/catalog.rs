@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::page::{self, Page};
-use super::text::Shown;
+use super::text::NumberText;
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::text::{Shown as _, day};
+use super::text::{NumberText as _, day};
 
 /// The height of bars over time.
 const HEIGHT: f64 = 100.0;

@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
 use super::page::{self, Page};
-use super::text::Shown;
+use super::text::NumberText;
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::economics::{self, Economics, EconomicsQuery};

@@ -7,7 +7,7 @@ use repertoire::{EventKind, Outcome};
 use serde::Deserialize;
 
 use super::page::{self, Page};
-use super::text::{self, Shown, ShownTime};
+use super::text::{self, NumberText, TimeText};
 use super::url;
 use crate::api::Params;
 use crate::api::events::{self, EventList, EventsQuery};

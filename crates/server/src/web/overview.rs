@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::response::Response;
 
 use super::page::{self, Page};
-use super::text::{self, Shown, ShownTime};
+use super::text::{self, NumberText, TimeText};
 use super::{chart, url};
 use crate::api::events::{self, EventRecord, EventsQuery};
 use crate::api::health::{self, Health};

@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::diff::{self, DiffFile};
 use super::page::{self, Page};
-use super::text::{self, Shown, ShownTime};
+use super::text::{self, NumberText, TimeText};
 use super::url;
-use crate::api::proposals::{self, Decided, ProposalDetail, ProposalList, ProposalsQuery};
+use crate::api::proposals::{self, ProposalDetail, ProposalList, ProposalsQuery, ReviewOutcome};
 use crate::api::{ApiError, Params};
 use crate::dashboard::Asker;
 
@@ -162,7 +162,7 @@ pub(super) async fn post_rebase(
 }
 
 /// Leads to the proposal after a decision, or tells why it was not carried out.
-async fn decided(asker: &Asker, outcome: Result<Decided, ApiError>, word: &str) -> Response {
+async fn decided(asker: &Asker, outcome: Result<ReviewOutcome, ApiError>, word: &str) -> Response {
     match outcome {
         Ok(decided) => {
             let done = url::query(&[("done", word)]);

@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::response::Response;
 
 use super::page::{self, Page};
-use super::text::{self, Shown, ShownTime};
+use super::text::{self, NumberText, TimeText};
 use super::url;
 use crate::api::Params;
 use crate::api::sessions::{self, SessionList, SessionsQuery};

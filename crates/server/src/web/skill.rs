@@ -7,7 +7,7 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::page::{self, Page};
-use super::text::{self, Shown, ShownTime};
+use super::text::{self, NumberText, TimeText};
 use super::{chart, markdown, url};
 use crate::api::Params;
 use crate::api::explain::{self, Explanation};

@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::page::{self, Page};
-use super::text::{Shown, ShownTime};
+use super::text::{NumberText, TimeText};
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::skills::{self, Facet, SkillList, SkillRow, SkillsQuery};

@@ -12,7 +12,7 @@ const MONTHS: [&str; 12] =
 const UNITS: [(u64, &str); 3] = [(86_400, "d"), (3_600, "h"), (60, "min")];
 
 /// A value as people read it.
-pub(super) trait Shown {
+pub(super) trait NumberText {
     /// Returns the number with a thin space between thousands.
     fn grouped(&self) -> String;
 
@@ -20,7 +20,7 @@ pub(super) trait Shown {
     fn bytes(&self) -> String;
 }
 
-impl Shown for u64 {
+impl NumberText for u64 {
     fn grouped(&self) -> String {
         let digits = self.to_string();
         let mut text = String::with_capacity(digits.len() * 2);
@@ -42,7 +42,7 @@ impl Shown for u64 {
     }
 }
 
-impl Shown for usize {
+impl NumberText for usize {
     fn grouped(&self) -> String {
         (*self as u64).grouped()
     }
@@ -53,7 +53,7 @@ impl Shown for usize {
 }
 
 /// A time in RFC 3339 as people read it.
-pub(super) trait ShownTime {
+pub(super) trait TimeText {
     /// Returns the time since then, such as `3 h ago`.
     fn ago(&self) -> String;
 
@@ -61,7 +61,7 @@ pub(super) trait ShownTime {
     fn minute(&self) -> String;
 }
 
-impl ShownTime for str {
+impl TimeText for str {
     fn ago(&self) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         match seconds(self) {
