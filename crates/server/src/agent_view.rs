@@ -197,6 +197,16 @@ impl AgentView {
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }
 
+    /// Returns whether records about the skill `name` of `source` may be seen. Without a source they may be about any skill of the
+    /// name, so all of these must be visible.
+    pub(crate) fn sees_records(&self, snapshot: &Snapshot, name: &str, source: Option<&str>) -> bool {
+        let named = snapshot.named(name);
+        match source {
+            Some(source) => named.iter().any(|entry| &*entry.source == source && self.sees(entry)),
+            None => !named.is_empty() && named.iter().all(|entry| self.sees(entry)),
+        }
+    }
+
     /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
         self.session.visible_skills(snapshot)

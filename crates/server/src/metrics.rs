@@ -104,10 +104,17 @@ impl MetricsSink {
 
     /// Returns the text, with the skills that are `shown`.
     pub(crate) fn render(&self, gauges: &Gauges<'_>, shown: ShownSkills<'_>) -> String {
-        let is_hidden = |name: &str| name != UNKNOWN && name != OTHER && !shown.has(name);
+        let is_visible = |name: &str, source: Option<&str>| {
+            name == UNKNOWN || name == OTHER || shown.has(name, source.filter(|source| !source.is_empty()))
+        };
         let visible = |series: &BTreeMap<Labels, u64>| -> BTreeMap<Labels, u64> {
             let mut merged = BTreeMap::new();
-            for (labels, count) in series.iter().filter(|(labels, _)| !is_hidden(&labels[0])) {
+            let is_shown = |labels: &Labels| match labels.as_slice() {
+                [name, source, _] => is_visible(name, Some(source)),
+                [name, ..] => is_visible(name, None),
+                [] => true,
+            };
+            for (labels, count) in series.iter().filter(|(labels, _)| is_shown(labels)) {
                 *merged.entry(shown.labels(labels)).or_default() += count;
             }
             merged
@@ -116,7 +123,7 @@ impl MetricsSink {
         let counters = self.lock();
         let load_labels = ["name", "source", "outcome"];
         text.counter("skill_load_total", "Loads of skills.", &load_labels, &visible(&counters.loads));
-        let durations = counters.durations.iter().filter(|(name, _)| !is_hidden(name));
+        let durations = counters.durations.iter().filter(|(name, _)| is_visible(name, None));
         let durations = durations.map(|(name, histogram)| (name.as_str(), histogram));
         text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", "name", durations);
         for (name, help, series) in [
@@ -137,7 +144,9 @@ impl MetricsSink {
         let snapshot = gauges.registry.snapshot();
         let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
         for state in [State::Active, State::Shadowed, State::Disabled, State::Quarantined] {
-            let is_counted = |entry: &&Entry| entry.state == state && shown.has(entry.name().as_str());
+            let is_counted = |entry: &&Entry| {
+                entry.state == state && shown.has(entry.name().as_str(), Some(&entry.source))
+            };
             let count = snapshot.entries().iter().filter(is_counted).count();
             states.insert(vec![state.as_str().to_owned()], count as u64);
         }
@@ -173,15 +182,16 @@ impl MetricsSink {
 pub(crate) enum ShownSkills<'a> {
     /// All of them.
     All,
-    /// Those whose names are accepted. The others do not exist: calls about them count as calls about unknown skills.
-    Only(&'a dyn Fn(&str) -> bool),
+    /// Those that are accepted by name and source; without a source, all skills of the name. The others do not exist: calls about them
+    /// count as calls about unknown skills.
+    Only(&'a dyn Fn(&str, Option<&str>) -> bool),
 }
 
 impl ShownSkills<'_> {
-    fn has(self, name: &str) -> bool {
+    fn has(self, name: &str, source: Option<&str>) -> bool {
         match self {
             Self::All => true,
-            Self::Only(accepts) => accepts(name),
+            Self::Only(accepts) => accepts(name, source),
         }
     }
 
@@ -271,7 +281,7 @@ mod tests {
         sink.record(&load("secret", None, Outcome::Denied));
         let denied = r#"skill_load_total{name="unknown",source="",outcome="denied"} 1"#;
         assert!(render(&sink, ShownSkills::All).contains(denied));
-        let hidden = render(&sink, ShownSkills::Only(&|_| false));
+        let hidden = render(&sink, ShownSkills::Only(&|_, _| false));
         assert!(!hidden.contains("greet") && !hidden.contains("other"), "{hidden}");
         assert!(hidden.contains(r#"skill_load_total{name="unknown",source="",outcome="not_found"} 2"#));
         assert!(hidden.contains(r#"skill_snapshot_skills{state="active"} 0"#), "{hidden}");

@@ -197,7 +197,7 @@ fn groups_decide_about_roles_and_a_reviewer_decides_as_itself() {
     assert_eq!(decide(json!(["staff", "reviewers"])), 303);
     let events = setting.dashboard.sink.take();
     let decision = events.iter().find(|event| event.kind == EventKind::ProposalReviewed).unwrap();
-    assert_eq!(decision.principal.as_deref(), Some("user:bob@example.com"));
+    assert_eq!(decision.principal.as_deref(), Some("bob@example.com"));
 }
 
 #[test]

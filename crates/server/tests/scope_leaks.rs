@@ -58,7 +58,13 @@ fn put(store: &MemoryStore, channel: &str, name: &str, tag: &str, version: &str,
 impl Team {
     /// Starts a server that has the skill `hidden` in the channel `vault`, and a token that `limit` limits.
     fn start(hidden: &str, limit: &dyn Fn(&mut TokenRecord)) -> Self {
+        Self::with_store(hidden, limit, &|_| {})
+    }
+
+    /// Starts such a server with a store that has `more`.
+    fn with_store(hidden: &str, limit: &dyn Fn(&mut TokenRecord), more: &dyn Fn(&MemoryStore)) -> Self {
         let store = Arc::new(MemoryStore::new());
+        more(&store);
         put(&store, "stable", "beta", "open", "1.0.0", PublishMode::Release);
         put(&store, "vault", hidden, "closed", "1.0.0", PublishMode::Release);
         put(&store, "vault", hidden, "closed", "1.1.0", PublishMode::Propose);
@@ -333,6 +339,40 @@ fn a_skill_out_of_scope_by_kit_looks_like_none() {
 #[test]
 fn a_skill_that_the_url_leaves_out_looks_like_none() {
     check(&|_| {}, "skills=beta");
+}
+
+#[test]
+fn records_of_a_namesake_out_of_scope_are_hidden() {
+    let secret = "rep_zed_0123456789abcdef0123";
+    let more = |store: &MemoryStore| {
+        put(store, "vault", "beta", "closed", "3.0.0", PublishMode::Release);
+        let mut token = TokenRecord::new(secret, "zed", Role::Reader, SystemTime::UNIX_EPOCH);
+        token.scope.scope.allow = Some(patterns(&["store:vault:*"]));
+        store.add_token(&token).unwrap();
+        let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s2", SystemTime::now());
+        (event.skill, event.source) = (Some("beta".to_owned()), Some("store:vault".to_owned()));
+        event.principal = Some("zed".to_owned());
+        store.append(&[event]).unwrap();
+    };
+    let team = Team::with_store(
+        HIDDEN,
+        &|token| token.scope.scope.allow = Some(patterns(&["store:stable:*"])),
+        &more,
+    );
+    let bearer = format!("Bearer {secret}");
+    let path = "/.well-known/agent-skills/beta.tar.gz";
+    let (status, answer) = team.http.ask("GET", path, &[("Authorization", &bearer)], "");
+    assert_eq!(status, 200, "{answer}");
+    for path in ["/api/v1/events", "/api/v1/events/export", "/api/v1/sessions", "/metrics", "/events", "/"] {
+        let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path} {answer}");
+        assert!(!answer.contains("zed"), "{path} {answer}");
+        assert!(!answer.contains("vault"), "{path} {answer}");
+    }
+    for path in ["/api/v1/skills/beta", "/api/v1/overview"] {
+        let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
+        assert!(answer.contains("\"loads\":0"), "{path} {answer}");
+    }
 }
 
 #[test]

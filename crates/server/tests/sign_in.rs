@@ -205,7 +205,7 @@ fn a_person_that_signed_in_decides_with_the_token_of_its_own_pages() {
     assert_eq!(api(&[("X-CSRF-Token", &csrf)]).0, 409, "it was decided already");
     let decisions = dashboard.sink.take();
     let decision = decisions.iter().find(|event| event.kind == EventKind::ProposalReviewed).unwrap();
-    assert_eq!(decision.principal.as_deref(), Some("user:ann"));
+    assert_eq!(decision.principal.as_deref(), Some("ann"));
 }
 
 #[test]

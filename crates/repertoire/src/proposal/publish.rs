@@ -295,6 +295,7 @@ mod tests {
         assert_eq!(store.released("stable").unwrap(), []);
         assert!(store.publications("greet").unwrap().is_empty(), "the version is free until it is approved");
         assert!(matches!(reviewer("user:ann").approve(id), Err(ReviewFault::OwnProposal(_))));
+        assert!(matches!(reviewer("user:Ann").approve(id), Err(ReviewFault::OwnProposal(_))), "another case");
         let (applied, version) = reviewer("user:bob").approve(id).unwrap();
         assert_eq!((applied.state, version.digest), (ProposalState::Applied, proposed.digest));
         assert_eq!(store.released("stable").unwrap()[0].digest, proposed.digest);

@@ -135,8 +135,8 @@ impl Reviewer<'_> {
     }
 
     fn expect_not_own(&self, proposal: &Proposal) -> Result<(), ReviewFault> {
-        // One token proposes for an agent and decides as a person.
-        let bare = |name: &'_ str| name.split_once(':').map_or(name, |(_, bare)| bare).to_owned();
+        // One token proposes for an agent and decides as a person. Providers of identities change the case of addresses.
+        let bare = |name: &str| name.split_once(':').map_or(name, |(_, bare)| bare).to_lowercase();
         if !self.decides_own && bare(&proposal.content.author) == bare(self.name) {
             Err(ReviewFault::OwnProposal(self.name.to_owned()))
         } else {

@@ -329,7 +329,7 @@ impl Snapshot {
     }
 
     /// Returns the skill that [`Snapshot::find`] finds, whatever its state, and looks for no similar names, which takes long.
-    pub(crate) fn find_known(&self, query: &str) -> Option<&Entry> {
+    pub fn find_known(&self, query: &str) -> Option<&Entry> {
         let respelled = || respelled(query).and_then(|name| self.named(name.as_str()).first());
         let is_known = |entry: &&Entry| matches!(entry.state, State::Active | State::Disabled);
         self.find_exact(query).or_else(|| respelled().filter(is_known))

@@ -14,7 +14,9 @@ use repertoire::store::{EventQuery, ProposalState, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
+use crate::agent_view::AgentView;
 use crate::dashboard::{Asker, Changes, ChangesSender, Streams};
 use crate::server_state::ServerState;
 
@@ -23,6 +25,13 @@ const INTERVAL: Duration = Duration::from_millis(700);
 
 /// The interval of comments that keep a connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
+
+/// The age at which a stream ends, so that the client connects again and its token is checked again.
+const MAX_AGE: Duration = Duration::from_secs(5 * 60);
+
+/// The interval of notices of proposals and events to clients that do not see the whole library: the time of a change would tell of things
+/// that they may not see.
+const NARROW_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The kind of a notice is the name of the event: `skills`, `proposals` or `events`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -39,7 +48,10 @@ pub(crate) async fn get(
     let sender = sender(&asker);
     let mut changes = sender.subscribe();
     let known = *changes.borrow_and_update();
-    let state = StreamState { changes, known, pending: Vec::new(), sent: 0, is_new: true, sender, streams };
+    let end = Instant::now() + MAX_AGE;
+    let view = (!asker.sees_all()).then(|| NarrowView::new(&asker));
+    let pending = Vec::new();
+    let state = StreamState { changes, known, pending, sent: 0, is_new: true, end, view, sender, streams };
     let notices = stream::unfold(state, |mut state| async move {
         let notice = state.next().await?;
         Some((Ok(notice), state))
@@ -55,13 +67,17 @@ struct StreamState {
     /// The number of notices so far; those of the store would tell of things that the client may not see.
     sent: u64,
     is_new: bool,
+    /// The time at which the stream ends.
+    end: Instant,
+    /// The view of a client that does not see the whole library.
+    view: Option<NarrowView>,
     /// Keeps the task that looks for changes.
     sender: Arc<ChangesSender>,
     streams: Streams,
 }
 
 impl StreamState {
-    /// Returns the next notice; `None` once the server stops.
+    /// Returns the next notice; `None` once the server stops or the stream is old.
     async fn next(&mut self) -> Option<Event> {
         // A client that connects again may have missed something. What changes from here on is told to it.
         if std::mem::take(&mut self.is_new) {
@@ -73,11 +89,22 @@ impl StreamState {
             return Some(Event::default().event("open").data("{}"));
         }
         while self.pending.is_empty() {
+            let tick = self.view.as_ref().map_or(self.end, |view| view.tick.min(self.end));
             tokio::select! {
                 () = self.streams.stopping.cancelled() => return None,
+                () = sleep_until(tick) => {
+                    if Instant::now() >= self.end {
+                        return None;
+                    }
+                }
                 changed = self.changes.changed() => changed.ok()?,
             }
             let now = *self.changes.borrow_and_update();
+            if let Some(view) = &mut self.view {
+                self.pending = view.notices(self.known.skills != now.skills);
+                self.known = now;
+                continue;
+            }
             let rows = [
                 ("skills", self.known.skills, now.skills),
                 ("proposals", self.known.proposals, now.proposals),
@@ -92,6 +119,50 @@ impl StreamState {
         let data = serde_json::to_string(&ChangeNotice { number: self.sent }).unwrap_or_default();
         Some(Event::default().event(name).data(data))
     }
+}
+
+/// The view of a client that does not see the whole library.
+struct NarrowView {
+    view: Arc<AgentView>,
+    /// The visible skills at the last notice.
+    skills: u64,
+    /// The time of the next notice of proposals and events.
+    tick: Instant,
+}
+
+impl NarrowView {
+    fn new(asker: &Asker) -> Self {
+        let view = Arc::clone(&asker.view);
+        Self { skills: fingerprint(&view), view, tick: Instant::now() + NARROW_INTERVAL }
+    }
+
+    /// Returns the notices that are due; `is_reloaded` says that the library has changed.
+    fn notices(&mut self, is_reloaded: bool) -> Vec<&'static str> {
+        let mut due = Vec::new();
+        if is_reloaded {
+            let skills = fingerprint(&self.view);
+            if std::mem::replace(&mut self.skills, skills) != skills {
+                due.push("skills");
+            }
+        }
+        if Instant::now() >= self.tick {
+            self.tick = Instant::now() + NARROW_INTERVAL;
+            due.extend(["proposals", "events"]);
+        }
+        due
+    }
+}
+
+/// Returns a number that changes with the skills that `view` sees.
+fn fingerprint(view: &AgentView) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let snapshot = view.shared.registry.snapshot();
+    for entry in snapshot.entries().iter().filter(|entry| view.sees(entry)) {
+        let document = &entry.document;
+        (entry.qualified_name(), entry.state.as_str()).hash(&mut hasher);
+        (document.head_checksum, document.body.checksum).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Returns the sender of changes, and starts to look for them if nobody waited for any.

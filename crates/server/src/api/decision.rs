@@ -39,7 +39,7 @@ pub(crate) fn audit(asker: &Asker, decision: &str, skill: &str, error: Option<&A
     let mut event = Event::new(EventKind::ProposalReviewed, decision, "", SystemTime::now());
     event.skill = Some(skill.to_owned());
     event.surface = Surface::Http;
-    event.principal = Some(asker.reviewer());
+    event.principal = Some(asker.principal_name());
     event.agent = asker.view.agent().map(|agent| agent.name.clone());
     if let Some(error) = error {
         (event.outcome, event.error) = (Outcome::Error, Some(error.code.to_owned()));

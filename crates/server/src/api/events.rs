@@ -41,6 +41,8 @@ pub(crate) struct EventsQuery {
     pub(crate) skill: Option<String>,
     /// Only events of the agent of this name.
     pub(crate) agent: Option<String>,
+    /// Only events of the person or token of this name.
+    pub(crate) principal: Option<String>,
     /// Only events of this session.
     pub(crate) session: Option<String>,
     /// Only events of the last hours.
@@ -66,6 +68,8 @@ pub(crate) struct ExportQuery {
     pub(crate) skill: Option<String>,
     /// Only events of the agent of this name.
     pub(crate) agent: Option<String>,
+    /// Only events of the person or token of this name.
+    pub(crate) principal: Option<String>,
     /// Only events of this session.
     pub(crate) session: Option<String>,
     /// Only events of the last hours.
@@ -141,8 +145,9 @@ pub(crate) async fn get_export(
     Extension(asker): Extension<Asker>,
     Params(query): Params<ExportQuery>,
 ) -> Result<Response, ApiError> {
-    let ExportQuery { kind, outcome, skill, agent, session, hours } = query;
-    export(asker, EventsQuery { kind, outcome, skill, agent, session, hours, ..EventsQuery::default() }).await
+    let ExportQuery { kind, outcome, skill, agent, principal, session, hours } = query;
+    let (limit, cursor) = (None, None);
+    export(asker, EventsQuery { kind, outcome, skill, agent, principal, session, hours, limit, cursor }).await
 }
 
 /// The filters of a query, and the scope of the sender.
@@ -162,6 +167,7 @@ impl Filter {
             outcome: set(&query.outcome),
             skill: set(&query.skill),
             agent: set(&query.agent),
+            principal: set(&query.principal),
             session: set(&query.session),
             ..query.clone()
         };
@@ -183,11 +189,14 @@ impl Filter {
         // Others may search for what is out of scope.
         let is_own = || event.principal.as_deref() == asker.principal.name.as_deref();
         let is_seen = asker.sees_all()
-            || event.skill.as_deref().map_or_else(is_own, |skill| asker.view.find(snapshot, skill).is_some());
+            || event.skill.as_deref().map_or_else(is_own, |skill| {
+                asker.view.sees_records(snapshot, skill, event.source.as_deref())
+            });
         let is_meant = is(&self.query.kind, &event.kind)
             && is(&self.query.outcome, &event.outcome)
             && is(&self.query.session, &event.session)
             && is(&self.query.agent, event.agent.as_deref().unwrap_or_default())
+            && is(&self.query.principal, event.principal.as_deref().unwrap_or_default())
             && is_seen;
         is_meant.then_some(EventRecord { id: line.id, ..event })
     }

@@ -65,7 +65,7 @@ fn item(part: &str, state: HealthState, detail: impl Into<String>) -> HealthItem
 fn library(asker: &Asker) -> HealthItem {
     let snapshot = asker.view.shared.registry.snapshot();
     if !asker.sees_all() {
-        return item("library", HealthState::Ok, format!("snapshot {}", snapshot.number()));
+        return item("library", HealthState::Ok, "the sources were read");
     }
     if let Some(source) = snapshot.unlisted_sources().next() {
         return item("library", HealthState::Error, format!("{source} could not be read"));

@@ -24,8 +24,8 @@ const MAX_LISTED: usize = 6;
 /// The library at a glance.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Overview {
-    /// The number of the snapshot.
-    pub(crate) snapshot: u64,
+    /// The number of the snapshot, for senders that see the whole library.
+    pub(crate) snapshot: Option<u64>,
     /// The number of skills by state.
     pub(crate) states: Vec<Facet>,
     /// The number of skills by source.
@@ -137,7 +137,7 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
         catalog_tokens: skill.catalog_tokens,
     });
     Ok(Overview {
-        snapshot: snapshot.number(),
+        snapshot: asker.sees_all().then(|| snapshot.number()),
         states: counted(all.iter().map(|entry| entry.state.as_str())),
         sources: counted(all.iter().map(|entry| &*entry.source)),
         offered: offered.len(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire::registry::EntryTokens;
-use repertoire::store::{Store, UsageCount};
+use repertoire::store::{DailyLoads, Store, UsageCount};
 use repertoire::usage::{SkillUsage, UsageData, report};
 use repertoire::{Entry, Snapshot};
 
@@ -41,8 +41,23 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(start)
 }
 
-/// Returns the usage of the last `days` days; that of a server without a store, or with one that is away, is empty.
+/// Returns the usage of the last `days` days, as far as the sender may see it; that of a server without a store, or with one that is
+/// away, is empty.
 pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
+    let counts = all_usage(asker, days).await;
+    if asker.sees_all() {
+        return counts;
+    }
+    let (view, snapshot) = (&asker.view, asker.view.shared.registry.snapshot());
+    let is_seen = |usage: &&UsageCount| view.sees_records(&snapshot, &usage.skill, usage.source.as_deref());
+    let is_day_seen = |loads: &&DailyLoads| view.sees_records(&snapshot, &loads.skill, None);
+    Arc::new(UsageCounts {
+        usage: counts.usage.iter().filter(is_seen).cloned().collect(),
+        daily: counts.daily.iter().filter(is_day_seen).cloned().collect(),
+    })
+}
+
+async fn all_usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
     let state = &asker.view.shared.dashboard;
     if let Some(counts) = state.usage(days) {
         return counts;

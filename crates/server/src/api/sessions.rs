@@ -127,9 +127,11 @@ pub(crate) async fn list(asker: &Asker, query: &SessionsQuery) -> Result<Session
 
 /// Returns the sessions of `events`, the one with the newest event first; those with an event after `active_since` are active.
 fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<SessionRow> {
-    let mut sessions: HashMap<String, SessionRow> = HashMap::new();
+    // Clients that make a connection for each request share a session, whoever they are.
+    let mut sessions: HashMap<(String, Option<String>), SessionRow> = HashMap::new();
     for event in events.filter(|event| !event.session.is_empty()) {
-        let row = sessions.entry(event.session.clone()).or_insert_with(|| SessionRow {
+        let key = (event.session.clone(), event.principal.clone());
+        let row = sessions.entry(key).or_insert_with(|| SessionRow {
             session: event.session.clone(),
             agent: None,
             principal: None,
@@ -148,7 +150,7 @@ fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<
     for row in &mut rows {
         row.is_active = row.last.as_str() >= active_since;
     }
-    rows.sort_by(|a, b| (&b.last, &a.session).cmp(&(&a.last, &b.session)));
+    rows.sort_by(|a, b| (&b.last, &a.session, &a.principal).cmp(&(&a.last, &b.session, &b.principal)));
     rows
 }
 
@@ -203,6 +205,7 @@ mod tests {
             event("a", 4, "file_read", "y"),
             event("a", 5, "skill_unloaded", "x"),
             event("", 6, "skill_loaded", "z"),
+            EventRecord { principal: Some("ann".to_owned()), ..event("b", 1, "skill_loaded", "w") },
         ];
         let rows = gather(events.into_iter(), "2026-01-01T00:03:00.000Z");
         let summary = |row: &SessionRow| {
@@ -211,7 +214,7 @@ mod tests {
             (row.session.clone(), row.is_active, row.calls, loaded.collect::<Vec<_>>().join(", "))
         };
         let summaries: Vec<_> = rows.iter().map(summary).collect();
-        let expect = [("a", true, 4, "y 20 1"), ("b", false, 1, "x 10 0")];
+        let expect = [("a", true, 4, "y 20 1"), ("b", false, 1, "x 10 0"), ("b", false, 1, "w 10 0")];
         assert_eq!(
             summaries,
             expect.map(|(name, active, calls, loaded)| (name.to_owned(), active, calls, loaded.to_owned()))

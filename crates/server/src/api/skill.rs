@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
-use repertoire::{Diagnostic, Entry, LineRange, Lookup, SkillPath, Snapshot};
+use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot};
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
@@ -221,16 +221,14 @@ pub(crate) async fn get_file(
     Ok(Answer(file(&asker, &name, &path).await?))
 }
 
-/// Returns the skill called `name` if the sender may see it.
+/// Returns the skill called `name` if there is one that the sender may see.
+pub(crate) fn look_up<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+    if asker.sees_all() { snapshot.find_known(name) } else { asker.view.find(snapshot, name) }
+}
+
+/// Returns the skill called `name`, or the error of a skill that the sender does not see, which is recorded.
 pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Result<&'s Entry, ApiError> {
-    let found = if asker.sees_all() {
-        match snapshot.find(name) {
-            Lookup::Found(entry) | Lookup::Disabled(entry) | Lookup::Quarantined(entry) => Some(entry),
-            Lookup::Unknown(_) => None,
-        }
-    } else {
-        asker.view.find(snapshot, name)
-    };
+    let found = look_up(asker, snapshot, name);
     if found.is_none() {
         asker.record_unseen(name, asker.view.hides(snapshot, name));
     }

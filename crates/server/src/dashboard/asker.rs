@@ -123,6 +123,11 @@ impl Asker {
         self.view.author(&self.principal).unwrap_or_else(|| self.options().person.clone())
     }
 
+    /// Returns the name of the sender in events.
+    pub(crate) fn principal_name(&self) -> String {
+        self.principal.name.as_deref().map_or_else(|| self.reviewer(), str::to_owned)
+    }
+
     /// Returns `true` if the sender may decide about proposals of its own: a person at the machine, and not a token.
     pub(crate) fn decides_own(&self) -> bool {
         self.view.agent().is_none() && self.principal.name.is_none()

@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Request, header};
 use repertoire::event::jsonl::rfc3339;
+use repertoire::store::TOKEN_PREFIX;
 use repertoire_model::text::shorten;
 use serde_json::json;
 use tower::Service;
@@ -23,6 +24,9 @@ const FORWARDED_PROTO: &str = "x-forwarded-proto";
 
 /// Maximum characters of a path in a line.
 const MAX_PATH: usize = 512;
+
+/// The least characters behind the prefix of a token that are taken for its secret.
+const MIN_SECRET: usize = 32;
 
 /// Receives the lines of the access log. It is called on threads that must not block for long.
 #[derive(Clone)]
@@ -142,13 +146,22 @@ impl Drop for LoggedRequest {
             "client": self.client.map(|client| client.to_string()),
             "principal": self.principal.as_deref(),
             "method": self.method,
-            "path": shorten(&self.path, MAX_PATH),
+            "path": shorten(&without_tokens(&self.path), MAX_PATH),
             "status": self.status,
             "bytes": self.bytes,
             "ms": self.started.elapsed().as_millis() as u64,
         });
         (self.log.0)(&line.to_string());
     }
+}
+
+/// Returns `path` with the secrets of tokens cut off: a path that is not quite that of a URL with a token has it still.
+fn without_tokens(path: &str) -> String {
+    let part = |part: &str| match part.split_once(TOKEN_PREFIX) {
+        Some((before, secret)) if secret.len() >= MIN_SECRET => format!("{before}{TOKEN_PREFIX}…"),
+        _ => part.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<String>>().join("/")
 }
 
 /// A service that notes the address of its connection in each request, and takes tokens out of its URL.
@@ -179,6 +192,17 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for WithPeer<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_logged_without_tokens() {
+        let token = format!("rep_{}", "0123456789abcdef".repeat(4));
+        assert_eq!(without_tokens(&format!("//token/{token}/.well-known/x")), "//token/rep_…/.well-known/x");
+        assert_eq!(without_tokens(&format!("/%74oken/x{token}")), "/%74oken/xrep_…");
+        assert_eq!(
+            without_tokens("/skills/report/scripts/prep_data.py"),
+            "/skills/report/scripts/prep_data.py"
+        );
+    }
 
     #[test]
     fn forwarded_addresses_count_only_from_trusted_proxies() {

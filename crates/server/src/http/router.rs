@@ -256,7 +256,7 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
         version: &view.options().version,
     };
     let snapshot = registry.snapshot();
-    let sees = |name: &str| view.find(&snapshot, name).is_some();
+    let sees = |name: &str, source: Option<&str>| view.sees_records(&snapshot, name, source);
     let shown = if view.is_unrestricted() { ShownSkills::All } else { ShownSkills::Only(&sees) };
     let text = view.shared.metrics.render(&gauges, shown);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()

@@ -110,6 +110,9 @@ impl HttpServer {
         let replacing = tokio::spawn(self.replacements.apply_to(Arc::clone(&app)));
         let mut connections = Connections::new(&app);
         let listener = TcpListener::from_std(self.listener)?;
+        if stop.token().is_cancelled() && app.limits.drain.is_zero() {
+            stopping.cancel();
+        }
         let draining = tokio::spawn(drain(stop.clone(), app.limits.drain, stopping.clone()));
         connections.accept(&listener, &stopping).await;
         draining.abort();

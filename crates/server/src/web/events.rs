@@ -1,5 +1,7 @@
 //! The page with the journal of events.
 
+use std::collections::HashSet;
+
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
@@ -10,7 +12,8 @@ use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
 use super::url;
 use crate::api::Params;
-use crate::api::events::{self, EventList, EventsQuery};
+use crate::api::events::{self, EventList, EventRecord, EventsQuery};
+use crate::api::skill::look_up;
 use crate::dashboard::Asker;
 
 /// The filters of the form. An empty field is one that was not chosen.
@@ -21,6 +24,7 @@ pub(super) struct EventsForm {
     outcome: String,
     skill: String,
     agent: String,
+    principal: String,
     session: String,
     hours: String,
     cursor: String,
@@ -34,6 +38,8 @@ struct EventsPage {
     form: EventsForm,
     kinds: Vec<&'static str>,
     outcomes: Vec<&'static str>,
+    /// The skills among those of the events that have a page.
+    known: HashSet<String>,
 }
 
 impl EventsPage {
@@ -44,6 +50,7 @@ impl EventsPage {
             ("outcome", &form.outcome),
             ("skill", &form.skill),
             ("agent", &form.agent),
+            ("principal", &form.principal),
             ("session", &form.session),
             ("hours", &form.hours),
             ("cursor", cursor),
@@ -66,9 +73,22 @@ impl EventsPage {
         Some(format!("/events{}", self.query(self.list.next_cursor.as_deref()?)))
     }
 
+    /// Returns `true` if the operation says more than the kind: the decision, or the route of a request that was refused.
+    fn has_tool(&self, event: &EventRecord) -> bool {
+        let kinds = [EventKind::AccessRefused, EventKind::ProposalReviewed];
+        kinds.iter().any(|kind| kind.as_str() == event.kind)
+    }
+
     fn is_filtered(&self) -> bool {
         !self.query("").is_empty()
     }
+}
+
+/// Returns the skills of `events` that have a page. Others were removed, or are in another library that uses the same store.
+pub(super) fn known_skills(asker: &Asker, events: &[EventRecord]) -> HashSet<String> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let skills = events.iter().filter_map(|event| event.skill.as_deref());
+    skills.filter(|skill| look_up(asker, &snapshot, skill).is_some()).map(str::to_owned).collect()
 }
 
 /// Answers with the page.
@@ -79,6 +99,7 @@ pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params
         outcome: set(&form.outcome),
         skill: set(&form.skill),
         agent: set(&form.agent),
+        principal: set(&form.principal),
         session: set(&form.session),
         hours: form.hours.trim().parse().ok(),
         limit: None,
@@ -89,7 +110,8 @@ pub(super) async fn get(Extension(asker): Extension<Asker>, Params(form): Params
             let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
             let outcomes = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
             let page = Page::new(&asker, "events", "Events").await;
-            page::html(&EventsPage { page, list, form, kinds, outcomes })
+            let known = known_skills(&asker, &list.events);
+            page::html(&EventsPage { page, list, form, kinds, outcomes, known })
         }
         Err(error) => page::error(&asker, "events", error).await,
     }

@@ -1,9 +1,12 @@
 //! The page with the library at a glance.
 
+use std::collections::HashSet;
+
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
 
+use super::events::known_skills;
 use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
 use super::{chart, url};
@@ -30,6 +33,8 @@ struct OverviewPage {
     health: Health,
     events: Vec<EventRecord>,
     proposals: Vec<ProposalRow>,
+    /// The skills among those of the events that have a page.
+    known: HashSet<String>,
 }
 
 impl OverviewPage {
@@ -71,5 +76,6 @@ pub(super) async fn get(Extension(asker): Extension<Asker>) -> Response {
     let query = ProposalsQuery { limit: Some(PROPOSALS), ..ProposalsQuery::default() };
     let proposals = proposals::list(&asker, &query).await.map(|list| list.proposals).unwrap_or_default();
     let page = Page::new(&asker, "overview", "Overview").await;
-    page::html(&OverviewPage { page, overview, health, events, proposals })
+    let known = known_skills(&asker, &events);
+    page::html(&OverviewPage { page, overview, health, events, proposals, known })
 }
