@@ -1,6 +1,7 @@
 //! Skills out of scope on every surface: two servers that hide skills of different names answer the same bytes to the same requests.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -31,6 +32,8 @@ const OTHER: &str = "kilo";
 struct Team {
     http: Http,
     sink: Arc<MemorySink>,
+    store: Arc<MemoryStore>,
+    library: Library,
 }
 
 fn files(name: &str, tag: &str) -> SkillFiles {
@@ -88,7 +91,8 @@ impl Team {
             let team = vec![Pattern::new("beta").unwrap()];
             options.access.kits = BTreeMap::from([("team".to_owned(), team)]);
         });
-        Self { http: Http::start(&server, options), sink }
+        let library = server.library().clone();
+        Self { http: Http::start(&server, options), sink, store, library }
     }
 
     /// Returns the status, the headers and the body of the answer, without what differs from one request to the next.
@@ -373,6 +377,40 @@ fn records_of_a_namesake_out_of_scope_are_hidden() {
         let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
         assert!(answer.contains("\"loads\":0"), "{path} {answer}");
     }
+}
+
+#[test]
+fn notices_tell_of_visible_changes_alone() {
+    let wide = "rep_wide_0123456789abcdef012";
+    let more = |store: &MemoryStore| {
+        let token = TokenRecord::new(wide, "bob", Role::Reader, SystemTime::UNIX_EPOCH);
+        store.add_token(&token).unwrap();
+    };
+    let team = Team::with_store(HIDDEN, &|token| token.scope.scope.allow = Some(patterns(&["beta"])), &more);
+    let open = |secret: &str| {
+        let mut stream = team.http.connect();
+        let head = format!("Host: {}\r\nAuthorization: Bearer {secret}\r\n\r\n", team.http.address);
+        stream.write_all(format!("GET /api/v1/changes HTTP/1.1\r\n{head}").as_bytes()).unwrap();
+        let mut lines = BufReader::new(stream).lines();
+        let mut next = move || {
+            let event = lines.find_map(|line| line.unwrap().strip_prefix("event: ").map(str::to_owned));
+            event.expect("the stream goes on")
+        };
+        assert_eq!(next(), "open");
+        next
+    };
+    let (mut narrow, mut wide_notices) = (open(SECRET), open(wide));
+    let publish = |channel: &str, name: &str| {
+        put(&team.store, channel, name, "changed", "2.0.0", PublishMode::Release);
+        pollster::block_on(team.library.reload());
+    };
+    let event = Event::new(EventKind::SkillsSearched, "search_skills", "s3", SystemTime::now());
+    team.store.append(&[event]).unwrap();
+    while wide_notices() != "events" {}
+    publish("vault", HIDDEN);
+    while wide_notices() != "skills" {}
+    publish("stable", "beta");
+    assert_eq!(narrow(), "skills", "the first notice is of a visible skill");
 }
 
 #[test]
