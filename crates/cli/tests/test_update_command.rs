@@ -128,6 +128,43 @@ fn conflicts_go_to_a_copy_and_never_into_the_skill() {
 }
 
 #[test]
+fn files_without_markers_have_to_be_decided_on() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.write("skills/pdf/data.bin", "\u{0}one");
+    repository.write("skills/pdf/gone.md", "one\n");
+    repository.commit();
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    repository.write("skills/pdf/data.bin", "\u{0}theirs");
+    repository.write("skills/pdf/gone.md", "two\n");
+    repository.commit();
+    sandbox.write(".agents/skills/pdf/data.bin", "\u{0}mine");
+    fs::remove_file(sandbox.project().join(".agents/skills/pdf/gone.md")).unwrap();
+    let run = sandbox.run(&["update", "--yes"]);
+    let conflicts = run.stdout.lines().filter(|line| line.starts_with("conflict:")).collect::<Vec<_>>();
+    insta::assert_snapshot!(conflicts.join("\n"), @r#"
+    conflict: data.bin (it cannot be merged; the copy has the source's, and yours stays in the skill)
+    conflict: gone.md (you removed it; the copy has the source's)
+    "#);
+    let resolved = || sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
+    for (file, text) in [("data.bin", "\u{0}mine"), ("gone.md", "three\n")] {
+        let run = resolved();
+        assert!(run.code == 1 && run.stderr.contains("is as it was written"), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("conflicts/pdf/{file}")), "{}", run.stderr);
+        sandbox.write(&format!(".repertoire/conflicts/pdf/{file}"), text);
+    }
+    assert_eq!(resolved().code, 0);
+    assert_eq!(sandbox.read(".agents/skills/pdf/data.bin"), "\u{0}mine");
+    // The copy is taken as it is on demand.
+    repository.write("skills/pdf/data.bin", "\u{0}newer");
+    repository.commit();
+    sandbox.run(&["update", "--yes"]);
+    assert_eq!(resolved().code, 1);
+    let run = sandbox.run(&["update", "--resolved", "pdf", "--yes", "--force"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.read(".agents/skills/pdf/data.bin"), "\u{0}newer");
+}
+
+#[test]
 fn a_conflict_copy_that_is_being_edited_and_later_edits_of_the_skill_are_kept() {
     let (repository, sandbox) = added();
     edit(&sandbox, "Second.", "Second, my way.");

@@ -209,11 +209,31 @@ pub enum MergeOutcome {
     Clean(SkillFiles),
     /// Both changed the same lines, or one side removed what the other changed.
     Conflicts {
-        /// The files, those with conflicts with markers, or as they are in the source.
+        /// The files, those with conflicts with markers, or as one side has them.
         copy: SkillFiles,
         /// The files with conflicts.
-        paths: Vec<SkillPath>,
+        conflicts: Vec<ConflictingFile>,
     },
+}
+
+/// A file with a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictingFile {
+    /// Its path.
+    pub path: SkillPath,
+    /// The content that the copy has.
+    pub content: ConflictContent,
+}
+
+/// The content that a copy has of a file with a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictContent {
+    /// The lines of both sides.
+    Both,
+    /// The file of the source: it cannot be merged line by line, or was removed here.
+    Source,
+    /// The file as it is here: the source removed it.
+    Local,
 }
 
 /// Merges the edits that lead from `base` to `ours` with the changes that lead from `base` to `theirs`.
@@ -227,15 +247,24 @@ pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) ->
         files.iter().filter(|(path, _)| !paths.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
     let mut copy = merge(&others(base), &others(ours), &others(theirs)).unwrap_or_default();
+    let mut conflicting = Vec::new();
     for Conflict { path, marked } in conflicts {
-        let file = match (marked, theirs.get(&path).or_else(|| ours.get(&path))) {
-            (Some(text), Some(file)) => FileData { executable: file.executable, bytes: text.into_bytes() },
-            (_, Some(file)) => file.clone(),
-            (_, None) => continue,
+        let (file, side) = match (theirs.get(&path), ours.get(&path)) {
+            (Some(file), _) => (file, ConflictContent::Source),
+            (None, Some(file)) => (file, ConflictContent::Local),
+            (None, None) => continue,
         };
-        copy.insert(path, file);
+        let (file, content) = match marked {
+            Some(text) => {
+                let bytes = text.into_bytes();
+                (FileData { executable: file.executable, bytes }, ConflictContent::Both)
+            }
+            None => (file.clone(), side),
+        };
+        copy.insert(path.clone(), file);
+        conflicting.push(ConflictingFile { path, content });
     }
-    MergeOutcome::Conflicts { copy, paths }
+    MergeOutcome::Conflicts { copy, conflicts: conflicting }
 }
 
 /// Returns `true` if `text` holds markers of a conflict.
@@ -274,14 +303,20 @@ mod tests {
         let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
         let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, paths } = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(paths, [SkillPath::new("SKILL.md").unwrap()]);
-        let text = copy[&paths[0]].text().unwrap();
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let path = SkillPath::new("SKILL.md").unwrap();
+        let conflict = |content| ConflictingFile { path: path.clone(), content };
+        assert_eq!(conflicts, [conflict(ConflictContent::Both)]);
+        let text = copy[&path].text().unwrap();
         assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
         assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
         // A file that one side removed and the other changed.
         let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, .. } = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(copy[&paths[0]].text(), Some("A\nb\nc\n"));
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        assert_eq!(conflicts, [conflict(ConflictContent::Local)]);
+        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else { panic!() };
+        assert_eq!(conflicts, [conflict(ConflictContent::Source)]);
+        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
     }
 }

@@ -19,6 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
+use conflicts::Unmerged;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
@@ -46,6 +47,9 @@ pub(crate) struct UpdateArgs {
     /// Put copies in place whose conflicts are resolved
     #[arg(long, conflicts_with = "check")]
     resolved: bool,
+    /// With --resolved: also take files without markers as the copy was written with them
+    #[arg(long, requires = "resolved")]
+    force: bool,
     /// Take over the new names of skills that their source renamed
     #[arg(long, conflicts_with = "resolved")]
     rename: bool,
@@ -107,9 +111,9 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
             ui.warn(note)?;
         }
         for step in &steps {
-            if let StepKind::Conflicts { newest, copy, before, is_open: false, .. } = &step.kind {
+            if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
                 store.put(&newest.skill.files)?;
-                if !conflicts::write(&installation, &newest.locked, before, copy)? {
+                if !conflicts::write(&installation, &newest.locked, before, copy, conflicts)? {
                     let copy = conflicts::directory(&installation, &newest.locked.name);
                     ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;
                 }
@@ -150,7 +154,9 @@ fn put_resolved_in_place(
     let installation = context.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
-    let resolved = |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy);
+    let unmerged = if args.force { Unmerged::Accept } else { Unmerged::Refuse };
+    let resolved =
+        |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy, unmerged);
     let changes: Vec<SkillChange> = skills.iter().map(resolved).collect::<Result<_, _>>()?;
     for change in &changes {
         report::print_change(ui, change)?;

@@ -5,11 +5,11 @@ use std::path::Path;
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::{SkillName, SkillPath};
 use repertoire_sources::{
-    Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck,
+    ConflictContent, ConflictingFile, Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck,
     locked_files, manifest_fault, merge_edits, read_installed,
 };
 
-use super::conflicts;
+use super::conflicts::is_open;
 use crate::error::CliError;
 use crate::ui::Ui;
 use crate::wire::Context;
@@ -55,7 +55,7 @@ pub(super) enum StepKind {
     Conflicts {
         newest: Box<NewestSkill>,
         copy: SkillFiles,
-        paths: Vec<SkillPath>,
+        conflicts: Vec<ConflictingFile>,
         before: SkillFiles,
         /// `true` if somebody is editing an earlier copy, which stays.
         is_open: bool,
@@ -145,8 +145,10 @@ fn step(
         let merged = match merge_edits(&base, &before, theirs) {
             // Edits that fit together line by line may still make no skill.
             MergeOutcome::Clean(copy) if manifest_fault(&copy, &name, policy).is_some() => {
-                let paths = copy.keys().filter(|path| is_manifest(path)).cloned().collect();
-                MergeOutcome::Conflicts { copy, paths }
+                let manifest = copy.keys().filter(|path| is_manifest(path)).cloned();
+                let conflict = |path| ConflictingFile { path, content: ConflictContent::Both };
+                let conflicts = manifest.map(conflict).collect();
+                MergeOutcome::Conflicts { copy, conflicts }
             }
             merged => merged,
         };
@@ -166,9 +168,9 @@ fn step(
         MergeOutcome::Conflicts { .. } if is_renamed => StepKind::NotRenamed(format!(
             "your edits and the source do not fit together; add {name}, and take your edits over by hand"
         )),
-        MergeOutcome::Conflicts { copy, paths } => {
-            let is_open = conflicts::is_open(installation, &check.locked.name);
-            StepKind::Conflicts { newest, copy, paths, before, is_open }
+        MergeOutcome::Conflicts { copy, conflicts } => {
+            let is_open = is_open(installation, &check.locked.name);
+            StepKind::Conflicts { newest, copy, conflicts, before, is_open }
         }
     };
     Ok(Step { check, kind })

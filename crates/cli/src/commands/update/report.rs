@@ -2,7 +2,7 @@
 
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
-use repertoire_sources::{FoundSkill, Installation, Newest, SkillChange, allowed_tools, capabilities};
+use repertoire_sources::{ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, SkillChange, allowed_tools, capabilities};
 use serde_json::{Value, json};
 
 use super::conflicts;
@@ -53,16 +53,29 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
             ui.message(Style::Warning, "conflict:", &format!("{name}: {OPEN}"))?;
             ui.hint(&format!("finish it with `rep update --resolved {name}`, or delete it"))?;
         }
-        (StepKind::Conflicts { newest, copy, paths, before, .. }, _) => {
+        (StepKind::Conflicts { newest, copy, conflicts, before, .. }, _) => {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
             print_wider(ui, before, &newest.skill)?;
             print_diff(ui, before, copy)?;
-            for path in paths {
-                ui.write_planned(Some(Style::Warning), &format!("conflict: {path}"))?;
+            for conflict in conflicts {
+                let line = format!("conflict: {}{}", conflict.path, side(conflict, before));
+                ui.write_planned(Some(Style::Warning), &line)?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns which side the copy has of a file without markers.
+fn side(conflict: &ConflictingFile, before: &SkillFiles) -> &'static str {
+    match conflict.content {
+        ConflictContent::Both => "",
+        ConflictContent::Local => " (the source removed it; the copy has yours)",
+        ConflictContent::Source if before.contains_key(&conflict.path) => {
+            " (it cannot be merged; the copy has the source's, and yours stays in the skill)"
+        }
+        ConflictContent::Source => " (you removed it; the copy has the source's)",
+    }
 }
 
 fn chain(error: &repertoire_sources::Error) -> String {
@@ -176,11 +189,11 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
             let state = if is_done { "updated" } else { word(&step.check.newest) };
             (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill))
         }
-        StepKind::Conflicts { newest, copy, paths, before, is_open } => {
+        StepKind::Conflicts { newest, copy, conflicts, before, is_open } => {
             if *is_open {
                 value["reason"] = OPEN.into();
             }
-            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            let paths = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
             ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill))
         }
     };
