@@ -322,8 +322,28 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     assert!(sandbox.read("repertoire.lock").contains("resolved = \"sha256:"));
     assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), manifest);
     sandbox.json(&["remove", &url, "--yes", "--json"]);
-    write_index(Digest::of(b"other bytes").to_string());
-    let run = sandbox.run(&add);
+    // One bad entry does not block the others, unless it is named.
+    let digest = Digest::of(manifest.as_bytes()).to_string();
+    let entry = |name: &str, url: &str, kind: &str, digest: &str| json!({"name": name, "type": kind, "description": "x", "url": url, "digest": digest});
+    fs::write(directory.join("cut.tar.gz"), b"cut").unwrap();
+    let cut = Digest::of(b"cut").to_string();
+    let skills = [
+        entry("none", "pdf/SKILL.md", "skill-md", "none"),
+        entry("wrong", "pdf/SKILL.md", "skill-md", &Digest::of(b"other").to_string()),
+        entry("gone", "gone/SKILL.md", "skill-md", &digest),
+        entry("cut", "cut.tar.gz", "archive", &cut),
+        entry("pdf", "pdf/SKILL.md", "skill-md", &digest),
+    ];
+    let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
+    fs::write(directory.join("index.json"), index.to_string()).unwrap();
+    let added = sandbox.json(&add);
+    assert_eq!(added["skills"].as_array().unwrap().len(), 1);
+    let left_out = added["left_out"].to_string().replace(&url, "URL");
+    insta::assert_snapshot!(left_out, @r#"
+    ["none: `none` of URL/.well-known/agent-skills/index.json has no digest","wrong: `wrong` of URL/.well-known/agent-skills/index.json does not have the digest that the index says","gone: there is nothing at URL/.well-known/agent-skills/gone/SKILL.md","cut: URL/.well-known/agent-skills/cut.tar.gz is refused: it is neither zip nor tar nor tar.gz"]
+    "#);
+    sandbox.json(&["remove", &url, "--yes", "--json"]);
+    let run = sandbox.run(&["add", &url, "--yes", "--token-file", "token", "--skill", "wrong"]);
     assert!(
         run.code == 1 && run.stderr.contains("does not have the digest that the index says"),
         "{}",

@@ -165,6 +165,43 @@ fn files_without_markers_have_to_be_decided_on() {
 }
 
 #[test]
+fn a_missing_skill_whose_locked_state_is_gone_is_added_anew() {
+    let sandbox = empty_project();
+    sandbox.write("../plain/SKILL.md", skill("plain", "one\n"));
+    sandbox.json(&["add", "../plain", "--yes", "--json"]);
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/plain")).unwrap();
+    let run = sandbox.run(&["update", "--yes"]);
+    assert!(run.code == 1 && run.stderr.starts_with("missing: plain"), "{}{}", run.stdout, run.stderr);
+    // As in another clone of the project, after the source changed.
+    sandbox.write("../plain/SKILL.md", skill("plain", "two\n"));
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    assert_run!(sandbox.run(&["sync"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: ../plain does not have `plain` as the lock says (any more)
+    hint: nothing was changed; `rep add ../plain --skill plain` takes the newest one, `rep remove plain` takes it out of the lock
+    "#);
+    assert_eq!(sandbox.run(&["add", "../plain", "--skill", "plain", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}
+
+#[test]
+fn a_commit_that_is_gone_is_reported_without_advice_to_write_it_in_full() {
+    let (repository, sandbox) = added();
+    let lock = sandbox.read("repertoire.lock");
+    let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
+    sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    let run = sandbox.run(&["sync"]);
+    assert!(run.code == 1 && !run.stderr.contains("written in full"), "{}", run.stderr);
+    let command = format!("`rep add {} --skill pdf` takes the newest one", repository.url());
+    assert!(run.stderr.contains(&command), "{}", run.stderr);
+}
+
+#[test]
 fn a_conflict_copy_that_is_being_edited_and_later_edits_of_the_skill_are_kept() {
     let (repository, sandbox) = added();
     edit(&sandbox, "Second.", "Second, my way.");

@@ -41,7 +41,7 @@ pub(crate) struct UpdateArgs {
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Only show what would change; the exit code is 1 if something would
+    /// Only show what would change; the exit code is 1 if something would. Skills that the source renamed or removed stay and do not count
     #[arg(long, visible_alias = "dry-run", conflicts_with = "yes")]
     check: bool,
     /// Put copies in place whose conflicts are resolved

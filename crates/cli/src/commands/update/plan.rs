@@ -85,10 +85,10 @@ impl Step {
         self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
     }
 
-    /// Returns `true` if it has conflicts, its new name cannot be taken over, or its source could not be asked. A skill that the source
+    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, or its source could not be asked. A skill that the source
     /// removed or renamed stays for good and is no failure.
     pub(super) fn is_failure(&self) -> bool {
-        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::NotRenamed(_))
+        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing | StepKind::NotRenamed(_))
             || matches!(self.check.newest, Newest::Unreachable(_))
     }
 
@@ -118,14 +118,16 @@ fn step(
     check: UpdateCheck,
     rename: Rename,
 ) -> Result<Step, CliError> {
+    let installed = read_installed(&installation.directory(&check.locked.name))?;
     let newest = match &check.newest {
+        Newest::Current if installed.is_none() => return Ok(Step { check, kind: StepKind::Missing }),
         Newest::Changed(newest) => newest,
         Newest::Renamed(newest) if rename == Rename::Follow => newest,
         _ => return Ok(Step { check, kind: StepKind::None }),
     };
     let name = newest.locked.name.clone();
     let newest = Box::new(NewestSkill { skill: newest.skill.clone(), locked: newest.locked.clone() });
-    let Some(installed) = read_installed(&installation.directory(&check.locked.name))? else {
+    let Some(installed) = installed else {
         return Ok(Step { check, kind: StepKind::Missing });
     };
     let policy = &context.settings.policy;

@@ -160,7 +160,8 @@ pub(super) fn summary(
         let line = ui.paint(Style::Good, &format!("updated {}", escape(&updated.join(", "))));
         writeln!(ui.out(), "{line}")?;
     }
-    if steps.iter().all(|step| matches!(step.check.newest, Newest::Current)) {
+    let is_current = |step: &Step| matches!((&step.kind, &step.check.newest), (StepKind::None, Newest::Current));
+    if steps.iter().all(is_current) {
         writeln!(ui.out(), "everything is up to date")?;
     }
     for step in steps.iter().filter(|_| is_done) {
