@@ -75,6 +75,27 @@ fn an_update_keeps_local_edits() {
 }
 
 #[test]
+fn an_update_shows_new_findings_and_files_that_are_left_out() {
+    let (repository, sandbox) = added();
+    repository.edit("skills/pdf/SKILL.md", "Third.", &format!("{}\u{e0041}\u{e0042}", "More.\n".repeat(450)));
+    std::os::unix::fs::symlink("SKILL.md", repository.path().join("skills/pdf/link.md")).unwrap();
+    repository.commit();
+    let run = sandbox.run(&["update", "--check"]);
+    let marked = run.stdout.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
+    insta::assert_snapshot!(marked.join("\n"), @r#"
+    ! new: warning: 2 invisible or direction-changing characters, the first is U+E0041 [invisible-characters]
+    ! left out: `skills/pdf/link.md` is a symbolic link
+    "#);
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(document["skills"][1]["left_out"][0], "`skills/pdf/link.md` is a symbolic link");
+    // What is here already is not new.
+    repository.edit("skills/pdf/SKILL.md", "First.", "The first.");
+    repository.commit();
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(document["skills"][1]["findings"], serde_json::json!([]));
+}
+
+#[test]
 fn edits_are_merged_without_the_store_of_fetched_skills() {
     let (repository, sandbox) = added();
     edit(&sandbox, "First.", "First, my way.");

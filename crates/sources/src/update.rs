@@ -44,12 +44,14 @@ pub enum Newest {
 }
 
 /// A skill that has changed in its source.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NewestSkill {
     /// The skill.
     pub skill: FoundSkill,
     /// Its entry for the lock.
     pub locked: LockedSkill,
+    /// Its files that were left out, with the reason.
+    pub left_out: Vec<String>,
 }
 
 /// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of those that
@@ -178,7 +180,10 @@ fn newest_skill(locked: &LockedSkill, tree: &FetchedTree, skill: &FoundSkill) ->
         files: LockedSkill::digests(&skill.files),
         ..locked.clone()
     };
-    Box::new(NewestSkill { skill: skill.clone(), locked })
+    // A reason names the path first.
+    let below = if skill.path == "." { "`".to_owned() } else { format!("`{}/", skill.path) };
+    let left_out = tree.left_out.iter().filter(|reason| reason.starts_with(&below)).cloned().collect();
+    Box::new(NewestSkill { skill: skill.clone(), locked, left_out })
 }
 
 /// Returns the files of `locked` as they were added: from the store, or else from the source at the version of then.

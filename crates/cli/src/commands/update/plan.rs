@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use repertoire_model::patch::SkillFiles;
-use repertoire_model::{SkillName, SkillPath};
+use repertoire_model::{Diagnostic, Severity, SkillName, SkillPath};
 use repertoire_sources::{
-    ConflictContent, ConflictingFile, Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck,
+    ConflictContent, ConflictingFile, FoundSkill, Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills,
     locked_files, manifest_fault, merge_edits, read_installed,
 };
 
@@ -29,6 +29,8 @@ pub(super) struct Step {
     pub(super) check: UpdateCheck,
     /// The outcome of the update.
     pub(super) kind: StepKind,
+    /// The findings of the rules in its newest state that the skill does not have here.
+    pub(super) findings: Vec<String>,
 }
 
 /// The result of the merge.
@@ -120,26 +122,29 @@ fn step(
 ) -> Result<Step, CliError> {
     let installed = read_installed(&installation.directory(&check.locked.name))?;
     let newest = match &check.newest {
-        Newest::Current if installed.is_none() => return Ok(Step { check, kind: StepKind::Missing }),
+        Newest::Current if installed.is_none() => return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() }),
         Newest::Changed(newest) => newest,
         Newest::Renamed(newest) if rename == Rename::Follow => newest,
-        _ => return Ok(Step { check, kind: StepKind::None }),
+        _ => return Ok(Step { check, kind: StepKind::None, findings: Vec::new() }),
     };
     let name = newest.locked.name.clone();
-    let newest = Box::new(NewestSkill { skill: newest.skill.clone(), locked: newest.locked.clone() });
+    let newest = newest.clone();
     let Some(installed) = installed else {
-        return Ok(Step { check, kind: StepKind::Missing });
+        return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() });
     };
     let policy = &context.settings.policy;
     let is_renamed = name != check.locked.name;
     if let Some(reason) = obstacle(installation, &installed, &name).filter(|_| is_renamed) {
-        return Ok(Step { check, kind: StepKind::NotRenamed(reason) });
+        return Ok(Step { check, kind: StepKind::NotRenamed(reason), findings: Vec::new() });
     }
+    let options = context.fetch_options(ui, token_file)?;
+    let here = fetch(&Source::Directory(installation.directory(&check.locked.name)), &options);
+    let here = here.map(|tree| find_skills(&tree, policy)).unwrap_or_default();
+    let findings = new_findings(&here, &newest.skill);
     let before = installed.files;
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
     let (base, merged) = if is_edited {
-        let options = context.fetch_options(ui, token_file)?;
         let (store, home) = (context.bundle_store()?, context.env.home());
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
@@ -175,7 +180,22 @@ fn step(
             StepKind::Conflicts { newest, copy, conflicts, before, is_open }
         }
     };
-    Ok(Step { check, kind })
+    Ok(Step { check, kind, findings })
+}
+
+/// Returns the findings of `newest` that none of `here` has, in words.
+fn new_findings(here: &[FoundSkill], newest: &FoundSkill) -> Vec<String> {
+    let is_new = |found: &&Diagnostic| {
+        let is_same = |other: &Diagnostic| {
+            (other.rule, &other.file, &other.message) == (found.rule, &found.file, &found.message)
+        };
+        found.severity != Severity::Info && !here.iter().flat_map(|skill| &skill.findings).any(is_same)
+    };
+    let in_words = |found: &Diagnostic| {
+        let file = found.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
+        format!("{}: {file}{} [{}]", found.severity, found.message, found.rule)
+    };
+    newest.findings.iter().filter(is_new).map(in_words).collect()
 }
 
 /// Returns the changes that replace `before`, the files of the skill of `locked`, by `after`.

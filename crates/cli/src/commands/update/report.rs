@@ -2,7 +2,7 @@
 
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
-use repertoire_sources::{ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, SkillChange, allowed_tools, capabilities};
+use repertoire_sources::{ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, NewestSkill, SkillChange, allowed_tools, capabilities};
 use serde_json::{Value, json};
 
 use super::conflicts;
@@ -13,6 +13,9 @@ use crate::ui::{Style, Ui, escape};
 
 /// The most lines of a diff that are shown.
 const MAX_LINES: usize = 400;
+
+/// The most findings of a skill that are shown.
+const MAX_FINDINGS: usize = 10;
 
 /// The reason that no new copy with conflicts is written.
 const OPEN: &str = "a conflict copy is open, and stays as it is";
@@ -47,6 +50,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         (StepKind::Ready { base, before, after, newest, is_edited, .. }, _) => {
             heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
             print_wider(ui, base, &newest.skill)?;
+            print_findings(ui, step, newest)?;
             print_diff(ui, before, after)?;
         }
         (StepKind::Conflicts { is_open: true, .. }, _) => {
@@ -56,6 +60,7 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         (StepKind::Conflicts { newest, copy, conflicts, before, .. }, _) => {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
             print_wider(ui, before, &newest.skill)?;
+            print_findings(ui, step, newest)?;
             print_diff(ui, before, copy)?;
             for conflict in conflicts {
                 let line = format!("conflict: {}{}", conflict.path, side(conflict, before));
@@ -86,7 +91,7 @@ fn chain(error: &repertoire_sources::Error) -> String {
 fn heading(
     ui: &mut Ui,
     step: &Step,
-    newest: &repertoire_sources::NewestSkill,
+    newest: &NewestSkill,
     note: &str,
 ) -> Result<(), CliError> {
     let locked = &step.check.locked;
@@ -106,6 +111,20 @@ fn heading(
 fn print_wider(ui: &mut Ui, before: &SkillFiles, newest: &FoundSkill) -> Result<(), CliError> {
     for line in wider(before, newest) {
         ui.write_planned(Some(Style::Warning), &format!("! {line}"))?;
+    }
+    Ok(())
+}
+
+/// Writes what the rules find in the newest state of the skill that it does not have here, and its files that were left out.
+fn print_findings(ui: &mut Ui, step: &Step, newest: &NewestSkill) -> Result<(), CliError> {
+    for finding in step.findings.iter().take(MAX_FINDINGS) {
+        ui.write_planned(Some(Style::Warning), &format!("! new: {finding}"))?;
+    }
+    if let Some(more) = step.findings.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
+        ui.write_planned(Some(Style::Warning), &format!("! and {more} more findings"))?;
+    }
+    for reason in &newest.left_out {
+        ui.write_planned(Some(Style::Warning), &format!("! left out: {reason}"))?;
     }
     Ok(())
 }
@@ -204,5 +223,10 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
     value["diff"] = json!(diff);
     value["conflicts"] = json!(conflicts);
     value["wider"] = json!(new);
+    value["findings"] = json!(step.findings);
+    value["left_out"] = match &step.kind {
+        StepKind::Ready { newest, .. } | StepKind::Conflicts { newest, .. } => json!(newest.left_out),
+        _ => json!([]),
+    };
     value
 }
