@@ -366,6 +366,39 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
 }
 
 #[test]
+fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
+    let sandbox = empty_project();
+    sandbox.write("source/pdf/SKILL.md", skill("pdf", "x\n"));
+    sandbox.write("source/csv/SKILL.md", skill("csv", "x\n"));
+    sandbox.write("repertoire.toml", "disabled = [\"pdf\"]\n");
+    assert_run!(sandbox.run(&["add", "./source", "--skill", "pdf", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    pdf: Does pdf things well. Use when pdf is asked for.
+      1 file, 1 KiB, 22 tokens of instructions
+    added pdf to .agents/skills/pdf
+    --- stderr
+    warning: pdf is disabled by `pdf` in repertoire.toml
+    hint: run `rep enable --project pdf`
+    "#);
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    sandbox.write("../home/.claude/settings.json", "{}\n");
+    let run = sandbox.run(&["add", "./source", "--skill", "csv", "--yes"]);
+    insta::assert_snapshot!(run.stderr, @r#"
+    warning: Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: only Claude Code needs [DIR]/project/.claude/skills: run `rep link --undo claude-code`, then `rep connect claude-code`
+    "#);
+    // Doctor and link agree with that, and following it ends.
+    let hint = run.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+    assert!(sandbox.run(&["doctor"]).stdout.replace("\n                ", " ").contains(hint));
+    assert_eq!(sandbox.run(&["link", "--undo", "claude-code", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
+    let run = sandbox.run(&["link", "claude-code", "--yes"]);
+    assert!(run.stderr.contains("needs no links") && !run.stderr.contains("--undo"), "{}", run.stderr);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+}
+
+#[test]
 fn packages_of_npm_bring_skills_along() {
     use base64::Engine as _;
     use sha2::Digest as _;

@@ -104,7 +104,7 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
         }
         Vec::new()
     } else {
-        link::link_added(context, owner, &directories)?
+        link::link_added(context, owner, &directories)?.paths
     };
     drop(applied);
     report(ui, &skills, &links)?;

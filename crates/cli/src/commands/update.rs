@@ -124,7 +124,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
         let directories = steps.iter().map(|step| installation.directory(&name(step)));
         let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
-        links = link_added(context, args.owner(), &directories)?;
+        links = link_added(context, args.owner(), &directories)?.paths;
     }
     if ui.is_json() {
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
