@@ -408,6 +408,9 @@ fn packages_of_npm_bring_skills_along() {
     fs::rename(repository.path().join("skills"), registry.path().join("skills")).unwrap();
     fs::create_dir(registry.path().join("package")).unwrap();
     fs::rename(registry.path().join("skills"), registry.path().join("package/skills")).unwrap();
+    let example = registry.path().join("package/examples/skills/example");
+    fs::create_dir_all(&example).unwrap();
+    fs::write(example.join("SKILL.md"), skill("example", "x\n")).unwrap();
     let status =
         Command::new("tar").args(["czf", "pkg.tgz", "package"]).current_dir(registry.path()).status();
     assert!(status.unwrap().success());
@@ -420,9 +423,11 @@ fn packages_of_npm_bring_skills_along() {
         fs::write(registry.path().join("pkg/latest"), json!({"version": "1.2.3", "dist": dist}).to_string())
             .unwrap();
     };
-    sandbox.set("NPM_CONFIG_REGISTRY", &url);
+    sandbox.set("npm_config_registry", &url);
     description("AAAA");
     let run = sandbox.run(&["add", "npm:pkg", "--yes"]);
+    sandbox.set("npm_config_registry", "http://127.0.0.1:1");
+    sandbox.set("NPM_CONFIG_REGISTRY", &url);
     assert!(run.code == 1 && run.stderr.contains("does not have the hash"), "{}", run.stderr);
     description(&hash);
     let added = sandbox.json(&["add", "npm:pkg", "--yes", "--json"]);
