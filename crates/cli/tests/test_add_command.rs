@@ -366,6 +366,32 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
 }
 
 #[test]
+fn two_skills_of_one_name_are_refused_with_a_way_to_add_one() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.write("other/pdf/SKILL.md", skill("pdf", "another\n"));
+    repository.commit();
+    let run = sandbox.run(&["add", &repository.url(), "--all", "--yes"]);
+    let command = format!("rep add {}//other/pdf", repository.url());
+    assert!(run.code == 1 && run.stderr.contains(&command), "{}", run.stderr);
+    sandbox.write("source/a/pdf/SKILL.md", skill("pdf", "one\n"));
+    sandbox.write("source/b/pdf/SKILL.md", skill("pdf", "two\n"));
+    let run = sandbox.run(&["add", "./source", "--all", "--yes"]);
+    assert!(run.stderr.contains("source/a/pdf\n"), "{}", run.stderr);
+    let run = sandbox.run(&["add", ""]);
+    assert!(run.code == 2 && !run.stderr.contains("the directory is"), "{}", run.stderr);
+}
+
+#[test]
+fn another_reference_of_a_skill_that_is_there_is_recorded() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.git(&["tag", "t1"]);
+    sandbox.json(&["add", &repository.url(), "--skill", "pdf", "--yes", "--json"]);
+    let run = sandbox.run(&["add", &format!("{}#t1", repository.url()), "--skill", "pdf", "--yes"]);
+    let line = "pdf is there already, as it is in the source; repertoire.lock has its version and ref from there now\n";
+    assert_eq!((run.code, &*run.stdout), (0, line), "{}", run.stderr);
+}
+
+#[test]
 fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
     let sandbox = empty_project();
     sandbox.write("source/pdf/SKILL.md", skill("pdf", "x\n"));
@@ -547,7 +573,7 @@ fn two_processes_add_at_once() {
 fn a_published_directory_is_added_from_a_static_server() {
     let (published, sandbox) = (Sandbox::with_skills(), empty_project());
     let run = published.run(&["publish", ".agents/skills", "--to", "well-known", "site"]);
-    assert_eq!(run.stdout, "wrote 2 skills and their index to [DIR]/project/site\n", "{}", run.stderr);
+    assert_eq!(run.stdout, "wrote 2 skills and the index to [DIR]/project/site\n", "{}", run.stderr);
     let url = static_server(&published.project().join("site"), None);
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
     assert_eq!(names(&sandbox), ["alpha", "beta"]);

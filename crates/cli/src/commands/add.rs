@@ -138,7 +138,7 @@ fn fetched(
 /// Returns `error` with a hint if the source, which was not taken for a path, is the path of something here.
 fn with_path_hint(context: &Context, args: &AddArgs, error: CliError) -> CliError {
     let text = &args.source;
-    let is_marked = text.starts_with(['.', '/', '~']);
+    let is_marked = text.is_empty() || text.starts_with(['.', '/', '~']);
     if !is_marked && context.env.working_directory().join(text).try_exists().unwrap_or(false) {
         error.hint(format!("the directory is ./{text}"))
     } else {
@@ -167,7 +167,10 @@ fn add(
             print_skill(ui, context, skill)?;
         }
         for skill in plan.of(SkillPresence::Right) {
-            let line = format!("{} is there already, as it is in the source", skill.name);
+            let is_recorded = plan.change.skills.iter().any(|change| change.name == skill.name);
+            let note =
+                if is_recorded { "; repertoire.lock has its version and ref from there now" } else { "" };
+            let line = format!("{} is there already, as it is in the source{note}", skill.name);
             writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
         }
     }
