@@ -334,7 +334,8 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
         entry("cut", "cut.tar.gz", "archive", &cut),
         entry("pdf", "pdf/SKILL.md", "skill-md", &digest),
     ];
-    let index = json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
+    let index =
+        json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
     fs::write(directory.join("index.json"), index.to_string()).unwrap();
     let added = sandbox.json(&add);
     assert_eq!(added["skills"].as_array().unwrap().len(), 1);

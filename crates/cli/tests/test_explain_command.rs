@@ -109,7 +109,11 @@ fn skills_of_plugins_that_are_disabled_or_rejected_are_explained() {
     sandbox.write("packs/tables/plugin.json", "{");
     sandbox.write("repertoire.toml", "[packs]\ndirectories = [\"packs\"]\n");
     let run = sandbox.run(&["explain", "tables"]);
-    assert!(run.stdout.contains("packs/tables/skills/tables is there, but its plugin is rejected:"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("packs/tables/skills/tables is there, but its plugin is rejected:"),
+        "{}",
+        run.stdout
+    );
     let document: serde_json::Value =
         serde_json::from_str(&sandbox.run(&["explain", "tables", "--json"]).stdout).unwrap();
     assert_eq!(document["near_misses"][0]["reason"], "rejected_plugin");

@@ -308,7 +308,9 @@ mod tests {
         let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
         let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
+            panic!()
+        };
         let path = SkillPath::new("SKILL.md").unwrap();
         let conflict = |content| ConflictingFile { path: path.clone(), content };
         assert_eq!(conflicts, [conflict(ConflictContent::Both)]);
@@ -317,10 +319,14 @@ mod tests {
         assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
         // A file that one side removed and the other changed.
         let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else { panic!() };
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
+            panic!()
+        };
         assert_eq!(conflicts, [conflict(ConflictContent::Local)]);
         assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else { panic!() };
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else {
+            panic!()
+        };
         assert_eq!(conflicts, [conflict(ConflictContent::Source)]);
         assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
     }

@@ -71,8 +71,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
         match result {
             // One bad entry is no reason to refuse the others, unless it was asked for by its name.
             Err(error)
-                if wanted.is_empty()
-                    && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
+                if wanted.is_empty() && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
             {
                 tree.remove_directory(&name)?;
                 fetched.left_out.push(format!("{name}: {error}"));

@@ -250,9 +250,8 @@ fn warn_about_disabled(
     let library = context.inspect(context.settings.policy.clone());
     for (skill, _) in &plan.skills {
         let directory = installation.directory(&skill.name);
-        let is_disabled = |entry: &&Entry| {
-            entry.state == State::Disabled && Path::new(&*entry.path) == directory
-        };
+        let is_disabled =
+            |entry: &&Entry| entry.state == State::Disabled && Path::new(&*entry.path) == directory;
         if let Some(entry) = library.snapshot.entries().iter().find(is_disabled) {
             ui.warn(&format!("{} is disabled by {}", skill.name, context.disabled_where(entry)))?;
             for step in context.enabling_steps(entry) {

@@ -194,11 +194,8 @@ fn warnings(
 
 /// Returns the warnings about clients that read some of the skills `names` twice because of links that were made.
 fn warnings_after(places: &Places, connections: &[Connection], names: &BTreeSet<String>) -> Vec<Warning> {
-    let files = Files {
-        recorded: recorded(places),
-        connected: connected_to_all(connections),
-        ..Files::default()
-    };
+    let files =
+        Files { recorded: recorded(places), connected: connected_to_all(connections), ..Files::default() };
     let present = present(places, connections);
     let there = present.iter().filter(|client| places.is_there(client));
     let warning = |client: &&'static Client| {

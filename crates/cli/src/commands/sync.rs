@@ -140,7 +140,9 @@ fn restored(
     let (store, home) = (context.bundle_store()?, context.env.home());
     let advice = || {
         let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
-        format!("nothing was changed; `{add}` takes the newest one, `rep remove {name}` takes it out of the lock")
+        format!(
+            "nothing was changed; `{add}` takes the newest one, `rep remove {name}` takes it out of the lock"
+        )
     };
     let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options);
     let files = files.map_err(|error| match error.kind() {

@@ -58,7 +58,8 @@ impl<'l> Copy<'l> {
     /// Returns the copy that `entry` is, or `None` if it lies in none of `folders`.
     fn of(entry: &'l Entry, folders: &[PathBuf]) -> Option<Self> {
         let path = Path::new(&*entry.path);
-        let is_in = |above: &Path| folders.iter().any(|folder| paths::resolved(folder) == above || folder == above);
+        let is_in =
+            |above: &Path| folders.iter().any(|folder| paths::resolved(folder) == above || folder == above);
         if !path.is_dir() || !path.ancestors().skip(1).any(is_in) {
             return None;
         }
@@ -80,7 +81,11 @@ impl<'l> Copy<'l> {
 }
 
 /// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
-fn copies<'l>(library: &'l Library, args: &AdoptArgs, folders: &[PathBuf]) -> BTreeMap<String, Vec<Copy<'l>>> {
+fn copies<'l>(
+    library: &'l Library,
+    args: &AdoptArgs,
+    folders: &[PathBuf],
+) -> BTreeMap<String, Vec<Copy<'l>>> {
     let mut copies: BTreeMap<String, Vec<Copy<'_>>> = BTreeMap::new();
     let meant = library.snapshot.entries().iter().filter(|entry| args.is_meant(entry.name().as_str()));
     for copy in meant.filter_map(|entry| Copy::of(entry, folders)) {
@@ -195,7 +200,9 @@ fn gathered(
         });
     }
     // Something else may stand in the one place: a link, or a directory that is no skill.
-    if target.symlink_metadata().is_ok() && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy)) {
+    if target.symlink_metadata().is_ok()
+        && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy))
+    {
         return Err(format!("something else stands at {}", paths::shown(base, target)));
     }
     let movable = || copies.iter().filter(|copy| copy.fixed.is_none());

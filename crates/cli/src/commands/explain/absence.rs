@@ -152,9 +152,10 @@ impl Absence {
                     ui.out(),
                     "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
                 )?,
-                Reason::DisabledPlugin => {
-                    writeln!(ui.out(), "\n{path} is there, but its plugin {files} is not enabled in its client")?
-                }
+                Reason::DisabledPlugin => writeln!(
+                    ui.out(),
+                    "\n{path} is there, but its plugin {files} is not enabled in its client"
+                )?,
                 Reason::RejectedPlugin => {
                     writeln!(ui.out(), "\n{path} is there, but its plugin is rejected: {files}")?
                 }

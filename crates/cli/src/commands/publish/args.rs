@@ -119,7 +119,12 @@ impl PublishArgs {
             (self.prune, is_store, "prune", "a store"),
             (self.branch.is_some(), is_git, "branch", "a git repository"),
             (self.message.is_some(), is_git, "message", "a git repository"),
-            (self.dry_run, !is_well_known && !is_server, "dry-run", "a store, a git repository or a directory"),
+            (
+                self.dry_run,
+                !is_well_known && !is_server,
+                "dry-run",
+                "a store, a git repository or a directory",
+            ),
         ] {
             if is_given && !is_fit {
                 return Err(CliError::usage(format!("`--{option}` does not fit this place"))

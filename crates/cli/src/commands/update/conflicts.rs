@@ -9,7 +9,8 @@ use repertoire::regular_file;
 use repertoire_model::patch::{FileData, SkillFiles, bundle};
 use repertoire_model::{Digest, Policy, SkillName, SkillPath};
 use repertoire_sources::{
-    ConflictContent, ConflictingFile, Installation, Lock, LockedSkill, SkillChange, has_conflict_markers, manifest_fault, read_installed,
+    ConflictContent, ConflictingFile, Installation, Lock, LockedSkill, SkillChange, has_conflict_markers,
+    manifest_fault, read_installed,
 };
 
 use serde::{Deserialize, Serialize};

@@ -5,8 +5,9 @@ use std::path::Path;
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::{Diagnostic, Severity, SkillName, SkillPath};
 use repertoire_sources::{
-    ConflictContent, ConflictingFile, FoundSkill, Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills,
-    locked_files, manifest_fault, merge_edits, read_installed,
+    ConflictContent, ConflictingFile, FoundSkill, Installation, InstalledSkill, LockedSkill, MergeOutcome,
+    Newest, NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills, locked_files, manifest_fault,
+    merge_edits, read_installed,
 };
 
 use super::conflicts::is_open;
@@ -122,7 +123,9 @@ fn step(
 ) -> Result<Step, CliError> {
     let installed = read_installed(&installation.directory(&check.locked.name))?;
     let newest = match &check.newest {
-        Newest::Current if installed.is_none() => return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() }),
+        Newest::Current if installed.is_none() => {
+            return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() });
+        }
         Newest::Changed(newest) => newest,
         Newest::Renamed(newest) if rename == Rename::Follow => newest,
         _ => return Ok(Step { check, kind: StepKind::None, findings: Vec::new() }),

@@ -2,7 +2,10 @@
 
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
-use repertoire_sources::{ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, NewestSkill, SkillChange, allowed_tools, capabilities};
+use repertoire_sources::{
+    ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, NewestSkill, SkillChange,
+    allowed_tools, capabilities,
+};
 use serde_json::{Value, json};
 
 use super::conflicts;
@@ -88,12 +91,7 @@ fn chain(error: &repertoire_sources::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn heading(
-    ui: &mut Ui,
-    step: &Step,
-    newest: &NewestSkill,
-    note: &str,
-) -> Result<(), CliError> {
+fn heading(ui: &mut Ui, step: &Step, newest: &NewestSkill, note: &str) -> Result<(), CliError> {
     let locked = &step.check.locked;
     let from = short(locked.resolved.as_deref(), &locked.digest.to_string());
     let to = short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string());
@@ -179,7 +177,8 @@ pub(super) fn summary(
         let line = ui.paint(Style::Good, &format!("updated {}", escape(&updated.join(", "))));
         writeln!(ui.out(), "{line}")?;
     }
-    let is_current = |step: &Step| matches!((&step.kind, &step.check.newest), (StepKind::None, Newest::Current));
+    let is_current =
+        |step: &Step| matches!((&step.kind, &step.check.newest), (StepKind::None, Newest::Current));
     if steps.iter().all(is_current) {
         writeln!(ui.out(), "everything is up to date")?;
     }
