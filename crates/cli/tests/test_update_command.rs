@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::git_repository::{Repository, empty_project, skipped};
+use crate::git_repository::{Repository, empty_project, skipped, static_server};
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
@@ -183,6 +183,31 @@ fn files_without_markers_have_to_be_decided_on() {
     let run = sandbox.run(&["update", "--resolved", "pdf", "--yes", "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(sandbox.read(".agents/skills/pdf/data.bin"), "\u{0}newer");
+}
+
+#[test]
+fn a_bad_entry_of_an_index_does_not_block_the_update_of_others() {
+    let sandbox = empty_project();
+    let write = |text: &str| {
+        for name in ["csv", "pdf"] {
+            sandbox.write(&format!("source/{name}/SKILL.md"), skill(name, text));
+        }
+        assert_eq!(sandbox.run(&["publish", "source", "--to", "well-known", "site"]).code, 0);
+    };
+    write("one\n");
+    let url = static_server(&sandbox.project().join("site"), None);
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    write("two\n");
+    let index = "site/.well-known/agent-skills/index.json";
+    let mut document: serde_json::Value = serde_json::from_str(&sandbox.read(index)).unwrap();
+    for entry in document["skills"].as_array_mut().unwrap() {
+        if entry["name"] == "csv" {
+            entry["digest"] = "none".into();
+        }
+    }
+    sandbox.write(index, document.to_string());
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(states(&document), pairs(&[("csv", "broken"), ("pdf", "updated")]));
 }
 
 #[test]

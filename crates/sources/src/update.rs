@@ -158,6 +158,13 @@ fn newest(
     // A skill that moved to another directory is followed.
     let skill = named().find(|skill| skill.path == locked.path).or_else(|| named().next());
     let Some(skill) = skill else {
+        // A bad entry of an index; the reason names the skill first.
+        let is_about = |reason: &&String| {
+            reason.strip_prefix(locked.name.as_str()).is_some_and(|rest| rest.starts_with([':', ' ']))
+        };
+        if let (Source::WellKnown(_), Some(reason)) = (&tree.source, tree.left_out.iter().find(is_about)) {
+            return Newest::Broken(reason.clone());
+        }
         let files = store.get(&locked.digest).ok().flatten();
         let renamed = renamed(locked, files.as_ref(), candidates);
         return renamed.map_or(Newest::Gone, |skill| Newest::Renamed(newest_skill(locked, tree, skill)));

@@ -69,9 +69,9 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
             old_skill(&client, &address, &name, skill, tree, &mut fetched)
         };
         match result {
-            // One bad entry is no reason to refuse the others, unless it was asked for by its name.
+            // One bad entry is no reason to refuse the others, unless it alone is wanted.
             Err(error)
-                if wanted.is_empty() && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
+                if wanted.len() != 1 && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
             {
                 tree.remove_directory(&name)?;
                 fetched.left_out.push(format!("{name}: {error}"));

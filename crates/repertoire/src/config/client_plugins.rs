@@ -190,19 +190,20 @@ mod tests {
         let client_homes = BTreeMap::new();
         let home = base.join("h");
         let directories = UserDirectories { home: Some(&home), config: None, client_homes: &client_homes };
-        let enabled = |directories, project| installed(directories, project, PluginSwitch::On);
+        let project = base.join("p");
+        let enabled = || installed(&directories, &project, PluginSwitch::On);
         let labels = |roots: Vec<Root>| roots.into_iter().map(|root| root.label).collect::<Vec<_>>();
         assert_eq!(
-            labels(enabled(&directories, &base.join("p"))),
+            labels(enabled()),
             ["plugin:a@m", "plugin:c@m", "plugin:x@m"]
         );
-        assert_eq!(enabled(&directories, &base.join("p"))[0].path, base.join("h/.claude/a/skills"));
-        let disabled = installed(&directories, &base.join("p"), PluginSwitch::Off);
+        assert_eq!(enabled()[0].path, base.join("h/.claude/a/skills"));
+        let disabled = installed(&directories, &project, PluginSwitch::Off);
         assert_eq!(labels(disabled), ["plugin:b@m", "plugin:y@m"]);
         skill("h/.cursor/plugins/local/mine");
         skill("h/.cursor/plugins/cache/cursor-public/other/abc");
         assert_eq!(labels(cursor(&directories)), ["plugin:mine", "plugin:other"]);
         write(base, "h/.claude/plugins/installed_plugins.json", "{");
-        assert_eq!(labels(enabled(&directories, &base.join("p"))), ["plugin:x@m"]);
+        assert_eq!(labels(enabled()), ["plugin:x@m"]);
     }
 }
