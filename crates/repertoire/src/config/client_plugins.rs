@@ -193,10 +193,7 @@ mod tests {
         let project = base.join("p");
         let enabled = || installed(&directories, &project, PluginSwitch::On);
         let labels = |roots: Vec<Root>| roots.into_iter().map(|root| root.label).collect::<Vec<_>>();
-        assert_eq!(
-            labels(enabled()),
-            ["plugin:a@m", "plugin:c@m", "plugin:x@m"]
-        );
+        assert_eq!(labels(enabled()), ["plugin:a@m", "plugin:c@m", "plugin:x@m"]);
         assert_eq!(enabled()[0].path, base.join("h/.claude/a/skills"));
         let disabled = installed(&directories, &project, PluginSwitch::Off);
         assert_eq!(labels(disabled), ["plugin:b@m", "plugin:y@m"]);
