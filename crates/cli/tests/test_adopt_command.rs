@@ -153,6 +153,15 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
 }
 
 #[test]
+fn undo_leaves_no_empty_directories() {
+    let sandbox = scattered();
+    fs::remove_dir_all(sandbox.project().join(".agents")).unwrap();
+    assert_eq!(sandbox.run(&["adopt", "gamma", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert!(!sandbox.project().join(".agents").exists());
+}
+
+#[test]
 fn a_directory_without_copies_cannot_be_chosen() {
     let sandbox = scattered();
     let before = tree(&sandbox.project());
