@@ -25,7 +25,12 @@ pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Se
         let is_about_kits = error.file().is_none() && load_without_kits(env, globals, is_coloured).is_ok();
         let converted = cli_error(&error, is_coloured);
         if is_about_kits {
-            converted.hint("run `rep use` to see the kits, `rep use --none` to use none")
+            let none = if env.get(env::KITS).is_some() {
+                format!("unset {}", env::KITS)
+            } else {
+                "rep use --none".to_owned()
+            };
+            converted.hint(format!("run `rep use` to see the kits, `{none}` to use none"))
         } else {
             converted
         }

@@ -73,6 +73,8 @@ pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 /// The registry of npm.
 pub(crate) const NPM_REGISTRY: &str = "NPM_CONFIG_REGISTRY";
+/// The registry of npm, as npm writes it itself.
+pub(crate) const NPM_REGISTRY_LOWER: &str = "npm_config_registry";
 /// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -153,6 +155,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         NPM_REGISTRY,
         "The registry that `rep add npm:PACKAGE` fetches from. Default: `https://registry.npmjs.org`.",
     ),
+    (NPM_REGISTRY_LOWER, "Like `NPM_CONFIG_REGISTRY`, which wins over it."),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 

@@ -322,8 +322,29 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
     assert!(sandbox.read("repertoire.lock").contains("resolved = \"sha256:"));
     assert_eq!(sandbox.read(".agents/skills/pdf/SKILL.md"), manifest);
     sandbox.json(&["remove", &url, "--yes", "--json"]);
-    write_index(Digest::of(b"other bytes").to_string());
-    let run = sandbox.run(&add);
+    // One bad entry does not block the others, unless it is named.
+    let digest = Digest::of(manifest.as_bytes()).to_string();
+    let entry = |name: &str, url: &str, kind: &str, digest: &str| json!({"name": name, "type": kind, "description": "x", "url": url, "digest": digest});
+    fs::write(directory.join("cut.tar.gz"), b"cut").unwrap();
+    let cut = Digest::of(b"cut").to_string();
+    let skills = [
+        entry("none", "pdf/SKILL.md", "skill-md", "none"),
+        entry("wrong", "pdf/SKILL.md", "skill-md", &Digest::of(b"other").to_string()),
+        entry("gone", "gone/SKILL.md", "skill-md", &digest),
+        entry("cut", "cut.tar.gz", "archive", &cut),
+        entry("pdf", "pdf/SKILL.md", "skill-md", &digest),
+    ];
+    let index =
+        json!({"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": skills});
+    fs::write(directory.join("index.json"), index.to_string()).unwrap();
+    let added = sandbox.json(&add);
+    assert_eq!(added["skills"].as_array().unwrap().len(), 1);
+    let left_out = added["left_out"].to_string().replace(&url, "URL");
+    insta::assert_snapshot!(left_out, @r#"
+    ["none: `none` of URL/.well-known/agent-skills/index.json has no digest","wrong: `wrong` of URL/.well-known/agent-skills/index.json does not have the digest that the index says","gone: there is nothing at URL/.well-known/agent-skills/gone/SKILL.md","cut: URL/.well-known/agent-skills/cut.tar.gz is refused: it is neither zip nor tar nor tar.gz"]
+    "#);
+    sandbox.json(&["remove", &url, "--yes", "--json"]);
+    let run = sandbox.run(&["add", &url, "--yes", "--token-file", "token", "--skill", "wrong"]);
     assert!(
         run.code == 1 && run.stderr.contains("does not have the digest that the index says"),
         "{}",
@@ -346,6 +367,65 @@ fn an_index_of_a_server_is_added_with_its_token_and_its_digests() {
 }
 
 #[test]
+fn two_skills_of_one_name_are_refused_with_a_way_to_add_one() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.write("other/pdf/SKILL.md", skill("pdf", "another\n"));
+    repository.commit();
+    let run = sandbox.run(&["add", &repository.url(), "--all", "--yes"]);
+    let command = format!("rep add {}//other/pdf", repository.url());
+    assert!(run.code == 1 && run.stderr.contains(&command), "{}", run.stderr);
+    sandbox.write("source/a/pdf/SKILL.md", skill("pdf", "one\n"));
+    sandbox.write("source/b/pdf/SKILL.md", skill("pdf", "two\n"));
+    let run = sandbox.run(&["add", "./source", "--all", "--yes"]);
+    assert!(run.stderr.contains("source/a/pdf\n"), "{}", run.stderr);
+    let run = sandbox.run(&["add", ""]);
+    assert!(run.code == 2 && !run.stderr.contains("the directory is"), "{}", run.stderr);
+}
+
+#[test]
+fn another_reference_of_a_skill_that_is_there_is_recorded() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.git(&["tag", "t1"]);
+    sandbox.json(&["add", &repository.url(), "--skill", "pdf", "--yes", "--json"]);
+    let run = sandbox.run(&["add", &format!("{}#t1", repository.url()), "--skill", "pdf", "--yes"]);
+    let line = "pdf is there already, as it is in the source; repertoire.lock has its version and ref from there now\n";
+    assert_eq!((run.code, &*run.stdout), (0, line), "{}", run.stderr);
+}
+
+#[test]
+fn a_disabled_skill_and_clients_that_read_skills_twice_are_warned_about() {
+    let sandbox = empty_project();
+    sandbox.write("source/pdf/SKILL.md", skill("pdf", "x\n"));
+    sandbox.write("source/csv/SKILL.md", skill("csv", "x\n"));
+    sandbox.write("repertoire.toml", "disabled = [\"pdf\"]\n");
+    assert_run!(sandbox.run(&["add", "./source", "--skill", "pdf", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    pdf: Does pdf things well. Use when pdf is asked for.
+      1 file, 1 KiB, 22 tokens of instructions
+    added pdf to .agents/skills/pdf
+    --- stderr
+    warning: pdf is disabled by `pdf` in repertoire.toml
+    hint: run `rep enable --project pdf`
+    "#);
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    sandbox.write("../home/.claude/settings.json", "{}\n");
+    let run = sandbox.run(&["add", "./source", "--skill", "csv", "--yes"]);
+    insta::assert_snapshot!(run.stderr, @r#"
+    warning: Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: only Claude Code needs [DIR]/project/.claude/skills: run `rep link --undo claude-code`, then `rep connect claude-code`
+    "#);
+    // Doctor and link agree with that, and following it ends.
+    let hint = run.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
+    assert!(sandbox.run(&["doctor"]).stdout.replace("\n                ", " ").contains(hint));
+    assert_eq!(sandbox.run(&["link", "--undo", "claude-code", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["connect", "claude-code", "--yes"]).code, 0);
+    let run = sandbox.run(&["link", "claude-code", "--yes"]);
+    assert!(run.stderr.contains("needs no links") && !run.stderr.contains("--undo"), "{}", run.stderr);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+}
+
+#[test]
 fn packages_of_npm_bring_skills_along() {
     use base64::Engine as _;
     use sha2::Digest as _;
@@ -355,6 +435,9 @@ fn packages_of_npm_bring_skills_along() {
     fs::rename(repository.path().join("skills"), registry.path().join("skills")).unwrap();
     fs::create_dir(registry.path().join("package")).unwrap();
     fs::rename(registry.path().join("skills"), registry.path().join("package/skills")).unwrap();
+    let example = registry.path().join("package/examples/skills/example");
+    fs::create_dir_all(&example).unwrap();
+    fs::write(example.join("SKILL.md"), skill("example", "x\n")).unwrap();
     let status =
         Command::new("tar").args(["czf", "pkg.tgz", "package"]).current_dir(registry.path()).status();
     assert!(status.unwrap().success());
@@ -367,9 +450,11 @@ fn packages_of_npm_bring_skills_along() {
         fs::write(registry.path().join("pkg/latest"), json!({"version": "1.2.3", "dist": dist}).to_string())
             .unwrap();
     };
-    sandbox.set("NPM_CONFIG_REGISTRY", &url);
+    sandbox.set("npm_config_registry", &url);
     description("AAAA");
     let run = sandbox.run(&["add", "npm:pkg", "--yes"]);
+    sandbox.set("npm_config_registry", "http://127.0.0.1:1");
+    sandbox.set("NPM_CONFIG_REGISTRY", &url);
     assert!(run.code == 1 && run.stderr.contains("does not have the hash"), "{}", run.stderr);
     description(&hash);
     let added = sandbox.json(&["add", "npm:pkg", "--yes", "--json"]);
@@ -489,7 +574,7 @@ fn two_processes_add_at_once() {
 fn a_published_directory_is_added_from_a_static_server() {
     let (published, sandbox) = (Sandbox::with_skills(), empty_project());
     let run = published.run(&["publish", ".agents/skills", "--to", "well-known", "site"]);
-    assert_eq!(run.stdout, "wrote 2 skills and their index to [DIR]/project/site\n", "{}", run.stderr);
+    assert_eq!(run.stdout, "wrote 2 skills and the index to [DIR]/project/site\n", "{}", run.stderr);
     let url = static_server(&published.project().join("site"), None);
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
     assert_eq!(names(&sandbox), ["alpha", "beta"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -108,6 +108,71 @@ fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
     assert_eq!(tree(&sandbox.project()), before);
     sandbox.write(".agents/skills/beta/.env", "KEY=1");
     assert_eq!(adopt().code, 0);
+}
+
+#[test]
+fn copies_in_groups_and_behind_links_are_compared_and_named() {
+    let sandbox = scattered();
+    let text = skill("nested", "one\n");
+    sandbox.write(".claude/skills/group/nested/SKILL.md", text.clone() + "more\n");
+    sandbox.write(".cursor/skills/nested/SKILL.md", text.clone());
+    let before = tree(&sandbox.project());
+    assert_run!(sandbox.run(&["adopt", "nested", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: nested: its copies differ (.claude/skills/group/nested, .cursor/skills/nested); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    "#);
+    assert_run!(sandbox.run(&["adopt", "nested", "--yes", "--from", ".claude/skills/group"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: nested: .claude/skills/group/nested cannot be moved: it does not lie directly in a directory of a client
+    "#);
+    assert_eq!(tree(&sandbox.project()), before);
+    sandbox.write(".claude/skills/group/nested/SKILL.md", text);
+    assert_run!(sandbox.run(&["adopt", "nested", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    > .cursor/skills/nested is moved to .agents/skills/nested
+    + .cursor/skills/nested -> ../../.agents/skills/nested
+    1 skill gathered
+    --- stderr
+    left alone: nested: .claude/skills/group/nested stays: it does not lie directly in a directory of a client
+    "#);
+    // A link to a directory elsewhere is a copy, and a link to a copy is none.
+    sandbox.write("elsewhere/linked/SKILL.md", skill("linked", "other\n"));
+    sandbox.write(".cursor/skills/linked/SKILL.md", skill("linked", "x\n"));
+    symlink("../../elsewhere/linked", sandbox.project().join(".claude/skills/linked")).unwrap();
+    assert_run!(sandbox.run(&["adopt", "linked", "--yes"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: linked: its copies differ (.claude/skills/linked, .cursor/skills/linked); `rep duplicates --diff` shows how, and `--from DIR` chooses one
+    "#);
+}
+
+#[test]
+fn undo_leaves_no_empty_directories() {
+    let sandbox = scattered();
+    fs::remove_dir_all(sandbox.project().join(".agents")).unwrap();
+    assert_eq!(sandbox.run(&["adopt", "gamma", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
+    assert!(!sandbox.project().join(".agents").exists());
+}
+
+#[test]
+fn a_directory_without_copies_cannot_be_chosen() {
+    let sandbox = scattered();
+    let before = tree(&sandbox.project());
+    assert_run!(sandbox.run(&["adopt", "beta", "--yes", "--from", "nowhere"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: no copy lies in nowhere
+    hint: `rep duplicates` shows where the copies are
+    "#);
+    assert_eq!(tree(&sandbox.project()), before);
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
     --- stderr
     hint: links of this project stay; `rep disable --project` removes them
     hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: Codex switches off the skill at its path; for a copy in another project, run it there too
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert_eq!(all_files(&sandbox), before);
@@ -77,6 +78,7 @@ fn links_and_switches_are_changed_and_taken_back_to_the_byte() {
     --- stderr
     hint: links of this project stay; `rep disable --project` removes them
     hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: Codex switches off the skill at its path; for a copy in another project, run it there too
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert_eq!(
@@ -212,6 +214,7 @@ fn a_file_that_cannot_be_changed_does_not_keep_the_others_from_it() {
     --- stderr
     warning: [DIR]/home/.config/opencode/opencode.json of opencode is not changed for alpha: `permission` is not an object
     hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: Codex switches off the skill at its path; for a copy in another project, run it there too
     hint: sessions and servers that run already follow when they are started again
     "#);
     assert!(sandbox.read("../home/.codex/config.toml").contains("skills.config"));

@@ -95,3 +95,26 @@ fn a_skill_hidden_from_models_is_not_said_to_be_loadable() {
     assert!(run.stdout.contains("models can neither see nor load it"), "{}", run.stdout);
     assert!(!run.stdout.contains("can be loaded"), "{}", run.stdout);
 }
+
+#[test]
+fn skills_of_plugins_that_are_disabled_or_rejected_are_explained() {
+    let sandbox = Sandbox::with_skills();
+    let plugin = sandbox.home().join("plugins/forms");
+    sandbox.write("../home/plugins/forms/skills/forms/SKILL.md", skill("forms", "x\n"));
+    let installed = serde_json::json!({"version": 2, "plugins": {"forms@team": [{"scope": "user", "installPath": plugin}]}});
+    sandbox.write("../home/.claude/plugins/installed_plugins.json", installed.to_string());
+    let run = sandbox.run(&["explain", "forms"]);
+    assert!(run.stdout.contains("its plugin forms@team is not enabled"), "{}", run.stdout);
+    sandbox.write("packs/tables/skills/tables/SKILL.md", skill("tables", "x\n"));
+    sandbox.write("packs/tables/plugin.json", "{");
+    sandbox.write("repertoire.toml", "[packs]\ndirectories = [\"packs\"]\n");
+    let run = sandbox.run(&["explain", "tables"]);
+    assert!(
+        run.stdout.contains("packs/tables/skills/tables is there, but its plugin is rejected:"),
+        "{}",
+        run.stdout
+    );
+    let document: serde_json::Value =
+        serde_json::from_str(&sandbox.run(&["explain", "tables", "--json"]).stdout).unwrap();
+    assert_eq!(document["near_misses"][0]["reason"], "rejected_plugin");
+}

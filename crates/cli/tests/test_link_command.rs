@@ -398,7 +398,7 @@ fn a_client_is_offered_skills_one_way() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; run `rep connect --undo --project claude-code`, or link all the same with --force
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
     // Who insists is told all the same, and of Cursor too.
     sandbox.write("../home/.cursor/argv.json", "{}\n");
@@ -441,7 +441,7 @@ fn a_server_that_runs_already_is_a_way_too() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; run `rep connect --undo --project claude-code`, or link all the same with --force
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
@@ -472,7 +472,7 @@ fn names_that_came_with_a_clone_are_in_no_command() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; remove its entry from [DIR]/project/.mcp.json by hand, or link all the same with --force
+    left out: Claude Code is connected to the MCP server, which offers it every skill, and needs no links; --force makes them all the same
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);

@@ -285,6 +285,7 @@ fn publish_refuses_a_word_as_a_store() {
         let run = sandbox.run(&["publish", SKILLS, "--to", "dir", "out", option, value]);
         let message = format!("`{option}` does not fit this place");
         assert!(run.code == 2 && run.stderr.contains(&message), "{}", run.stderr);
+        assert!(run.stderr.contains("hint: it is for publishing to a "), "{}", run.stderr);
     }
     assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "./fleet"]).code, 0);
     // What follows a store is a directory of skills.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::git_repository::{Repository, empty_project, skipped};
+use crate::git_repository::{Repository, empty_project, skipped, static_server};
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
@@ -75,6 +75,27 @@ fn an_update_keeps_local_edits() {
 }
 
 #[test]
+fn an_update_shows_new_findings_and_files_that_are_left_out() {
+    let (repository, sandbox) = added();
+    repository.edit("skills/pdf/SKILL.md", "Third.", &format!("{}\u{e0041}\u{e0042}", "More.\n".repeat(450)));
+    std::os::unix::fs::symlink("SKILL.md", repository.path().join("skills/pdf/link.md")).unwrap();
+    repository.commit();
+    let run = sandbox.run(&["update", "--check"]);
+    let marked = run.stdout.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
+    insta::assert_snapshot!(marked.join("\n"), @r#"
+    ! new: warning: 2 invisible or direction-changing characters, the first is U+E0041 [invisible-characters]
+    ! left out: `skills/pdf/link.md` is a symbolic link
+    "#);
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(document["skills"][1]["left_out"][0], "`skills/pdf/link.md` is a symbolic link");
+    // What is here already is not new.
+    repository.edit("skills/pdf/SKILL.md", "First.", "The first.");
+    repository.commit();
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(document["skills"][1]["findings"], serde_json::json!([]));
+}
+
+#[test]
 fn edits_are_merged_without_the_store_of_fetched_skills() {
     let (repository, sandbox) = added();
     edit(&sandbox, "First.", "First, my way.");
@@ -125,6 +146,105 @@ fn conflicts_go_to_a_copy_and_never_into_the_skill() {
         sandbox.read(PDF).contains("Second, both ways.")
             && sandbox.read(PDF).contains("Third, from the source.")
     );
+}
+
+#[test]
+fn files_without_markers_have_to_be_decided_on() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    repository.write("skills/pdf/data.bin", "\u{0}one");
+    repository.write("skills/pdf/gone.md", "one\n");
+    repository.commit();
+    sandbox.json(&["add", &repository.url(), "--all", "--yes", "--json"]);
+    repository.write("skills/pdf/data.bin", "\u{0}theirs");
+    repository.write("skills/pdf/gone.md", "two\n");
+    repository.commit();
+    sandbox.write(".agents/skills/pdf/data.bin", "\u{0}mine");
+    fs::remove_file(sandbox.project().join(".agents/skills/pdf/gone.md")).unwrap();
+    let run = sandbox.run(&["update", "--yes"]);
+    let conflicts = run.stdout.lines().filter(|line| line.starts_with("conflict:")).collect::<Vec<_>>();
+    insta::assert_snapshot!(conflicts.join("\n"), @r#"
+    conflict: data.bin (it cannot be merged; the copy has the source's, and yours stays in the skill)
+    conflict: gone.md (you removed it; the copy has the source's)
+    "#);
+    let resolved = || sandbox.run(&["update", "--resolved", "pdf", "--yes"]);
+    for (file, text) in [("data.bin", "\u{0}mine"), ("gone.md", "three\n")] {
+        let run = resolved();
+        assert!(run.code == 1 && run.stderr.contains("is as it was written"), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("conflicts/pdf/{file}")), "{}", run.stderr);
+        sandbox.write(&format!(".repertoire/conflicts/pdf/{file}"), text);
+    }
+    assert_eq!(resolved().code, 0);
+    assert_eq!(sandbox.read(".agents/skills/pdf/data.bin"), "\u{0}mine");
+    // The copy is taken as it is on demand.
+    repository.write("skills/pdf/data.bin", "\u{0}newer");
+    repository.commit();
+    sandbox.run(&["update", "--yes"]);
+    assert_eq!(resolved().code, 1);
+    let run = sandbox.run(&["update", "--resolved", "pdf", "--yes", "--force"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(sandbox.read(".agents/skills/pdf/data.bin"), "\u{0}newer");
+}
+
+#[test]
+fn a_bad_entry_of_an_index_does_not_block_the_update_of_others() {
+    let sandbox = empty_project();
+    let write = |text: &str| {
+        for name in ["csv", "pdf"] {
+            sandbox.write(&format!("source/{name}/SKILL.md"), skill(name, text));
+        }
+        assert_eq!(sandbox.run(&["publish", "source", "--to", "well-known", "site"]).code, 0);
+    };
+    write("one\n");
+    let url = static_server(&sandbox.project().join("site"), None);
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    write("two\n");
+    let index = "site/.well-known/agent-skills/index.json";
+    let mut document: serde_json::Value = serde_json::from_str(&sandbox.read(index)).unwrap();
+    for entry in document["skills"].as_array_mut().unwrap() {
+        if entry["name"] == "csv" {
+            entry["digest"] = "none".into();
+        }
+    }
+    sandbox.write(index, document.to_string());
+    let document = sandbox.json(&["update", "--yes", "--json"]);
+    assert_eq!(states(&document), pairs(&[("csv", "broken"), ("pdf", "updated")]));
+}
+
+#[test]
+fn a_missing_skill_whose_locked_state_is_gone_is_added_anew() {
+    let sandbox = empty_project();
+    sandbox.write("../plain/SKILL.md", skill("plain", "one\n"));
+    sandbox.json(&["add", "../plain", "--yes", "--json"]);
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/plain")).unwrap();
+    let run = sandbox.run(&["update", "--yes"]);
+    assert!(run.code == 1 && run.stderr.starts_with("missing: plain"), "{}{}", run.stdout, run.stderr);
+    // As in another clone of the project, after the source changed.
+    sandbox.write("../plain/SKILL.md", skill("plain", "two\n"));
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    assert_eq!(sandbox.run(&["update", "--yes"]).code, 1);
+    assert_run!(sandbox.run(&["sync"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: ../plain does not have `plain` as the lock says (any more)
+    hint: nothing was changed; `rep add ../plain --skill plain` takes the newest one, `rep remove plain` takes it out of the lock
+    "#);
+    assert_eq!(sandbox.run(&["add", "../plain", "--skill", "plain", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["sync", "--frozen"]).code, 0);
+}
+
+#[test]
+fn a_commit_that_is_gone_is_reported_without_advice_to_write_it_in_full() {
+    let (repository, sandbox) = added();
+    let lock = sandbox.read("repertoire.lock");
+    let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
+    sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/pdf")).unwrap();
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    let run = sandbox.run(&["sync"]);
+    assert!(run.code == 1 && !run.stderr.contains("written in full"), "{}", run.stderr);
+    let command = format!("`rep add {} --skill pdf` takes the newest one", repository.url());
+    assert!(run.stderr.contains(&command), "{}", run.stderr);
 }
 
 #[test]

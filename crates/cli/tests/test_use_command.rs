@@ -113,7 +113,7 @@ fn a_shell_has_its_own_choice() {
 
 #[test]
 fn an_unknown_kit_is_an_error_with_the_nearest_name() {
-    let sandbox = Sandbox::with_skills();
+    let mut sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", KITS);
     assert_run!(sandbox.run(&["use", "frist"]), @r#"
     exit 1
@@ -143,4 +143,7 @@ fn an_unknown_kit_is_an_error_with_the_nearest_name() {
     "#);
     assert_eq!(sandbox.run(&["use", "--none"]).code, 0);
     assert_eq!(sandbox.run(&["list"]).code, 0);
+    sandbox.set("REPERTOIRE_KITS", "bogus");
+    let run = sandbox.run(&["list"]);
+    assert!(run.stderr.contains("`unset REPERTOIRE_KITS` to use none"), "{}", run.stderr);
 }

@@ -22,6 +22,24 @@ fn installed() -> Sandbox {
 }
 
 #[test]
+fn broken_records_are_visible_everywhere() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.lock", "version = 1\n<<<<<<< HEAD\n");
+    sandbox.write("skills-lock.json", "{");
+    let name = "repertoire.lock cannot be read";
+    let run = sandbox.run(&["list", "--origin"]);
+    assert!(run.stderr.contains(name) && run.stderr.contains("skills-lock.json cannot"), "{}", run.stderr);
+    let run = sandbox.run(&["explain", "beta"]);
+    assert!(run.stdout.contains(name) && !run.stdout.contains("no installer"), "{}", run.stdout);
+    let document: serde_json::Value =
+        serde_json::from_str(&sandbox.run(&["doctor", "--json"]).stdout).unwrap();
+    assert_eq!(document["ok"], false);
+    let checks = document["checks"].as_array().unwrap().iter().filter(|check| check["topic"] == "record");
+    let statuses: Vec<&str> = checks.map(|check| check["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["error", "warn"]);
+}
+
+#[test]
 fn verify_finds_changed_and_missing_skills() {
     let sandbox = installed();
     assert_run!(sandbox.run(&["verify"]), @r#"

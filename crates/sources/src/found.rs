@@ -21,6 +21,7 @@ use repertoire_model::{
 };
 
 use crate::fetch::FetchedTree;
+use crate::source::Source;
 
 /// A skill of a source.
 #[derive(Debug, Clone)]
@@ -88,11 +89,28 @@ pub fn find_skills(tree: &FetchedTree, policy: &Policy) -> Vec<FoundSkill> {
     let entries = snapshot.entries().par_iter();
     let mut found: Vec<FoundSkill> = entries.map(|entry| skill(tree, &resolved, &registry, entry)).collect();
     found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
+    if found.iter().any(|skill| is_offered(tree, skill)) {
+        found.retain(|skill| is_offered(tree, skill));
+    }
     // A copy of a skill, as repositories keep one for each client, is no second skill.
     found.dedup_by(|later, first| {
         later.name == first.name && later.digest == first.digest && first.fault.is_none()
     });
     found
+}
+
+/// Returns `false` if the skill lies elsewhere in a package than where packages offer skills, such as among its tests.
+fn is_offered(tree: &FetchedTree, skill: &FoundSkill) -> bool {
+    let parts: Vec<&str> = skill.path.split('/').collect();
+    let Some(position) = parts.iter().position(|part| *part == "skills") else {
+        return !matches!(tree.source, Source::Npm(_) | Source::Pypi(_));
+    };
+    let above = parts[..position].strip_suffix(&[".agents"]).unwrap_or(&parts[..position]);
+    match tree.source {
+        Source::Npm(_) => above.is_empty(),
+        Source::Pypi(_) => above.strip_prefix(&["src"]).unwrap_or(above).len() <= 1,
+        _ => true,
+    }
 }
 
 /// Returns the hidden directories of skills in `root`, which a scan of it leaves out: those of clients, and `.agents/skills` of the directories

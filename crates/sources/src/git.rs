@@ -252,9 +252,11 @@ impl Git {
         let says = |texts: &[&str]| texts.iter().any(|text| lower.contains(text));
         let cause = telling_line(message);
         if says(&["couldn't find remote ref", "not our ref", "unadvertised object"]) {
-            return Error::new(ErrorKind::NotFound, format!("{url} has no such branch, tag or commit"))
-                .because(cause)
-                .hint("a commit has to be written in full");
+            let words = message.split(|c: char| !c.is_ascii_hexdigit());
+            let is_full = words.map(str::len).any(|length| length >= 40);
+            let error = Error::new(ErrorKind::NotFound, format!("{url} has no such branch, tag or commit"))
+                .because(cause);
+            return if is_full { error } else { error.hint("a commit has to be written in full") };
         }
         if says(&[
             "repository not found",

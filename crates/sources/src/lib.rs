@@ -48,6 +48,6 @@ pub use server_publication::{VersionToSend, send_version};
 pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{
-    MergeOutcome, Newest, NewestSkill, UpdateCheck, allowed_tools, capabilities, check_updates,
-    has_conflict_markers, locked_files, merge_edits, source_of,
+    ConflictContent, ConflictingFile, MergeOutcome, Newest, NewestSkill, UpdateCheck, allowed_tools,
+    capabilities, check_updates, has_conflict_markers, locked_files, merge_edits, source_of,
 };

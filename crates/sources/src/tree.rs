@@ -127,6 +127,20 @@ impl TreeWriter {
         Ok(())
     }
 
+    /// Removes the top-level directory `name` with what was written there. It still counts for the limits.
+    pub(crate) fn remove_directory(&mut self, name: &str) -> Result<(), Error> {
+        let directory = self.root.join(name);
+        match fs::remove_dir_all(&directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", &directory, error));
+            }
+            _ => {}
+        }
+        let below = format!("{name}/");
+        self.seen.retain(|_, entry| entry.path != name && !entry.path.starts_with(&below));
+        Ok(())
+    }
+
     fn expect_no_clash(&self, path: &SkillPath) -> Result<(), TreeFault> {
         let key = path.collision_key();
         let clash = |other: &TreeEntry| TreeFault::Clash(path.to_string(), other.path.clone());

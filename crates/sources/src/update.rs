@@ -44,12 +44,14 @@ pub enum Newest {
 }
 
 /// A skill that has changed in its source.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NewestSkill {
     /// The skill.
     pub skill: FoundSkill,
     /// Its entry for the lock.
     pub locked: LockedSkill,
+    /// Its files that were left out, with the reason.
+    pub left_out: Vec<String>,
 }
 
 /// Returns the newest state of each of `skills`, which are of `lock` and whose relative sources count from `base`. The files of those that
@@ -156,6 +158,13 @@ fn newest(
     // A skill that moved to another directory is followed.
     let skill = named().find(|skill| skill.path == locked.path).or_else(|| named().next());
     let Some(skill) = skill else {
+        // A bad entry of an index; the reason names the skill first.
+        let is_about = |reason: &&String| {
+            reason.strip_prefix(locked.name.as_str()).is_some_and(|rest| rest.starts_with([':', ' ']))
+        };
+        if let (Source::WellKnown(_), Some(reason)) = (&tree.source, tree.left_out.iter().find(is_about)) {
+            return Newest::Broken(reason.clone());
+        }
         let files = store.get(&locked.digest).ok().flatten();
         let renamed = renamed(locked, files.as_ref(), candidates);
         return renamed.map_or(Newest::Gone, |skill| Newest::Renamed(newest_skill(locked, tree, skill)));
@@ -178,7 +187,10 @@ fn newest_skill(locked: &LockedSkill, tree: &FetchedTree, skill: &FoundSkill) ->
         files: LockedSkill::digests(&skill.files),
         ..locked.clone()
     };
-    Box::new(NewestSkill { skill: skill.clone(), locked })
+    // A reason names the path first.
+    let below = if skill.path == "." { "`".to_owned() } else { format!("`{}/", skill.path) };
+    let left_out = tree.left_out.iter().filter(|reason| reason.starts_with(&below)).cloned().collect();
+    Box::new(NewestSkill { skill: skill.clone(), locked, left_out })
 }
 
 /// Returns the files of `locked` as they were added: from the store, or else from the source at the version of then.
@@ -209,11 +221,31 @@ pub enum MergeOutcome {
     Clean(SkillFiles),
     /// Both changed the same lines, or one side removed what the other changed.
     Conflicts {
-        /// The files, those with conflicts with markers, or as they are in the source.
+        /// The files, those with conflicts with markers, or as one side has them.
         copy: SkillFiles,
         /// The files with conflicts.
-        paths: Vec<SkillPath>,
+        conflicts: Vec<ConflictingFile>,
     },
+}
+
+/// A file with a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictingFile {
+    /// Its path.
+    pub path: SkillPath,
+    /// The content that the copy has.
+    pub content: ConflictContent,
+}
+
+/// The content that a copy has of a file with a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictContent {
+    /// The lines of both sides.
+    Both,
+    /// The file of the source: it cannot be merged line by line, or was removed here.
+    Source,
+    /// The file as it is here: the source removed it.
+    Local,
 }
 
 /// Merges the edits that lead from `base` to `ours` with the changes that lead from `base` to `theirs`.
@@ -227,15 +259,24 @@ pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) ->
         files.iter().filter(|(path, _)| !paths.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
     };
     let mut copy = merge(&others(base), &others(ours), &others(theirs)).unwrap_or_default();
+    let mut conflicting = Vec::new();
     for Conflict { path, marked } in conflicts {
-        let file = match (marked, theirs.get(&path).or_else(|| ours.get(&path))) {
-            (Some(text), Some(file)) => FileData { executable: file.executable, bytes: text.into_bytes() },
-            (_, Some(file)) => file.clone(),
-            (_, None) => continue,
+        let (file, side) = match (theirs.get(&path), ours.get(&path)) {
+            (Some(file), _) => (file, ConflictContent::Source),
+            (None, Some(file)) => (file, ConflictContent::Local),
+            (None, None) => continue,
         };
-        copy.insert(path, file);
+        let (file, content) = match marked {
+            Some(text) => {
+                let bytes = text.into_bytes();
+                (FileData { executable: file.executable, bytes }, ConflictContent::Both)
+            }
+            None => (file.clone(), side),
+        };
+        copy.insert(path.clone(), file);
+        conflicting.push(ConflictingFile { path, content });
     }
-    MergeOutcome::Conflicts { copy, paths }
+    MergeOutcome::Conflicts { copy, conflicts: conflicting }
 }
 
 /// Returns `true` if `text` holds markers of a conflict.
@@ -274,14 +315,26 @@ mod tests {
         let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
         assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
         let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, paths } = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(paths, [SkillPath::new("SKILL.md").unwrap()]);
-        let text = copy[&paths[0]].text().unwrap();
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
+            panic!()
+        };
+        let path = SkillPath::new("SKILL.md").unwrap();
+        let conflict = |content| ConflictingFile { path: path.clone(), content };
+        assert_eq!(conflicts, [conflict(ConflictContent::Both)]);
+        let text = copy[&path].text().unwrap();
         assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
         assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
         // A file that one side removed and the other changed.
         let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, .. } = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(copy[&paths[0]].text(), Some("A\nb\nc\n"));
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
+            panic!()
+        };
+        assert_eq!(conflicts, [conflict(ConflictContent::Local)]);
+        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
+        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else {
+            panic!()
+        };
+        assert_eq!(conflicts, [conflict(ConflictContent::Source)]);
+        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
     }
 }

@@ -63,10 +63,20 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
         return Err(Error::new(ErrorKind::Refused, message).hint("name those that you want with `--skill`"));
     }
     for (name, skill) in entries {
-        if is_new {
-            new_skill(&client, &address, &name, skill, tree, &mut fetched)?;
+        let result = if is_new {
+            new_skill(&client, &address, &name, skill, tree, &mut fetched)
         } else {
-            old_skill(&client, &address, &name, skill, tree, &mut fetched)?;
+            old_skill(&client, &address, &name, skill, tree, &mut fetched)
+        };
+        match result {
+            // One bad entry is no reason to refuse the others, unless it alone is wanted.
+            Err(error)
+                if wanted.len() != 1 && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
+            {
+                tree.remove_directory(&name)?;
+                fetched.left_out.push(format!("{name}: {error}"));
+            }
+            result => result?,
         }
     }
     Ok(fetched)

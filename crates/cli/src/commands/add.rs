@@ -7,13 +7,13 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use repertoire::Entry;
+use repertoire::{Entry, State};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::clients::Owner;
-use crate::commands::link;
+use crate::commands::link::{self, AddedLinks, Warning};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, count};
@@ -138,7 +138,7 @@ fn fetched(
 /// Returns `error` with a hint if the source, which was not taken for a path, is the path of something here.
 fn with_path_hint(context: &Context, args: &AddArgs, error: CliError) -> CliError {
     let text = &args.source;
-    let is_marked = text.starts_with(['.', '/', '~']);
+    let is_marked = text.is_empty() || text.starts_with(['.', '/', '~']);
     if !is_marked && context.env.working_directory().join(text).try_exists().unwrap_or(false) {
         error.hint(format!("the directory is ./{text}"))
     } else {
@@ -167,7 +167,10 @@ fn add(
             print_skill(ui, context, skill)?;
         }
         for skill in plan.of(SkillPresence::Right) {
-            let line = format!("{} is there already, as it is in the source", skill.name);
+            let is_recorded = plan.change.skills.iter().any(|change| change.name == skill.name);
+            let note =
+                if is_recorded { "; repertoire.lock has its version and ref from there now" } else { "" };
+            let line = format!("{} is there already, as it is in the source{note}", skill.name);
             writeln!(ui.out(), "{}", crate::ui::escape(&line))?;
         }
     }
@@ -177,7 +180,7 @@ fn add(
         number => ui.consent(&format!("add {}?", count(number, "skill")), args.yes)?,
     };
     let is_added = consent == Consent::Given;
-    let mut links = Vec::new();
+    let mut links = AddedLinks::default();
     if is_added {
         guard.begin();
         // The change ends once its links are made.
@@ -214,17 +217,49 @@ fn add(
             "left_out": tree.left_out,
             "plugins": report::plugins_json(tree),
             "skills": skills.collect::<Vec<_>>(),
-            "links": links,
+            "links": links.paths,
         });
         ui.write_json(&document)?;
     } else if is_added {
-        report::added(ui, installation, &new, &links)?;
+        report::added(ui, installation, &new, &links.paths)?;
+    }
+    for Warning { message, hint } in &links.warnings {
+        ui.warn(message)?;
+        ui.hint(hint)?;
+    }
+    if is_added {
+        warn_about_disabled(ui, context, installation, &plan)?;
     }
     if !is_added {
         let what = format!("{} would be added", count(new.len(), "skill"));
         return Err(CliError::not_written(consent, &what, "`--yes` adds them without asking"));
     }
     Ok(Exit::Success)
+}
+
+/// Warns about skills that agents do not see, because they are disabled here.
+fn warn_about_disabled(
+    ui: &mut Ui,
+    context: &Context,
+    installation: &Installation,
+    plan: &Plan<'_>,
+) -> Result<(), CliError> {
+    if context.settings.disabled.is_empty() && context.settings.kits_in_use.is_none() {
+        return Ok(());
+    }
+    let library = context.inspect(context.settings.policy.clone());
+    for (skill, _) in &plan.skills {
+        let directory = installation.directory(&skill.name);
+        let is_disabled =
+            |entry: &&Entry| entry.state == State::Disabled && Path::new(&*entry.path) == directory;
+        if let Some(entry) = library.snapshot.entries().iter().find(is_disabled) {
+            ui.warn(&format!("{} is disabled by {}", skill.name, context.disabled_where(entry)))?;
+            for step in context.enabling_steps(entry) {
+                ui.hint(&step)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Warns about skills of the same names in other places, because agents see only one of each name.

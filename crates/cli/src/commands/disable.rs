@@ -105,6 +105,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
     if !disabled.is_empty() {
         if list.is_of_user() {
             ui.hint("this holds in all projects; `--project` disables a skill in this one only")?;
+            if changes.as_ref().is_some_and(|changes| changes.has_switched("codex")) {
+                ui.hint("Codex switches off the skill at its path; for a copy in another project, run it there too")?;
+            }
         }
         ui.hint("sessions and servers that run already follow when they are started again")?;
     }

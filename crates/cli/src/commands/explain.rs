@@ -123,7 +123,7 @@ fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
 }
 
 fn explain_absence(ui: &mut Ui, context: &Context, library: &Library, name: &str) -> Result<Exit, CliError> {
-    let absence = absence::Absence::of(library, name);
+    let absence = absence::Absence::of(context, library, name);
     if ui.is_json() {
         ui.write_json(&ExplainJson { name, found: false, skills: Vec::new(), absence: Some(absence) })?;
         return library.find(name).map(|_| Exit::Success);

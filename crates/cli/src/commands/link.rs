@@ -17,14 +17,15 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub(crate) use added::{forget_links, link_added, link_completed, links_to, missing_links};
+pub(crate) use added::{AddedLinks, forget_links, link_added, link_completed, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
 pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients, switched_off};
 use plan::{LinkStep, Occupancy, SkippedClient};
 pub(crate) use record::RecordedLink;
 use repertoire::{Entry, State};
-use report::{Notes, Warning};
+use report::Notes;
+pub(crate) use report::Warning;
 pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
@@ -124,12 +125,22 @@ fn chosen(
             .hint(format!("name one: {}", ids.join(", "))));
     }
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
+    let to_all = connected_to_all(connections);
     for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
         let mut skip =
             |reason: String, is_refusal| skipped.push(SkippedClient { client, reason, is_refusal });
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title()), is_named);
+        } else if !args.force && to_all.contains(client.id) {
+            skip(
+                format!(
+                    "{} is connected to the MCP server, which offers it every skill, and needs no links; --force makes \
+                     them all the same",
+                    client.title(),
+                ),
+                is_named,
+            );
         } else if let Some(connection) = connection.filter(|_| !args.force) {
             skip(
                 format!(
@@ -179,6 +190,19 @@ fn warnings(
         }
     }
     warnings
+}
+
+/// Returns the warnings about clients that read some of the skills `names` twice because of links that were made.
+fn warnings_after(places: &Places, connections: &[Connection], names: &BTreeSet<String>) -> Vec<Warning> {
+    let files =
+        Files { recorded: recorded(places), connected: connected_to_all(connections), ..Files::default() };
+    let present = present(places, connections);
+    let there = present.iter().filter(|client| places.is_there(client));
+    let warning = |client: &&'static Client| {
+        let (message, hint) = files.offered_twice(places, client, None, names, &present)?;
+        Some(Warning { message, hint })
+    };
+    there.filter_map(warning).collect()
 }
 
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.

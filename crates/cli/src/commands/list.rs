@@ -142,6 +142,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         }
         summary(ui, context, &library, &findings, args)?;
     }
+    for (_, message) in origins.iter().flat_map(|origins| context.broken_records(origins)) {
+        ui.warn(&message)?;
+    }
     ui.flush()?;
     // The process ends here; freeing a large library piece by piece would only take time.
     std::mem::forget(library);

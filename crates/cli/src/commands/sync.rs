@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{
-    Change, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
+    Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::Context;
+use crate::wire::{Context, shell_word};
 
 /// Restores the skills that repertoire.lock lists, exactly as they were added
 ///
@@ -104,7 +104,7 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
         }
         Vec::new()
     } else {
-        link::link_added(context, owner, &directories)?
+        link::link_added(context, owner, &directories)?.paths
     };
     drop(applied);
     report(ui, &skills, &links)?;
@@ -138,13 +138,20 @@ fn restored(
     let options = context.fetch_options(ui, args.token_file.as_deref())?;
     let _progress = Progress::start(&context.env, "fetching");
     let (store, home) = (context.bundle_store()?, context.env.home());
-    let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options)?;
+    let advice = || {
+        let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
+        format!(
+            "nothing was changed; `{add}` takes the newest one, `rep remove {name}` takes it out of the lock"
+        )
+    };
+    let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options);
+    let files = files.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => CliError::from(error).hint(advice()),
+        _ => error.into(),
+    })?;
     let files = files.ok_or_else(|| {
         CliError::no(format!("{} does not have `{}` as the lock says (any more)", locked.source, locked.name))
-            .hint(format!(
-                "nothing was changed; run `rep update {}`, or remove it from the lock",
-                locked.name
-            ))
+            .hint(advice())
     })?;
     Ok(SkillChange {
         name: locked.name.clone(),
@@ -154,6 +161,18 @@ fn restored(
         locked_before: Some(locked.clone()),
         locked: Some(locked.clone()),
     })
+}
+
+/// Returns the command that adds the newest state of `locked`.
+fn add_command(locked: &LockedSkill, owner: Owner) -> String {
+    let mut command = format!("rep add {} --skill {}", shell_word(&locked.source), locked.name);
+    if let Some(reference) = &locked.reference {
+        command += &format!(" --ref {}", shell_word(reference));
+    }
+    if owner == Owner::User {
+        command += " --to user";
+    }
+    command
 }
 
 fn report(ui: &mut Ui, skills: &[SyncedSkill<'_>], links: &[String]) -> Result<(), CliError> {

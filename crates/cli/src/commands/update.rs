@@ -19,6 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
+use conflicts::Unmerged;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
@@ -40,12 +41,15 @@ pub(crate) struct UpdateArgs {
     /// A file with the token for the server of an index
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Only show what would change; the exit code is 1 if something would
+    /// Only show what would change; the exit code is 1 if something would. Skills that the source renamed or removed stay and do not count
     #[arg(long, visible_alias = "dry-run", conflicts_with = "yes")]
     check: bool,
     /// Put copies in place whose conflicts are resolved
     #[arg(long, conflicts_with = "check")]
     resolved: bool,
+    /// With --resolved: also take files without markers as the copy was written with them
+    #[arg(long, requires = "resolved")]
+    force: bool,
     /// Take over the new names of skills that their source renamed
     #[arg(long, conflicts_with = "resolved")]
     rename: bool,
@@ -107,9 +111,9 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
             ui.warn(note)?;
         }
         for step in &steps {
-            if let StepKind::Conflicts { newest, copy, before, is_open: false, .. } = &step.kind {
+            if let StepKind::Conflicts { newest, copy, conflicts, before, is_open: false } = &step.kind {
                 store.put(&newest.skill.files)?;
-                if !conflicts::write(&installation, &newest.locked, before, copy)? {
+                if !conflicts::write(&installation, &newest.locked, before, copy, conflicts)? {
                     let copy = conflicts::directory(&installation, &newest.locked.name);
                     ui.warn(&format!("{} was edited meanwhile, and stays as it is", copy.display()))?;
                 }
@@ -120,7 +124,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let name = |step: &Step| step.new_name().unwrap_or(&step.check.locked.name).clone();
         let directories = steps.iter().map(|step| installation.directory(&name(step)));
         let directories: Vec<PathBuf> = directories.filter(|directory| directory.is_dir()).collect();
-        links = link_added(context, args.owner(), &directories)?;
+        links = link_added(context, args.owner(), &directories)?.paths;
     }
     if ui.is_json() {
         let skills: Vec<Value> = steps.iter().map(|step| report::described(step, is_done)).collect();
@@ -150,7 +154,9 @@ fn put_resolved_in_place(
     let installation = context.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
-    let resolved = |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy);
+    let unmerged = if args.force { Unmerged::Accept } else { Unmerged::Refuse };
+    let resolved =
+        |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy, unmerged);
     let changes: Vec<SkillChange> = skills.iter().map(resolved).collect::<Result<_, _>>()?;
     for change in &changes {
         report::print_change(ui, change)?;

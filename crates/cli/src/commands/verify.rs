@@ -104,8 +104,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<E
         return Ok(exit);
     }
     write(ui, context, &verified, &missing)?;
-    for (path, reason) in &origins.faults {
-        ui.warn(&format!("{} cannot be read: {reason}", context.shown(&path.display().to_string())))?;
+    for (_, message) in context.broken_records(&origins) {
+        ui.warn(&message)?;
     }
     Ok(exit)
 }

@@ -152,7 +152,8 @@ impl Context {
         options.prompt = GitPrompt::Never;
         // `HTTPS_PROXY` and others of its kind, as git follows them.
         options.proxy = ureq::Proxy::try_from_env();
-        if let Some(registry) = self.env.get(env::NPM_REGISTRY) {
+        let registry = self.env.get(env::NPM_REGISTRY);
+        if let Some(registry) = registry.or_else(|| self.env.get(env::NPM_REGISTRY_LOWER)) {
             options.npm = registry.to_string_lossy().into_owned();
         }
         Ok(options)

@@ -129,6 +129,17 @@ impl Context {
         self.origins_around(&library.places)
     }
 
+    /// Returns the records among `origins` that cannot be read, each with its path and a message.
+    pub(crate) fn broken_records<'o>(
+        &self,
+        origins: &'o Origins,
+    ) -> impl Iterator<Item = (&'o Path, String)> {
+        origins.faults.iter().map(|(path, reason)| {
+            let shown = self.shown(&path.display().to_string());
+            (path.as_path(), format!("{shown} cannot be read: {reason}"))
+        })
+    }
+
     /// Returns the records of installers around `places`.
     pub(crate) fn origins_around(&self, places: &[Place]) -> Origins {
         let project = |(directory, skill_directories)| {

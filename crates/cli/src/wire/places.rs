@@ -35,6 +35,15 @@ impl Context {
         (Place::distinct(places.collect()), Vec::new())
     }
 
+    /// Returns the roots of plugins that clients have installed but not enabled.
+    pub(crate) fn disabled_plugins(&self) -> Vec<Root> {
+        if self.globals.root.is_empty() {
+            self.settings.disabled_plugins(&self.config_input())
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Returns the places of a directory that the user names: where it is a project, the hidden directories that agents keep
     /// skills in, which are sources of their own; then itself.
     pub(crate) fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {

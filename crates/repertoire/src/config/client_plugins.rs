@@ -18,10 +18,21 @@ const MAX_PLUGINS: usize = 1_000;
 /// The directory of a plugin with its skills.
 const SKILLS: &str = "skills";
 
-/// Returns the roots of the plugins that Claude Code and Codex have enabled for the user and in the project at `project`.
-pub(super) fn enabled(directories: &UserDirectories<'_>, project: &Path) -> Vec<Root> {
-    let mut roots = claude_code(directories, project);
-    roots.extend(codex(directories));
+/// The state of an installed plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PluginSwitch {
+    On,
+    Off,
+}
+
+/// Returns the roots of the plugins that Claude Code and Codex have installed and switched so, for the user and in the project at `project`.
+pub(super) fn installed(
+    directories: &UserDirectories<'_>,
+    project: &Path,
+    switch: PluginSwitch,
+) -> Vec<Root> {
+    let mut roots = claude_code(directories, project, switch);
+    roots.extend(codex(directories, switch));
     roots
 }
 
@@ -50,7 +61,7 @@ fn root(name: &str, plugin: PathBuf) -> Option<Root> {
     path.is_dir().then(|| Root { label: format!("plugin:{name}"), path, tier: Tier::Plugin })
 }
 
-fn claude_code(directories: &UserDirectories<'_>, project: &Path) -> Vec<Root> {
+fn claude_code(directories: &UserDirectories<'_>, project: &Path, switch: PluginSwitch) -> Vec<Root> {
     let Some(home) = directories.path("$CLAUDE") else { return Vec::new() };
     let Some(installed) = json(&home.join("plugins/installed_plugins.json")) else { return Vec::new() };
     // Settings of the project win over those of the user, and its local ones over both.
@@ -67,7 +78,7 @@ fn claude_code(directories: &UserDirectories<'_>, project: &Path) -> Vec<Root> {
     }
     let plugins = installed.get("plugins").and_then(Value::as_object).into_iter().flatten().take(MAX_PLUGINS);
     plugins
-        .filter(|(name, _)| enabled.get(*name) == Some(&true))
+        .filter(|(name, _)| (enabled.get(*name) == Some(&true)) == (switch == PluginSwitch::On))
         .filter_map(|(name, entry)| root(name, install_path(entry, project)?))
         .collect()
 }
@@ -83,7 +94,7 @@ fn install_path(entry: &Value, project: &Path) -> Option<PathBuf> {
     text(own.or_else(of_user)?, "installPath").filter(|path| path.is_absolute())
 }
 
-fn codex(directories: &UserDirectories<'_>) -> Vec<Root> {
+fn codex(directories: &UserDirectories<'_>, switch: PluginSwitch) -> Vec<Root> {
     let Some(home) = directories.path("$CODEX") else { return Vec::new() };
     let cache = home.join("plugins/cache");
     let text = regular_file::read(&home.join("config.toml"), MAX_BYTES)
@@ -95,7 +106,10 @@ fn codex(directories: &UserDirectories<'_>) -> Vec<Root> {
     let plugins =
         config.get("plugins").and_then(toml::Value::as_table).into_iter().flatten().take(MAX_PLUGINS);
     plugins
-        .filter(|(_, entry)| entry.get("enabled").and_then(toml::Value::as_bool) == Some(true))
+        .filter(|(_, entry)| {
+            let is_on = entry.get("enabled").and_then(toml::Value::as_bool) == Some(true);
+            is_on == (switch == PluginSwitch::On)
+        })
         .filter_map(|(key, _)| {
             let (plugin, marketplace) = key.rsplit_once('@')?;
             let is_name =
@@ -176,16 +190,17 @@ mod tests {
         let client_homes = BTreeMap::new();
         let home = base.join("h");
         let directories = UserDirectories { home: Some(&home), config: None, client_homes: &client_homes };
+        let project = base.join("p");
+        let enabled = || installed(&directories, &project, PluginSwitch::On);
         let labels = |roots: Vec<Root>| roots.into_iter().map(|root| root.label).collect::<Vec<_>>();
-        assert_eq!(
-            labels(enabled(&directories, &base.join("p"))),
-            ["plugin:a@m", "plugin:c@m", "plugin:x@m"]
-        );
-        assert_eq!(enabled(&directories, &base.join("p"))[0].path, base.join("h/.claude/a/skills"));
+        assert_eq!(labels(enabled()), ["plugin:a@m", "plugin:c@m", "plugin:x@m"]);
+        assert_eq!(enabled()[0].path, base.join("h/.claude/a/skills"));
+        let disabled = installed(&directories, &project, PluginSwitch::Off);
+        assert_eq!(labels(disabled), ["plugin:b@m", "plugin:y@m"]);
         skill("h/.cursor/plugins/local/mine");
         skill("h/.cursor/plugins/cache/cursor-public/other/abc");
         assert_eq!(labels(cursor(&directories)), ["plugin:mine", "plugin:other"]);
         write(base, "h/.claude/plugins/installed_plugins.json", "{");
-        assert_eq!(labels(enabled(&directories, &base.join("p"))), ["plugin:x@m"]);
+        assert_eq!(labels(enabled()), ["plugin:x@m"]);
     }
 }

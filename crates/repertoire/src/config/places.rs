@@ -1,10 +1,10 @@
 //! The directories that are searched for skills, as configured.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use repertoire_model::{Policy, Profile};
 
-use super::client_plugins;
+use super::client_plugins::{self, PluginSwitch};
 use super::input::ConfigInput;
 use super::settings::{LinkTargets, Settings};
 use crate::discovery::{self, DiscoveryInput, Place, Presence, Root, Tier, UserDirectories};
@@ -36,13 +36,10 @@ impl Settings {
 
     /// Returns the roots of the plugins of clients and of the packages of the project, as far as they are wanted.
     fn installed(&self, input: &ConfigInput) -> Vec<Root> {
-        let (home, config) = (input.home.as_deref(), input.config_home.as_deref());
-        let directories = UserDirectories { home, config, client_homes: &input.client_homes };
-        let project = discovery::repository_root(&input.working_directory, home);
-        let project = project.unwrap_or_else(|| input.working_directory.clone());
+        let (directories, project) = surroundings(input);
         let mut roots = Vec::new();
         if self.discover_user && self.discover_plugins {
-            roots.extend(client_plugins::enabled(&directories, &project));
+            roots.extend(client_plugins::installed(&directories, &project, PluginSwitch::On));
         }
         if self.discover_user && self.discover_plugin_caches {
             roots.extend(client_plugins::cursor(&directories));
@@ -51,6 +48,15 @@ impl Settings {
             roots.extend(discovery::packages(&project));
         }
         roots
+    }
+
+    /// Returns the roots of the plugins that clients have installed but not enabled, whose skills are left out for that reason.
+    pub fn disabled_plugins(&self, input: &ConfigInput) -> Vec<Root> {
+        if !self.discover_user || !self.discover_plugins {
+            return Vec::new();
+        }
+        let (directories, project) = surroundings(input);
+        client_plugins::installed(&directories, &project, PluginSwitch::Off)
     }
 
     /// Returns the directories that links below `places` may lead to.
@@ -91,4 +97,12 @@ impl Settings {
 /// Returns the label of a configured root.
 pub(super) fn root_label(given: &Path) -> String {
     format!("config:{}", given.display())
+}
+
+/// Returns the user's directories and the directory of the project.
+fn surroundings(input: &ConfigInput) -> (UserDirectories<'_>, PathBuf) {
+    let (home, config) = (input.home.as_deref(), input.config_home.as_deref());
+    let project = discovery::repository_root(&input.working_directory, home);
+    let project = project.unwrap_or_else(|| input.working_directory.clone());
+    (UserDirectories { home, config, client_homes: &input.client_homes }, project)
 }

@@ -1,10 +1,11 @@
 //! Compares the chosen skills with those that are installed.
 
 use repertoire_sources::{
-    Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, read_installed,
+    Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, Source, read_installed,
 };
 
 use crate::error::CliError;
+use crate::wire::shell_word;
 
 /// The skills to add.
 pub(super) struct Plan<'a> {
@@ -48,7 +49,7 @@ pub(super) fn plan<'a>(
                 "two skills of the source are called `{}`: {} and {}",
                 skill.name, other.path, skill.path
             ))
-            .hint("add the directory of one of them"));
+            .hint(way_to_add(tree, other)));
         }
         let locked = LockedSkill {
             name: skill.name.clone(),
@@ -82,6 +83,19 @@ pub(super) fn plan<'a>(
         plan.skills.push((skill, presence));
     }
     Ok(plan)
+}
+
+/// Returns how to add `skill` alone, where another one of the source has its name.
+fn way_to_add(tree: &FetchedTree, skill: &FoundSkill) -> String {
+    let source = match &tree.source {
+        Source::Git(_) => {
+            let reference = tree.source.reference().map(|reference| format!("#{reference}"));
+            format!("{}//{}{}", tree.source, skill.path, reference.unwrap_or_default())
+        }
+        Source::Directory(path) => path.join(&skill.path).display().to_string(),
+        _ => return "name the other skills with --skill; these two cannot be told apart".to_owned(),
+    };
+    format!("this adds the first one: rep add {}", shell_word(&source))
 }
 
 /// Returns `true` if the skill was not added from another source before.

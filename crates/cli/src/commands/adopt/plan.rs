@@ -46,10 +46,59 @@ impl GatheredSkill {
     }
 }
 
-/// A copy of a skill in a directory of a client.
+/// A copy of a skill in or below a directory of a client.
 struct Copy<'l> {
     entry: &'l Entry,
     path: PathBuf,
+    /// The reason that it cannot be moved, if there is one.
+    fixed: Option<&'static str>,
+}
+
+impl<'l> Copy<'l> {
+    /// Returns the copy that `entry` is, or `None` if it lies in none of `folders`.
+    fn of(entry: &'l Entry, folders: &[PathBuf]) -> Option<Self> {
+        let path = Path::new(&*entry.path);
+        let is_in =
+            |above: &Path| folders.iter().any(|folder| paths::resolved(folder) == above || folder == above);
+        if !path.is_dir() || !path.ancestors().skip(1).any(is_in) {
+            return None;
+        }
+        let fixed = if path.is_symlink() {
+            Some("it is a link")
+        } else if path.parent().is_some_and(is_in) {
+            None
+        } else {
+            Some("it does not lie directly in a directory of a client")
+        };
+        Some(Self { entry, path: path.to_owned(), fixed })
+    }
+
+    /// Returns `true` if it lies in `from` or is `from`.
+    fn is_from(&self, from: Option<&Path>) -> bool {
+        let is_from = |path: &Path| from == Some(&*paths::resolved(path));
+        is_from(&self.path) || self.path.parent().is_some_and(is_from)
+    }
+}
+
+/// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
+fn copies<'l>(
+    library: &'l Library,
+    args: &AdoptArgs,
+    folders: &[PathBuf],
+) -> BTreeMap<String, Vec<Copy<'l>>> {
+    let mut copies: BTreeMap<String, Vec<Copy<'_>>> = BTreeMap::new();
+    let meant = library.snapshot.entries().iter().filter(|entry| args.is_meant(entry.name().as_str()));
+    for copy in meant.filter_map(|entry| Copy::of(entry, folders)) {
+        copies.entry(copy.entry.name().to_string()).or_default().push(copy);
+    }
+    for copies in copies.values_mut() {
+        let movable = copies.iter().filter(|copy| copy.fixed.is_none());
+        let movable: Vec<PathBuf> = movable.map(|copy| paths::resolved(&copy.path)).collect();
+        // A link to a copy is no copy.
+        copies.retain(|copy| copy.fixed.is_none() || !movable.contains(&paths::resolved(&copy.path)));
+    }
+    copies.retain(|_, copies| copies.iter().any(|copy| copy.fixed.is_none()));
+    copies
 }
 
 /// Plans what to do with the copies of `library` that are meant.
@@ -61,18 +110,7 @@ pub(super) fn plan(
 ) -> Result<Plan, CliError> {
     let folders = record::folders(places, args.owner(), base);
     let from = args.from.as_ref().map(|from| paths::resolved(&places.project().join(from)));
-    let mut copies: BTreeMap<String, Vec<Copy<'_>>> = BTreeMap::new();
-    for entry in library.snapshot.entries().iter().filter(|entry| args.is_meant(entry.name().as_str())) {
-        let path = Path::new(&*entry.path);
-        // A link in the directory of a client is no copy, and neither is a skill below another one.
-        let folder = path.parent().filter(|parent| {
-            folders.iter().any(|folder| paths::resolved(folder) == **parent || folder == parent)
-        });
-        if folder.is_some() && !path.is_symlink() && path.is_dir() {
-            let name = entry.name().to_string();
-            copies.entry(name).or_default().push(Copy { entry, path: path.to_owned() });
-        }
-    }
+    let copies = copies(library, args, &folders);
     for name in &args.names {
         if !copies.contains_key(name) {
             let entry = library.find_any(name)?;
@@ -84,14 +122,28 @@ pub(super) fn plan(
             .hint(format!("run it {way} --user, or `rep link` to link it from where it is")));
         }
     }
+    let mut all = copies.values().flatten();
+    if let Some(given) = args.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(from.as_deref()))) {
+        return Err(CliError::no(format!("no copy lies in {}", given.display()))
+            .hint("`rep duplicates` shows where the copies are"));
+    }
     let mut plan = Plan { skills: Vec::new(), refused: Vec::new() };
     for (name, copies) in copies {
         let target = base.join(CANONICAL).join(&name);
+        let stay = |copy: &Copy<'_>| {
+            let reason = format!("{} stays: {}", paths::shown(base, &copy.path), copy.fixed?);
+            Some((name.clone(), reason))
+        };
+        let stays: Vec<(String, String)> = copies.iter().filter_map(stay).collect();
         match gathered(library, &target, from.as_deref(), &copies, base) {
             Ok((moved, aside)) if moved.is_none() && aside.is_empty() => {}
             Ok((moved, aside)) => plan.skills.push(GatheredSkill { name, target, moved, aside }),
-            Err(reason) => plan.refused.push((name, reason)),
+            Err(reason) => {
+                plan.refused.push((name, reason));
+                continue;
+            }
         }
+        plan.refused.extend(stays);
     }
     Ok(plan)
 }
@@ -127,14 +179,11 @@ fn gathered(
         copies.iter().map(|copy| Ok((digest(copy)?, other_files(&copy.path)?))).collect();
     let contents = contents?;
     let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
-    let is_chosen = |copy: &&Copy<'_>| {
-        let is_from = |path: &Path| from == Some(&*paths::resolved(path));
-        is_from(&copy.path) || copy.path.parent().is_some_and(is_from)
-    };
-    let chosen =
-        copies.iter().find(is_chosen).or_else(|| copies.iter().find(is_target)).or_else(|| copies.first());
-    let Some(chosen) = chosen else { return Ok((None, Vec::new())) };
-    if !copies.iter().any(|copy| is_chosen(&copy)) && contents.iter().any(|content| *content != contents[0]) {
+    let chosen = copies.iter().find(|copy| copy.is_from(from));
+    if let Some((chosen, reason)) = chosen.and_then(|chosen| Some((chosen, chosen.fixed?))) {
+        return Err(format!("{} cannot be moved: {reason}", paths::shown(base, &chosen.path)));
+    }
+    if chosen.is_none() && contents.iter().any(|content| *content != contents[0]) {
         let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
         let places = places.join(", ");
         return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {
@@ -151,10 +200,16 @@ fn gathered(
         });
     }
     // Something else may stand in the one place: a link, or a directory that is no skill.
-    if target.symlink_metadata().is_ok() && !copies.iter().any(|copy| is_target(&copy)) {
+    if target.symlink_metadata().is_ok()
+        && !copies.iter().any(|copy| copy.fixed.is_none() && is_target(&copy))
+    {
         return Err(format!("something else stands at {}", paths::shown(base, target)));
     }
+    let movable = || copies.iter().filter(|copy| copy.fixed.is_none());
+    let Some(chosen) = chosen.or_else(|| movable().find(is_target)).or_else(|| movable().next()) else {
+        return Ok((None, Vec::new()));
+    };
     let moved = (!is_target(&chosen)).then(|| chosen.path.clone());
-    let aside = copies.iter().filter(|copy| copy.path != chosen.path).map(|copy| copy.path.clone()).collect();
+    let aside = movable().filter(|copy| copy.path != chosen.path).map(|copy| copy.path.clone()).collect();
     Ok((moved, aside))
 }

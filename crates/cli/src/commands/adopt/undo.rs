@@ -10,7 +10,7 @@ use super::apply::{lock, rename};
 use super::args::AdoptArgs;
 use super::record::{AdoptedCopy, Record};
 use crate::change_guard::ChangeGuard;
-use crate::clients::Places;
+use crate::clients::{CANONICAL, Places};
 use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -115,6 +115,10 @@ pub(super) fn run(
         record.adopted = left;
         record.save(base)?;
         remove_empty(&base.join(".agents/.repertoire-adopted"));
+        // The one place, if nothing else is there.
+        for directory in [base.join(CANONICAL), base.join(".agents")] {
+            let _ = fs::remove_dir(directory);
+        }
     }
     report(ui, base, &lines)?;
     if let Some(error) = failure {

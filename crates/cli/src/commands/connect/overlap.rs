@@ -116,7 +116,7 @@ impl Files {
     /// files, or without one from more than one directory. `present` are the clients on this machine.
     ///
     /// One rule decides every hint, so that following them ends: a client that reads skills from files is given them by files,
-    /// and the server is for clients of which no files are needed any more.
+    /// unless its links make another client read skills twice; then it is given them by the server.
     pub(crate) fn offered_twice(
         &self,
         places: &Places,

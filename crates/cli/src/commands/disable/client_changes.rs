@@ -453,6 +453,14 @@ impl<'c> ClientChanges<'c> {
         Ok(())
     }
 
+    /// Returns `true` if a switch of `client` is changed or would be.
+    pub(crate) fn has_switched(&self, client: &str) -> bool {
+        let is_made = |line: &ChangeLine| matches!(line.state, ChangeState::Planned | ChangeState::Done);
+        let is_switch = |line: &ChangeLine| matches!(line.kind, ChangeKind::Switch);
+        let is_of_client = |line: &ChangeLine| line.clients.iter().any(|other| other == client);
+        self.lines.iter().any(|line| is_made(line) && is_switch(line) && is_of_client(line))
+    }
+
     /// Returns `true` if a change could not be made.
     pub(crate) fn has_failed(&self) -> bool {
         self.lines.iter().any(|line| line.state == ChangeState::Failed)

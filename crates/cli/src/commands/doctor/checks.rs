@@ -7,6 +7,7 @@ use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::{AgentPrompt, BindingOptions, Entry};
 use repertoire_model::{RuleId, Severity, State};
+use repertoire_sources::LOCK_FILE;
 use serde::Serialize;
 
 use repertoire::config::{DisabledPattern, Settings};
@@ -72,6 +73,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.sandboxes(&context);
     checks.following(&context);
     checks.library(&context, library);
+    checks.records(&context, library);
     checks.agents(&context, library);
     checks.search(&context);
     checks.clients(&context, library);
@@ -193,6 +195,16 @@ impl Checks {
             if !missing.is_empty() {
                 self.info("place", format!("not there: {}", explain::first_of(&missing)));
             }
+        }
+    }
+
+    /// Reports records of installers that cannot be read.
+    fn records(&mut self, context: &Context, library: &Library) {
+        for (path, message) in context.broken_records(&context.origins(library)) {
+            let is_own = path.ends_with(LOCK_FILE);
+            let status = if is_own { Status::Error } else { Status::Warn };
+            let hint = "correct the file, or take it from version control";
+            self.add(status, "record", message, Some(hint));
         }
     }
 

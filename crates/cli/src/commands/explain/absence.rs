@@ -1,6 +1,7 @@
 //! Explains why a skill is missing.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use repertoire::Lookup;
 use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::fs::ScanLimits;
 use repertoire::provider::fs::limits::MAX_DEPTH;
+use repertoire_model::plugin::{MANIFEST_FILE, SKILLS};
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
@@ -51,7 +53,8 @@ struct NearMiss {
     path: String,
     /// The reason that no skill was found there.
     reason: Reason,
-    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group.
+    /// Files of it that look like a misspelled `SKILL.md`; the names of skills for a group; the name of a plugin that is not enabled, or
+    /// the reason that it is rejected.
     files: Vec<String>,
 }
 
@@ -82,11 +85,15 @@ enum Reason {
     Inside,
     /// It is deeper than `scan.max_depth`.
     TooDeep,
+    /// Its plugin is installed in a client but not enabled.
+    DisabledPlugin,
+    /// Its plugin is rejected.
+    RejectedPlugin,
 }
 
 impl Absence {
     /// Returns the explanation of the absence of `name`.
-    pub(crate) fn of(library: &Library, name: &str) -> Self {
+    pub(crate) fn of(context: &Context, library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
             Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),
             Lookup::Found(_) | Lookup::Disabled(_) | Lookup::Quarantined(_) => Vec::new(),
@@ -101,7 +108,7 @@ impl Absence {
         let known = |path: &Path| entries.iter().any(|entry| Path::new(&*entry.path) == path);
         // A place may lie below another one.
         let mut seen = HashSet::new();
-        let near_misses = library
+        let mut near_misses: Vec<NearMiss> = library
             .places
             .iter()
             .filter(|place| place.presence == Presence::Found)
@@ -114,6 +121,8 @@ impl Absence {
                 miss.or_group(library)
             })
             .collect();
+        let in_plugins = plugin_misses(context, library, name).into_iter();
+        near_misses.extend(in_plugins.filter(|miss| !known(Path::new(&miss.path))));
         Self { nearest, places: library.places.iter().map(looked).collect(), near_misses }
     }
 
@@ -143,6 +152,13 @@ impl Absence {
                     ui.out(),
                     "\n{path} is there, but inside another skill\n  set `scan.nested`, or add its parent to `roots`"
                 )?,
+                Reason::DisabledPlugin => writeln!(
+                    ui.out(),
+                    "\n{path} is there, but its plugin {files} is not enabled in its client"
+                )?,
+                Reason::RejectedPlugin => {
+                    writeln!(ui.out(), "\n{path} is there, but its plugin is rejected: {files}")?
+                }
                 Reason::TooDeep => writeln!(
                     ui.out(),
                     "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth`, or add its parent to `roots`"
@@ -213,6 +229,26 @@ fn near_misses(place: &Place, name: &str) -> Vec<NearMiss> {
     }
     misses.sort_by(|a, b| a.path.cmp(&b.path));
     misses
+}
+
+/// Returns the directories called `name` in plugins that are not enabled or were rejected.
+fn plugin_misses(context: &Context, library: &Library, name: &str) -> Vec<NearMiss> {
+    let miss = |skills: &Path, reason: Reason, text: &str| {
+        let path = skills.join(SkillName::new(name)?.as_str());
+        let is_skill = path.join("SKILL.md").is_file();
+        is_skill.then(|| NearMiss { path: path.display().to_string(), reason, files: vec![text.to_owned()] })
+    };
+    let disabled = context.disabled_plugins();
+    let disabled = disabled.iter().filter_map(|root| {
+        let plugin = root.label.strip_prefix("plugin:").unwrap_or(&root.label);
+        miss(&root.path, Reason::DisabledPlugin, plugin)
+    });
+    let rejected = library.problems.iter().filter_map(|problem| {
+        let manifest = Path::new(&problem.path).file_name() == Some(OsStr::new(MANIFEST_FILE));
+        let skills = Path::new(&problem.path).parent().filter(|_| manifest)?.join(SKILLS);
+        miss(&skills, Reason::RejectedPlugin, &problem.diagnostic.message)
+    });
+    disabled.chain(rejected).collect()
 }
 
 /// Returns the files of `directory` that look like a misspelled `SKILL.md`.

@@ -89,7 +89,10 @@ impl Surroundings {
             decisions.push(Decision { topic: "origin", text });
         }
         decisions.extend(plugin_of(context, library, entry).map(|text| Decision { topic: "plugin", text }));
-        if origins.is_empty() {
+        for (_, text) in context.broken_records(&self.origins) {
+            decisions.push(Decision { topic: "origin", text });
+        }
+        if origins.is_empty() && self.origins.faults.is_empty() {
             decisions.push(Decision { topic: "origin", text: "no installer recorded it".to_owned() });
         }
         let clients = self.clients(entry);

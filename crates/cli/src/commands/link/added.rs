@@ -9,7 +9,7 @@ use repertoire_model::SkillName;
 use super::args::LinkArgs;
 use super::plan::{LinkStep, Occupancy, plan};
 use super::record::Record;
-use super::{apply, chosen, paths};
+use super::{Warning, apply, chosen, paths, warnings_after};
 use crate::clients::{CLIENTS, Owner, Places};
 use crate::commands::connect::{OwnEntries, connections};
 use crate::env::Env;
@@ -18,12 +18,21 @@ use crate::globals::Globals;
 use crate::ui::Ui;
 use crate::wire::Context;
 
-/// Makes the links that the clients which are found need to read the skills in `directories`. Returns them as they are shown.
+/// The links that were made to skills.
+#[derive(Default)]
+pub(crate) struct AddedLinks {
+    /// Their paths, as they are shown.
+    pub(crate) paths: Vec<String>,
+    /// The warnings about clients that read skills twice because of them.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Makes the links that the clients which are found need to read the skills in `directories`.
 pub(crate) fn link_added(
     context: &Context,
     owner: Owner,
     directories: &[PathBuf],
-) -> Result<Vec<String>, CliError> {
+) -> Result<AddedLinks, CliError> {
     links(context, owner, directories, Action::Make)
 }
 
@@ -33,7 +42,7 @@ pub(crate) fn missing_links(
     owner: Owner,
     directories: &[PathBuf],
 ) -> Result<Vec<String>, CliError> {
-    links(context, owner, directories, Action::List)
+    links(context, owner, directories, Action::List).map(|links| links.paths)
 }
 
 /// The use that is made of links that are missing.
@@ -48,16 +57,18 @@ fn links(
     owner: Owner,
     directories: &[PathBuf],
     action: Action,
-) -> Result<Vec<String>, CliError> {
+) -> Result<AddedLinks, CliError> {
     if directories.is_empty() {
-        return Ok(Vec::new());
+        return Ok(AddedLinks::default());
     }
     let places = Places::new(&context.env);
-    let Some(base) = places.base(owner) else { return Ok(Vec::new()) };
+    let Some(base) = places.base(owner) else { return Ok(AddedLinks::default()) };
     let args = LinkArgs::of(owner);
     let connections = connections(&OwnEntries::new(&context.env), &places);
     // Without clients there is nothing to link.
-    let Ok((clients, _)) = chosen(&connections, &places, &args, Vec::new()) else { return Ok(Vec::new()) };
+    let Ok((clients, _)) = chosen(&connections, &places, &args, Vec::new()) else {
+        return Ok(AddedLinks::default());
+    };
     let library = context.open()?;
     let real: Vec<PathBuf> =
         directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
@@ -67,7 +78,8 @@ fn links(
     let mut plan = plan(&library, &places, &args, &base, &clients, &skills)?;
     let missing = plan.steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     if action == Action::List {
-        return Ok(missing.map(|step| paths::shown(&base, &step.path)).collect());
+        let paths = missing.map(|step| paths::shown(&base, &step.path)).collect();
+        return Ok(AddedLinks { paths, warnings: Vec::new() });
     }
     let missing: Vec<&LinkStep<'_>> = missing.collect();
     let (made, failure) = apply::make_recorded(&library, &args, &base, &mut plan.record, &missing)?;
@@ -75,7 +87,11 @@ fn links(
         Some(error) => {
             Err(error.hint("the skills are in place; `rep link` links them once that can be written"))
         }
-        None => Ok(made.into_iter().map(|link| link.path).collect()),
+        None => {
+            let names = missing.iter().map(|step| step.entry.name().to_string()).collect();
+            let warnings = warnings_after(&places, &connections, &names);
+            Ok(AddedLinks { paths: made.into_iter().map(|link| link.path).collect(), warnings })
+        }
     }
 }
 
@@ -90,8 +106,8 @@ pub(crate) fn link_completed(
     let linked = Context::load(ui, env.clone(), globals.clone())
         .and_then(|context| link_added(&context, owner, directories));
     let _ = match linked {
-        Ok(links) if links.is_empty() => Ok(()),
-        Ok(links) => ui.hint(&format!("linked for other clients: {}", links.join(", "))),
+        Ok(links) if links.paths.is_empty() => Ok(()),
+        Ok(links) => ui.hint(&format!("linked for other clients: {}", links.paths.join(", "))),
         Err(error) => ui.warn(&format!("links to the skills could not be made: {}", error.message())),
     };
 }

@@ -11,7 +11,7 @@ use crate::complete::{agent_names, skill_names};
 /// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
 /// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
 /// into it. Existing files are never overwritten, and --undo removes what this command made. A client that is connected
-/// to the MCP server is left out, because it would be offered every skill twice.
+/// to the MCP server is left out, because it gets every skill from there.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
     /// The clients; by default, those that are found

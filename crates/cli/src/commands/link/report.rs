@@ -70,10 +70,10 @@ pub(super) struct Notes {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// A warning before links are made, with a hint.
-pub(super) struct Warning {
-    pub(super) message: String,
-    pub(super) hint: String,
+/// A warning about links, with a hint.
+pub(crate) struct Warning {
+    pub(crate) message: String,
+    pub(crate) hint: String,
 }
 
 /// Writes the report of `lines`.

@@ -111,18 +111,24 @@ impl PublishArgs {
         if directories.is_empty() && (self.remove.is_empty() || self.prune || !is_store) {
             return Err(CliError::usage("no directory of skills is named").hint("run `rep publish DIR`"));
         }
-        for (is_given, is_fit, option) in [
-            (self.channel.is_some(), is_store || is_server, "channel"),
-            (self.token_file.is_some(), is_server, "token-file"),
-            (self.published_version.is_some(), is_server, "as"),
-            (!self.remove.is_empty(), is_store, "remove"),
-            (self.prune, is_store, "prune"),
-            (self.branch.is_some(), is_git, "branch"),
-            (self.message.is_some(), is_git, "message"),
-            (self.dry_run, !is_well_known && !is_server, "dry-run"),
+        for (is_given, is_fit, option, place) in [
+            (self.channel.is_some(), is_store || is_server, "channel", "a store or a server"),
+            (self.token_file.is_some(), is_server, "token-file", "a server"),
+            (self.published_version.is_some(), is_server, "as", "a server"),
+            (!self.remove.is_empty(), is_store, "remove", "a store"),
+            (self.prune, is_store, "prune", "a store"),
+            (self.branch.is_some(), is_git, "branch", "a git repository"),
+            (self.message.is_some(), is_git, "message", "a git repository"),
+            (
+                self.dry_run,
+                !is_well_known && !is_server,
+                "dry-run",
+                "a store, a git repository or a directory",
+            ),
         ] {
             if is_given && !is_fit {
-                return Err(CliError::usage(format!("`--{option}` does not fit this place")));
+                return Err(CliError::usage(format!("`--{option}` does not fit this place"))
+                    .hint(format!("it is for publishing to {place}")));
             }
         }
         Ok((destination, directories))

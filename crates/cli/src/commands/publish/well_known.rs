@@ -69,7 +69,7 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
         ui.write_json(&json!({"directory": site.display().to_string(), "skills": skills}))?;
     } else {
         let shown = site.display().to_string();
-        writeln!(ui.out(), "wrote {} and their index to {}", count(entries.len(), "skill"), escape(&shown))?;
+        writeln!(ui.out(), "wrote {} and the index to {}", count(entries.len(), "skill"), escape(&shown))?;
     }
     Ok(Exit::Success)
 }

@@ -1,14 +1,16 @@
 //! Copies of skills with conflicts, beside the skills and never in their place.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use repertoire::regular_file;
-use repertoire_model::patch::{SkillFiles, bundle};
-use repertoire_model::{Digest, Policy, SkillName};
+use repertoire_model::patch::{FileData, SkillFiles, bundle};
+use repertoire_model::{Digest, Policy, SkillName, SkillPath};
 use repertoire_sources::{
-    Installation, Lock, LockedSkill, SkillChange, has_conflict_markers, manifest_fault, read_installed,
+    ConflictContent, ConflictingFile, Installation, Lock, LockedSkill, SkillChange, has_conflict_markers,
+    manifest_fault, read_installed,
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,18 @@ use crate::error::CliError;
 struct CopyDigests {
     copy: String,
     skill: String,
+    /// The digests of the files with conflicts but without markers.
+    #[serde(default)]
+    unmerged: BTreeMap<String, String>,
+}
+
+/// The choice to take files without markers as the copy was written with them, or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmerged {
+    /// One side is taken, as the copy has it.
+    Accept,
+    /// They have to be changed or removed first.
+    Refuse,
 }
 
 /// The largest entry of a lock beside a copy.
@@ -70,6 +84,7 @@ pub(super) fn write(
     locked: &LockedSkill,
     before: &SkillFiles,
     copy: &SkillFiles,
+    conflicts: &[ConflictingFile],
 ) -> Result<bool, CliError> {
     let written = digests(installation, &locked.name);
     let is_as_written = |files: &SkillFiles| written.as_ref().is_some_and(|it| it.copy == digest(files));
@@ -106,7 +121,13 @@ pub(super) fn write(
     let path = entry_file(installation, &locked.name);
     fs::write(&path, entry.to_text()?).map_err(|error| CliError::io("write", &path, error))?;
     let path = digests_file(installation, &locked.name);
-    let text = serde_json::to_vec(&CopyDigests { copy: digest(copy), skill: digest(before) })?;
+    let unmerged = conflicts.iter().filter(|conflict| conflict.content != ConflictContent::Both);
+    let file_digest = |conflict: &ConflictingFile| {
+        let file = copy.get(&conflict.path)?;
+        Some((conflict.path.to_string(), Digest::of(&file.bytes).to_string()))
+    };
+    let unmerged = unmerged.filter_map(file_digest).collect();
+    let text = serde_json::to_vec(&CopyDigests { copy: digest(copy), skill: digest(before), unmerged })?;
     fs::write(&path, text).map_err(|error| CliError::io("write", &path, error))?;
     Ok(true)
 }
@@ -145,6 +166,7 @@ pub(super) fn resolved(
     installation: &Installation,
     skill: &LockedSkill,
     policy: &Policy,
+    unmerged: Unmerged,
 ) -> Result<SkillChange, CliError> {
     let name = &skill.name;
     let copy = directory(installation, name);
@@ -158,6 +180,18 @@ pub(super) fn resolved(
         return Err(CliError::no(format!("{} still has a conflict", copy.join(path.as_str()).display()))
             .hint("edit it until the lines with <<<<<<< and >>>>>>> are gone"));
     }
+    let written = digests(installation, name);
+    let is_as_written = |(path, file): &(&SkillPath, &FileData)| {
+        let written = written.as_ref().and_then(|written| written.unmerged.get(path.as_str()));
+        written.is_some_and(|written| *written == Digest::of(&file.bytes).to_string())
+    };
+    if unmerged == Unmerged::Refuse
+        && let Some((path, _)) = copied.iter().find(is_as_written)
+    {
+        let path = copy.join(path.as_str());
+        return Err(CliError::no(format!("{} is as it was written, with one side alone", path.display()))
+            .hint("change or remove it, or take the copy as it is with --force"));
+    }
     if let Some(fault) = manifest_fault(&copied, name, policy) {
         return Err(CliError::no(format!("{} is no sound skill: {fault}", copy.display()))
             .hint("edit the copy, then run it again"));
@@ -168,7 +202,7 @@ pub(super) fn resolved(
     let locked = entry.and_then(|entry| entry.get(name.as_str()).cloned()).ok_or_else(none)?;
     let before = read_installed(&installation.directory(name))?.map(|installed| installed.files);
     let is_as_copied = |of: CopyDigests| before.as_ref().is_some_and(|before| digest(before) == of.skill);
-    if !digests(installation, name).is_some_and(is_as_copied) {
+    if !written.is_some_and(is_as_copied) {
         let live = installation.directory(name);
         let message =
             format!("{} was edited after the copy was made; the copy would discard that", live.display());

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use repertoire_model::patch::SkillFiles;
-use repertoire_model::{SkillName, SkillPath};
+use repertoire_model::{Diagnostic, Severity, SkillName, SkillPath};
 use repertoire_sources::{
-    Installation, InstalledSkill, LockedSkill, MergeOutcome, Newest, NewestSkill, SkillChange, UpdateCheck,
-    locked_files, manifest_fault, merge_edits, read_installed,
+    ConflictContent, ConflictingFile, FoundSkill, Installation, InstalledSkill, LockedSkill, MergeOutcome,
+    Newest, NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills, locked_files, manifest_fault,
+    merge_edits, read_installed,
 };
 
-use super::conflicts;
+use super::conflicts::is_open;
 use crate::error::CliError;
 use crate::ui::Ui;
 use crate::wire::Context;
@@ -29,6 +30,8 @@ pub(super) struct Step {
     pub(super) check: UpdateCheck,
     /// The outcome of the update.
     pub(super) kind: StepKind,
+    /// The findings of the rules in its newest state that the skill does not have here.
+    pub(super) findings: Vec<String>,
 }
 
 /// The result of the merge.
@@ -55,7 +58,7 @@ pub(super) enum StepKind {
     Conflicts {
         newest: Box<NewestSkill>,
         copy: SkillFiles,
-        paths: Vec<SkillPath>,
+        conflicts: Vec<ConflictingFile>,
         before: SkillFiles,
         /// `true` if somebody is editing an earlier copy, which stays.
         is_open: bool,
@@ -85,10 +88,10 @@ impl Step {
         self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
     }
 
-    /// Returns `true` if it has conflicts, its new name cannot be taken over, or its source could not be asked. A skill that the source
+    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, or its source could not be asked. A skill that the source
     /// removed or renamed stays for good and is no failure.
     pub(super) fn is_failure(&self) -> bool {
-        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::NotRenamed(_))
+        matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing | StepKind::NotRenamed(_))
             || matches!(self.check.newest, Newest::Unreachable(_))
     }
 
@@ -118,26 +121,33 @@ fn step(
     check: UpdateCheck,
     rename: Rename,
 ) -> Result<Step, CliError> {
+    let installed = read_installed(&installation.directory(&check.locked.name))?;
     let newest = match &check.newest {
+        Newest::Current if installed.is_none() => {
+            return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() });
+        }
         Newest::Changed(newest) => newest,
         Newest::Renamed(newest) if rename == Rename::Follow => newest,
-        _ => return Ok(Step { check, kind: StepKind::None }),
+        _ => return Ok(Step { check, kind: StepKind::None, findings: Vec::new() }),
     };
     let name = newest.locked.name.clone();
-    let newest = Box::new(NewestSkill { skill: newest.skill.clone(), locked: newest.locked.clone() });
-    let Some(installed) = read_installed(&installation.directory(&check.locked.name))? else {
-        return Ok(Step { check, kind: StepKind::Missing });
+    let newest = newest.clone();
+    let Some(installed) = installed else {
+        return Ok(Step { check, kind: StepKind::Missing, findings: Vec::new() });
     };
     let policy = &context.settings.policy;
     let is_renamed = name != check.locked.name;
     if let Some(reason) = obstacle(installation, &installed, &name).filter(|_| is_renamed) {
-        return Ok(Step { check, kind: StepKind::NotRenamed(reason) });
+        return Ok(Step { check, kind: StepKind::NotRenamed(reason), findings: Vec::new() });
     }
+    let options = context.fetch_options(ui, token_file)?;
+    let here = fetch(&Source::Directory(installation.directory(&check.locked.name)), &options);
+    let here = here.map(|tree| find_skills(&tree, policy)).unwrap_or_default();
+    let findings = new_findings(&here, &newest.skill);
     let before = installed.files;
     let theirs = &newest.skill.files;
     let is_edited = repertoire_model::patch::bundle(&before).digest() != check.locked.digest;
     let (base, merged) = if is_edited {
-        let options = context.fetch_options(ui, token_file)?;
         let (store, home) = (context.bundle_store()?, context.env.home());
         // Without the files as they were, every edit is a conflict.
         let base = locked_files(&check.locked, &installation.base, home.as_deref(), &store, &options);
@@ -145,8 +155,10 @@ fn step(
         let merged = match merge_edits(&base, &before, theirs) {
             // Edits that fit together line by line may still make no skill.
             MergeOutcome::Clean(copy) if manifest_fault(&copy, &name, policy).is_some() => {
-                let paths = copy.keys().filter(|path| is_manifest(path)).cloned().collect();
-                MergeOutcome::Conflicts { copy, paths }
+                let manifest = copy.keys().filter(|path| is_manifest(path)).cloned();
+                let conflict = |path| ConflictingFile { path, content: ConflictContent::Both };
+                let conflicts = manifest.map(conflict).collect();
+                MergeOutcome::Conflicts { copy, conflicts }
             }
             merged => merged,
         };
@@ -166,12 +178,27 @@ fn step(
         MergeOutcome::Conflicts { .. } if is_renamed => StepKind::NotRenamed(format!(
             "your edits and the source do not fit together; add {name}, and take your edits over by hand"
         )),
-        MergeOutcome::Conflicts { copy, paths } => {
-            let is_open = conflicts::is_open(installation, &check.locked.name);
-            StepKind::Conflicts { newest, copy, paths, before, is_open }
+        MergeOutcome::Conflicts { copy, conflicts } => {
+            let is_open = is_open(installation, &check.locked.name);
+            StepKind::Conflicts { newest, copy, conflicts, before, is_open }
         }
     };
-    Ok(Step { check, kind })
+    Ok(Step { check, kind, findings })
+}
+
+/// Returns the findings of `newest` that none of `here` has, in words.
+fn new_findings(here: &[FoundSkill], newest: &FoundSkill) -> Vec<String> {
+    let is_new = |found: &&Diagnostic| {
+        let is_same = |other: &Diagnostic| {
+            (other.rule, &other.file, &other.message) == (found.rule, &found.file, &found.message)
+        };
+        found.severity != Severity::Info && !here.iter().flat_map(|skill| &skill.findings).any(is_same)
+    };
+    let in_words = |found: &Diagnostic| {
+        let file = found.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
+        format!("{}: {file}{} [{}]", found.severity, found.message, found.rule)
+    };
+    newest.findings.iter().filter(is_new).map(in_words).collect()
 }
 
 /// Returns the changes that replace `before`, the files of the skill of `locked`, by `after`.

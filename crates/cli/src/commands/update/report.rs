@@ -2,7 +2,10 @@
 
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::{FileKind, SkillPath};
-use repertoire_sources::{FoundSkill, Installation, Newest, SkillChange, allowed_tools, capabilities};
+use repertoire_sources::{
+    ConflictContent, ConflictingFile, FoundSkill, Installation, Newest, NewestSkill, SkillChange,
+    allowed_tools, capabilities,
+};
 use serde_json::{Value, json};
 
 use super::conflicts;
@@ -13,6 +16,9 @@ use crate::ui::{Style, Ui, escape};
 
 /// The most lines of a diff that are shown.
 const MAX_LINES: usize = 400;
+
+/// The most findings of a skill that are shown.
+const MAX_FINDINGS: usize = 10;
 
 /// The reason that no new copy with conflicts is written.
 const OPEN: &str = "a conflict copy is open, and stays as it is";
@@ -47,22 +53,37 @@ pub(super) fn print(ui: &mut Ui, step: &Step) -> Result<(), CliError> {
         (StepKind::Ready { base, before, after, newest, is_edited, .. }, _) => {
             heading(ui, step, newest, if *is_edited { "; your edits stay" } else { "" })?;
             print_wider(ui, base, &newest.skill)?;
+            print_findings(ui, step, newest)?;
             print_diff(ui, before, after)?;
         }
         (StepKind::Conflicts { is_open: true, .. }, _) => {
             ui.message(Style::Warning, "conflict:", &format!("{name}: {OPEN}"))?;
             ui.hint(&format!("finish it with `rep update --resolved {name}`, or delete it"))?;
         }
-        (StepKind::Conflicts { newest, copy, paths, before, .. }, _) => {
+        (StepKind::Conflicts { newest, copy, conflicts, before, .. }, _) => {
             heading(ui, step, newest, "; your edits and the source do not fit together")?;
             print_wider(ui, before, &newest.skill)?;
+            print_findings(ui, step, newest)?;
             print_diff(ui, before, copy)?;
-            for path in paths {
-                ui.write_planned(Some(Style::Warning), &format!("conflict: {path}"))?;
+            for conflict in conflicts {
+                let line = format!("conflict: {}{}", conflict.path, side(conflict, before));
+                ui.write_planned(Some(Style::Warning), &line)?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns which side the copy has of a file without markers.
+fn side(conflict: &ConflictingFile, before: &SkillFiles) -> &'static str {
+    match conflict.content {
+        ConflictContent::Both => "",
+        ConflictContent::Local => " (the source removed it; the copy has yours)",
+        ConflictContent::Source if before.contains_key(&conflict.path) => {
+            " (it cannot be merged; the copy has the source's, and yours stays in the skill)"
+        }
+        ConflictContent::Source => " (you removed it; the copy has the source's)",
+    }
 }
 
 fn chain(error: &repertoire_sources::Error) -> String {
@@ -70,12 +91,7 @@ fn chain(error: &repertoire_sources::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn heading(
-    ui: &mut Ui,
-    step: &Step,
-    newest: &repertoire_sources::NewestSkill,
-    note: &str,
-) -> Result<(), CliError> {
+fn heading(ui: &mut Ui, step: &Step, newest: &NewestSkill, note: &str) -> Result<(), CliError> {
     let locked = &step.check.locked;
     let from = short(locked.resolved.as_deref(), &locked.digest.to_string());
     let to = short(newest.locked.resolved.as_deref(), &newest.locked.digest.to_string());
@@ -93,6 +109,20 @@ fn heading(
 fn print_wider(ui: &mut Ui, before: &SkillFiles, newest: &FoundSkill) -> Result<(), CliError> {
     for line in wider(before, newest) {
         ui.write_planned(Some(Style::Warning), &format!("! {line}"))?;
+    }
+    Ok(())
+}
+
+/// Writes what the rules find in the newest state of the skill that it does not have here, and its files that were left out.
+fn print_findings(ui: &mut Ui, step: &Step, newest: &NewestSkill) -> Result<(), CliError> {
+    for finding in step.findings.iter().take(MAX_FINDINGS) {
+        ui.write_planned(Some(Style::Warning), &format!("! new: {finding}"))?;
+    }
+    if let Some(more) = step.findings.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
+        ui.write_planned(Some(Style::Warning), &format!("! and {more} more findings"))?;
+    }
+    for reason in &newest.left_out {
+        ui.write_planned(Some(Style::Warning), &format!("! left out: {reason}"))?;
     }
     Ok(())
 }
@@ -147,7 +177,9 @@ pub(super) fn summary(
         let line = ui.paint(Style::Good, &format!("updated {}", escape(&updated.join(", "))));
         writeln!(ui.out(), "{line}")?;
     }
-    if steps.iter().all(|step| matches!(step.check.newest, Newest::Current)) {
+    let is_current =
+        |step: &Step| matches!((&step.kind, &step.check.newest), (StepKind::None, Newest::Current));
+    if steps.iter().all(is_current) {
         writeln!(ui.out(), "everything is up to date")?;
     }
     for step in steps.iter().filter(|_| is_done) {
@@ -176,11 +208,11 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
             let state = if is_done { "updated" } else { word(&step.check.newest) };
             (state, Some(patch::diff(before, after)), Vec::new(), wider(base, &newest.skill))
         }
-        StepKind::Conflicts { newest, copy, paths, before, is_open } => {
+        StepKind::Conflicts { newest, copy, conflicts, before, is_open } => {
             if *is_open {
                 value["reason"] = OPEN.into();
             }
-            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            let paths = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
             ("conflict", Some(patch::diff(before, copy)), paths, wider(before, &newest.skill))
         }
     };
@@ -190,5 +222,10 @@ pub(super) fn described(step: &Step, is_done: bool) -> Value {
     value["diff"] = json!(diff);
     value["conflicts"] = json!(conflicts);
     value["wider"] = json!(new);
+    value["findings"] = json!(step.findings);
+    value["left_out"] = match &step.kind {
+        StepKind::Ready { newest, .. } | StepKind::Conflicts { newest, .. } => json!(newest.left_out),
+        _ => json!([]),
+    };
     value
 }
