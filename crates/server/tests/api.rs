@@ -6,7 +6,7 @@ use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
-use repertoire::{Agent, Entry, Library, SessionOptions};
+use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, Token};
@@ -22,7 +22,7 @@ const OTHER_TOKEN: &str = "fedcba9876543210fedcba9876543210";
 struct TestHost;
 
 impl Host for TestHost {
-    fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
+    fn explain(&self, _: &Registry, name: &str) -> Result<Vec<Decision>, String> {
         Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
     }
 
@@ -31,8 +31,12 @@ impl Host for TestHost {
         Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
     }
 
-    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
-        Some(Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] }))
+    fn switch_refusal(&self) -> Option<String> {
+        None
+    }
+
+    fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
+        Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] })
     }
 
     fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
@@ -470,6 +474,8 @@ fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     assert_eq!(get(&http, "/api/v1/skills/alpha").1["state"], "disabled");
     assert_eq!(post(&http, "/api/v1/skills/alpha/switch", json!({"on": true}), &[]).1["state"], "active");
     assert_eq!(names(&http), 2);
+    let switches = dashboard.sink.events().into_iter().filter(|event| event.kind == EventKind::SkillSwitched);
+    assert_eq!(switches.map(|event| event.tool).collect::<Vec<_>>(), ["disable", "enable"]);
     let dashboard = Dashboard::new(|_| {});
     assert_eq!(post(&dashboard.http(), "/api/v1/skills/alpha/switch", json!({"on": false}), &[]).0, 403);
 }
