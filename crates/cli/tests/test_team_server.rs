@@ -75,7 +75,10 @@ fn configuration_is_read_again_and_kept_when_the_new_one_is_wrong() {
     };
     // A change is noticed without a signal.
     configure(&agent("alpha"));
-    next_line(&mut serving, "the configuration was read again");
+    next_line(
+        &mut serving,
+        "the configuration was read again: agents, kits, oidc and 1 token file; other keys",
+    );
     let index = serving.get(INDEX, &headers);
     assert!(index.contains("alpha") && !index.contains("beta"), "{index}");
     configure("[agents.a\n");
@@ -214,9 +217,8 @@ fn skills_of_a_store_are_explained_and_restored_and_not_switched() {
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(status.contains("404") && message.contains("the releases of the channel"), "{status} {answer}");
 
-    let rollback = |secret: &str| {
-        send(&serving, "POST", secret, "/api/v1/skills/gamma/rollback", b"{\"version\": 1}")
-    };
+    let rollback =
+        |secret: &str| send(&serving, "POST", secret, "/api/v1/skills/gamma/rollback", b"{\"version\": 1}");
     assert!(rollback(&bob).0.contains("403"));
     let (status, answer) = rollback(&ann);
     assert!(status.contains("200"), "{status} {answer}");

@@ -411,6 +411,8 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     let unknown = ask("/api/v1/skills/nothing").1.to_string().replace("nothing", "alpha");
     assert_eq!(ask("/api/v1/skills/alpha").1.to_string(), unknown, "out of scope looks like unknown");
     assert_eq!(ask("/api/v1/search?q=alpha").1["results"], json!([]));
+    let page = http.ask("GET", "/", &narrow, "").1;
+    assert!(page.contains("href=\"/sessions\"") && !page.contains("/economics"), "{page}");
     assert!(!ask("/api/v1/catalog").1["text"].as_str().unwrap().contains("alpha"));
     assert_eq!(ask("/api/v1/proposals").1["total"], 1);
     assert_eq!(ask(&format!("/api/v1/proposals/{alpha}")).0, 404);
@@ -529,7 +531,8 @@ fn reference(document: &Value) -> String {
         - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
+        - A request that is refused before it reaches the API is answered with a line of text: 401, 413, 429, 503 of a full server, and 403 for a host or an origin that is not allowed.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

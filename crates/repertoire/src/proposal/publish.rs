@@ -250,7 +250,8 @@ mod tests {
     use crate::provider::store::StoreProvider;
     use crate::registry::Registry;
     use crate::store::{
-        LazyStore, MemoryStore, ProposalLimits, ProposalState, Proposals as _, Publications as _, Releases as _,
+        LazyStore, MemoryStore, ProposalLimits, ProposalState, Proposals as _, Publications as _,
+        Releases as _,
     };
 
     fn rules() -> ProposalRules {
