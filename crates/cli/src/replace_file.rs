@@ -64,7 +64,7 @@ fn is_read_only(metadata: &fs::Metadata) -> bool {
 fn left_alone(path: &Path) -> CliError {
     let way = if cfg!(unix) { "`chmod u+w` makes it writable" } else { "take that attribute away" };
     CliError::no(format!("{} is read-only and left alone", path.display()))
-        .hint(format!("{way}, if it may be changed; then run it again"))
+        .hint(format!("{way}, if it may be changed; then try again"))
 }
 
 /// Creates the file at `path`; a private file is never readable by others, not even for a moment.

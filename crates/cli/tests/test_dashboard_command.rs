@@ -112,6 +112,13 @@ fn a_skill_is_switched_off_and_on_in_the_configuration() {
     let (status, body) = dashboard.ask("POST", "/api/v1/skills/alpha/switch", r#"{"on": true}"#);
     assert_eq!(status, 200, "{body}");
     assert_eq!((state().as_str(), listed()), ("active", true));
+    // A configuration that the server may not write is named, with what to do.
+    let path = sandbox.project().join("../home/.config/repertoire/config.toml");
+    let mut permissions = path.metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    let (status, body) = dashboard.ask("POST", "/api/v1/skills/alpha/switch", r#"{"on": false}"#);
+    assert!(status == 409 && body.contains("change `disabled` there and start the server again"), "{body}");
 }
 
 #[test]

@@ -75,7 +75,10 @@ fn configuration_is_read_again_and_kept_when_the_new_one_is_wrong() {
     };
     // A change is noticed without a signal.
     configure(&agent("alpha"));
-    next_line(&mut serving, "the configuration was read again");
+    next_line(
+        &mut serving,
+        "the configuration was read again: agents, kits, oidc and 1 token file; other keys",
+    );
     let index = serving.get(INDEX, &headers);
     assert!(index.contains("alpha") && !index.contains("beta"), "{index}");
     configure("[agents.a\n");
@@ -183,6 +186,47 @@ fn versions_are_published_reviewed_and_added_with_tokens() {
     assert!(target.read(".agents/skills/gamma/SKILL.md").contains("# Gamma two"));
     let run = target.run(&["add", &address, "--skill", "gamma", "--yes"]);
     assert_ne!(run.code, 0, "without a token there is nothing");
+}
+
+#[test]
+fn skills_of_a_store_are_explained_and_restored_and_not_switched() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["publish", ".agents/skills", "--to", "fleet.db"]).code, 0);
+    let at = ["--store", "fleet.db", "--role"];
+    let ann = token(&sandbox, &[&["--name", "ann"], &at[..], &["reviewer"]].concat());
+    let bob = token(&sandbox, &[&["--name", "bob"], &at[..], &["author"]].concat());
+    let serving = Serving::start(&sandbox, &["--store", "fleet.db", "--require-token"]);
+    for (version, body) in [("1.0.0", "# One\n"), ("2.0.0", "# Two\n")] {
+        let path = format!("/api/v1/skills/gamma/versions/{version}");
+        assert!(put(&serving, &ann, &path, &archive("gamma", body)).0.contains("201"));
+    }
+    let served = || serving.get("/.well-known/agent-skills/gamma/SKILL.md", &bearer(&ann));
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !served().contains("# Two") {
+        assert!(Instant::now() < deadline, "the second version is served");
+    }
+    let explained = serving.get("/api/v1/skills/gamma/explain", &bearer(&ann));
+    assert!(explained.starts_with("HTTP/1.1 200") && explained.contains("by store:stable"), "{explained}");
+
+    // A page shows the names of versions, and restores them, but switches nothing.
+    let page = serving.get("/skills/gamma", &bearer(&ann));
+    assert!(page.contains(r#"Version 1</a> <span class="badge">1.0.0</span>"#), "{page}");
+    assert!(page.contains("Restore<span") && !page.contains("Switch off"), "{page}");
+    assert!(!serving.get("/skills", &bearer(&ann)).contains("/switch"));
+    let (status, answer) = send(&serving, "POST", &ann, "/api/v1/skills/gamma/switch", b"{\"on\": false}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(status.contains("404") && message.contains("the releases of the channel"), "{status} {answer}");
+
+    let rollback =
+        |secret: &str| send(&serving, "POST", secret, "/api/v1/skills/gamma/rollback", b"{\"version\": 1}");
+    assert!(rollback(&bob).0.contains("403"));
+    let (status, answer) = rollback(&ann);
+    assert!(status.contains("200"), "{status} {answer}");
+    assert_eq!(
+        (&answer["origin"], &answer["published"]),
+        (&"rollback".into(), &serde_json::json!(["1.0.0"]))
+    );
+    assert!(served().contains("# One"), "{}", served());
 }
 
 #[test]

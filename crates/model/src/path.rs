@@ -136,6 +136,10 @@ impl fmt::Display for PathFault {
             Self::Absolute => f.write_str("the path is absolute; give it relative to the skill directory"),
             Self::EmptyComponent => f.write_str("the path has an empty or `.` component"),
             Self::ParentComponent => f.write_str("the path leads upwards (`..`)"),
+            // Quotes and backslashes are printable, although `escape_debug` escapes them.
+            Self::Character(c @ ('"' | '\'' | '\\')) => {
+                write!(f, "the path holds the character {c}, which is not allowed")
+            }
             Self::Character(c) => {
                 write!(f, "the path holds the character {}, which is not allowed", c.escape_debug())
             }
@@ -211,6 +215,14 @@ mod tests {
         ] {
             assert_eq!(SkillPath::new(path).unwrap().as_str(), path);
         }
+    }
+
+    #[test]
+    fn a_printable_character_that_is_refused_is_shown_as_it_is() {
+        let shown = |path: &str| SkillPath::new(path).unwrap_err().to_string();
+        assert_eq!(shown("a\"b"), "the path holds the character \", which is not allowed");
+        assert_eq!(shown("a\\b"), "the path holds the character \\, which is not allowed");
+        assert_eq!(shown("a\nb"), "the path holds the character \\n, which is not allowed");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use repertoire::event::{Event, EventKind, MemorySink};
 use repertoire::history::{identity, record};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
-use repertoire::{Agent, Entry, Library, SessionOptions};
+use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, Token};
@@ -22,7 +22,7 @@ const OTHER_TOKEN: &str = "fedcba9876543210fedcba9876543210";
 struct TestHost;
 
 impl Host for TestHost {
-    fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
+    fn explain(&self, _: &Registry, name: &str) -> Result<Vec<Decision>, String> {
         Ok(vec![Decision { topic: "found".to_owned(), text: format!("{name} was found") }])
     }
 
@@ -31,8 +31,12 @@ impl Host for TestHost {
         Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
     }
 
-    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
-        Some(Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] }))
+    fn switch_refusal(&self) -> Option<String> {
+        None
+    }
+
+    fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
+        Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] })
     }
 
     fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
@@ -407,6 +411,8 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     let unknown = ask("/api/v1/skills/nothing").1.to_string().replace("nothing", "alpha");
     assert_eq!(ask("/api/v1/skills/alpha").1.to_string(), unknown, "out of scope looks like unknown");
     assert_eq!(ask("/api/v1/search?q=alpha").1["results"], json!([]));
+    let page = http.ask("GET", "/", &narrow, "").1;
+    assert!(page.contains("href=\"/sessions\"") && !page.contains("/economics"), "{page}");
     assert!(!ask("/api/v1/catalog").1["text"].as_str().unwrap().contains("alpha"));
     assert_eq!(ask("/api/v1/proposals").1["total"], 1);
     assert_eq!(ask(&format!("/api/v1/proposals/{alpha}")).0, 404);
@@ -470,6 +476,8 @@ fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     assert_eq!(get(&http, "/api/v1/skills/alpha").1["state"], "disabled");
     assert_eq!(post(&http, "/api/v1/skills/alpha/switch", json!({"on": true}), &[]).1["state"], "active");
     assert_eq!(names(&http), 2);
+    let switches = dashboard.sink.events().into_iter().filter(|event| event.kind == EventKind::SkillSwitched);
+    assert_eq!(switches.map(|event| event.tool).collect::<Vec<_>>(), ["disable", "enable"]);
     let dashboard = Dashboard::new(|_| {});
     assert_eq!(post(&dashboard.http(), "/api/v1/skills/alpha/switch", json!({"on": false}), &[]).0, 403);
 }
@@ -523,7 +531,8 @@ fn reference(document: &Value) -> String {
         - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\n"
+        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
+        - A request that is refused before it reaches the API is answered with a line of text: 401, 413, 429, 503 of a full server, and 403 for a host or an origin that is not allowed.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -6,7 +6,7 @@ mod surroundings;
 
 pub(crate) use absence::first_of;
 use clap::Args;
-use repertoire::{Entry, Lookup};
+use repertoire::{Entry, Lookup, Registry};
 use serde::Serialize;
 use surroundings::{ClientJson, Surroundings};
 
@@ -93,16 +93,23 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
     Ok(Exit::Success)
 }
 
-/// Returns the decisions about the skill called `name`, each with its topic.
-pub(crate) fn decisions(context: &Context, name: &str) -> Result<Vec<(&'static str, String)>, CliError> {
-    let library = context.inspect_served(context.settings.policy.clone());
+/// Returns the decisions about the skill of `registry` called `name`, each with its topic.
+pub(crate) fn decisions(
+    context: &Context,
+    registry: &Registry,
+    name: &str,
+) -> Result<Vec<(&'static str, String)>, CliError> {
+    let library = context.library_of(registry);
     let Some(entry) = meant(&library, name).into_iter().next() else {
         return Err(CliError::no(format!("there is no skill `{name}`")));
     };
     let refusal = pollster::block_on(library.registry.accepted()).err();
     let found = pollster::block_on(library.registry.check(entry));
     let mut decisions = decisions::of(context, &library, entry, &found, refusal.as_ref())?;
-    decisions.extend(Surroundings::of(context, &library).decisions(context, &library, entry));
+    // Installers and clients of this machine have to do with skills in directories alone.
+    if entry.identity.is_some() {
+        decisions.extend(Surroundings::of(context, &library).decisions(context, &library, entry));
+    }
     Ok(decisions.into_iter().map(|decision| (decision.topic, decision.text)).collect())
 }
 

@@ -69,6 +69,12 @@ impl Context {
         self.inspect_with(places, problems, policy, self.past_versions())
     }
 
+    /// Returns the skills of `registry`, which is open, as they are now.
+    pub(crate) fn library_of(&self, registry: &Registry) -> Library {
+        let (places, problems) = self.places(registry.policy());
+        Library::new(registry.clone(), places, problems)
+    }
+
     /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded version is in force, by path.
     pub(crate) fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
         if !library.snapshot.entries().iter().any(|entry| entry.state == State::Quarantined) {

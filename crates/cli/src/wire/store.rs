@@ -41,6 +41,11 @@ impl Context {
         Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
     }
 
+    /// Returns `true` if the skills of channels of the store are served.
+    pub(crate) fn serves_channels(&self) -> bool {
+        !self.served.is_empty()
+    }
+
     /// Returns `true` if there is a store, so that a look need not make one.
     pub(crate) fn has_store(&self) -> bool {
         self.store_location().is_some_and(|location| is_there(&location))

@@ -139,6 +139,8 @@ words! {
         ProposalMade "proposal_made",
         /// Proposals were read or decided about.
         ProposalReviewed "proposal_reviewed",
+        /// A skill was switched off or on for all agents.
+        SkillSwitched "skill_switched",
         /// Some other tool was called.
         ToolCalled "tool_called",
         /// A version of a skill was published to a server.

@@ -20,5 +20,6 @@ pub use proposer::{ProposalMode, ProposalRules, ProposalText, Proposer};
 #[cfg(feature = "fs")]
 pub use publish::{
     NewPublication, PublishFault, PublishMode, PublishOutcome, channel_source, publish, published_identity,
+    source_channel,
 };
 pub use refusal::ProposalRefusal;

@@ -49,6 +49,11 @@ pub fn channel_source(channel: &str) -> String {
     format!("store:{channel}")
 }
 
+/// Returns the channel whose skills have this source, if it is the source of one.
+pub fn source_channel(source: &str) -> Option<&str> {
+    source.strip_prefix("store:")
+}
+
 /// Returns the identity under which the versions of a published skill are recorded.
 pub fn published_identity(name: &str) -> String {
     format!("store:{name}")
@@ -163,7 +168,10 @@ pub fn publish(
     }
     let released = released(store, channel, name.as_str())?;
     if released == Some(digest) {
-        recorded(store, &publication)?;
+        // The name of a version is taken by a review, also if its content is there already.
+        if mode == PublishMode::Release {
+            recorded(store, &publication)?;
+        }
         return Ok(PublishOutcome::unchanged(digest, findings));
     }
     if mode == PublishMode::Propose {
@@ -232,14 +240,18 @@ pub(super) fn released(store: &dyn Store, channel: &str, name: &str) -> Result<O
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use repertoire_model::SkillPath;
     use repertoire_model::patch::FileData;
 
     use super::super::review::{ReviewFault, Reviewer};
     use super::*;
+    use crate::provider::store::StoreProvider;
     use crate::registry::Registry;
     use crate::store::{
-        MemoryStore, ProposalLimits, ProposalState, Proposals as _, Publications as _, Releases as _,
+        LazyStore, MemoryStore, ProposalLimits, ProposalState, Proposals as _, Publications as _,
+        Releases as _,
     };
 
     fn rules() -> ProposalRules {
@@ -314,6 +326,41 @@ mod tests {
             Ok(PublishOutcome { proposal: Some(_), .. }) | Err(PublishFault::Refused(_))
         ));
         assert!(reviewer("user:bob").recover().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_version_of_released_content_is_not_taken_without_a_review() {
+        let store = MemoryStore::new();
+        let first = put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
+        let again = put(&store, "1.4.0", "one", PublishMode::Propose).unwrap();
+        assert_eq!((again.release, again.proposal, again.digest), (None, None, first.digest));
+        assert_eq!(store.publications("greet").unwrap().len(), 1);
+        assert!(put(&store, "1.4.0", "two", PublishMode::Release).unwrap().release.is_some());
+    }
+
+    #[test]
+    fn a_version_that_the_channel_had_is_released_again_by_a_rollback() {
+        let store = Arc::new(MemoryStore::new());
+        let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
+        let first = put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
+        let proposed = put(&store, "2.0.0", "two", PublishMode::Propose).unwrap().proposal.unwrap();
+        let provider = Arc::new(StoreProvider::new(lazy, "stable"));
+        let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
+        let reviewer = Reviewer::new(&*store, &registry, "user:bob", SystemTime::UNIX_EPOCH);
+        reviewer.approve(proposed).unwrap();
+        // Another channel gets a version that this one never had.
+        let name = SkillName::new("greet").unwrap();
+        let (content, time) = (files("greet", "three"), SystemTime::UNIX_EPOCH);
+        let other = NewPublication::new("next", (&name, "3.0.0"), content, "user:cid", time);
+        publish(&*store, &Policy::default(), other, PublishMode::Release, &rules()).unwrap();
+        let snapshot = registry.snapshot();
+        let entry = &snapshot.entries()[0];
+        assert!(matches!(reviewer.rollback(entry, 3, false), Err(ReviewFault::NoVersion(_, 3))));
+        let restored = reviewer.rollback(entry, 1, false).unwrap();
+        assert_eq!((restored.number, restored.origin), (4, Origin::Rollback));
+        assert_eq!(restored.author.as_deref(), Some("user:bob"));
+        assert_eq!(store.released("stable").unwrap()[0].digest, first.digest);
+        assert_eq!(store.proposal(proposed).unwrap().unwrap().state, ProposalState::RolledBack);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use repertoire_model::Digest;
 use repertoire_model::patch::{self, Conflict, SkillFiles};
 
 use super::draft::draft_update;
-use super::publish::{published_identity, released};
+use super::publish::{published_identity, released, source_channel};
 use super::refusal::ProposalRefusal;
 use crate::history::{capture, identity, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
@@ -392,7 +392,9 @@ impl Reviewer<'_> {
     /// Restores the version `number` of the skill. `is_forced` also replaces edits that no version holds, after recording them.
     pub fn rollback(&self, entry: &Entry, number: u64, is_forced: bool) -> Result<Version, ReviewFault> {
         let (skill, name) = (identity(entry), entry.name().to_string());
-        let Some(directory) = entry.identity.as_deref() else { return Err(ReviewFault::SkillGone(name)) };
+        let Some(directory) = entry.identity.as_deref() else {
+            return self.rollback_release(entry, number);
+        };
         let versions = self.store.versions(&skill)?;
         let wanted = versions.iter().find(|version| version.number == number);
         let Some(wanted) = wanted else { return Err(ReviewFault::NoVersion(name, number)) };
@@ -408,12 +410,43 @@ impl Reviewer<'_> {
         record(self.store, names, &files, Origin::Edit, None, self.time)?;
         write_skill(Path::new(directory), &files, &after)?;
         let (version, _) = record(self.store, names, &after, Origin::Rollback, Some(self.name), self.time)?;
-        // Every proposal that was applied after the restored version is undone.
+        self.undo(&skill, &versions, wanted, Origin::Proposal)?;
+        Ok(version)
+    }
+
+    /// Releases the version `number` of a channel's skill again. Only versions that the channel had are restored, so that no version gets
+    /// into it without the review that the channel asks for.
+    fn rollback_release(&self, entry: &Entry, number: u64) -> Result<Version, ReviewFault> {
+        let name = entry.name().to_string();
+        let Some(channel) = source_channel(&entry.source) else { return Err(ReviewFault::SkillGone(name)) };
+        let identity = published_identity(&name);
+        let versions = self.store.versions(&identity)?;
+        let releases = self.store.releases(channel, &name)?;
+        let was_released = |digest| releases.iter().any(|release| release.change.digest == Some(digest));
+        let wanted = versions.iter().find(|version| version.number == number && was_released(version.digest));
+        let Some(wanted) = wanted else { return Err(ReviewFault::NoVersion(name, number)) };
+        let files = skill_files(self.store, &wanted.digest)?;
+        let (names, by) = ((identity.as_str(), name.as_str()), Some(self.name));
+        let (version, _) = record(self.store, names, &files, Origin::Rollback, by, self.time)?;
+        let change = ReleaseChange { name: name.clone(), digest: Some(wanted.digest) };
+        self.store.release(channel, &[change], by, self.time)?;
+        self.undo(&NewProposal::of_channel(channel, &name), &versions, wanted, Origin::Publish)?;
+        Ok(version)
+    }
+
+    /// Marks the proposals of `skill` as rolled back that were applied after `restored`, as versions with this origin.
+    fn undo(
+        &self,
+        skill: &str,
+        versions: &[Version],
+        restored: &Version,
+        origin: Origin,
+    ) -> Result<(), ReviewFault> {
         let undone: Vec<Digest> = versions
             .iter()
-            .filter(|version| version.number > number && version.origin == Origin::Proposal)
+            .filter(|version| version.number > restored.number && version.origin == origin)
             .map(|version| version.digest)
-            .filter(|digest| *digest != wanted.digest)
+            .filter(|digest| *digest != restored.digest)
             .collect();
         for proposal in self.store.proposals(&[ProposalState::Applied])? {
             if proposal.content.skill == skill && undone.contains(&proposal.content.result) {
@@ -421,7 +454,7 @@ impl Reviewer<'_> {
                 self.store.decide(proposal.id, applied, undone, None)?;
             }
         }
-        Ok(version)
+        Ok(())
     }
 
     /// Returns `true` if the proposal is a new skill for the directory that this reviewer writes new skills to.

@@ -36,7 +36,12 @@ pub(crate) fn fault(fault: ReviewFault) -> ApiError {
 
 /// Records a decision about the skill called `skill`, carried out or not.
 pub(crate) fn audit(asker: &Asker, decision: &str, skill: &str, error: Option<&ApiError>) {
-    let mut event = Event::new(EventKind::ProposalReviewed, decision, "", SystemTime::now());
+    record(asker, EventKind::ProposalReviewed, decision, skill, error);
+}
+
+/// Records a decision of this kind about the skill called `skill`, carried out or not.
+pub(crate) fn record(asker: &Asker, kind: EventKind, decision: &str, skill: &str, error: Option<&ApiError>) {
+    let mut event = Event::new(kind, decision, "", SystemTime::now());
     event.skill = Some(skill.to_owned());
     event.surface = Surface::Http;
     event.principal = Some(asker.principal_name());

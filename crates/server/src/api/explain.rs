@@ -58,8 +58,8 @@ pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<Explanation, Ap
     let entry = skill::find(asker, &snapshot, name)?;
     let mut decisions = Vec::new();
     if let Some(host) = asker.options().host.clone().filter(|_| asker.sees_all()) {
-        let qualified = entry.qualified_name();
-        let found = blocking(move || host.explain(&qualified).map_err(ApiError::internal)).await?;
+        let (registry, qualified) = (asker.view.shared.registry.clone(), entry.qualified_name());
+        let found = blocking(move || host.explain(&registry, &qualified).map_err(ApiError::internal)).await?;
         decisions =
             found.into_iter().map(|found| DecisionRow { topic: found.topic, text: found.text }).collect();
     }

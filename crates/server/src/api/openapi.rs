@@ -62,15 +62,16 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
         responses.insert(status.to_string(), response);
     }
     let mut errors = route.errors.to_vec();
-    errors.extend([401, 500].iter().filter(|status| !route.errors.contains(status)));
+    errors.extend([401, 429, 500].iter().filter(|status| !route.errors.contains(status)));
     errors.sort_unstable();
     for status in errors {
-        let media = if status == 401 {
-            json!({"description": "a token is missing or invalid", "content": {"text/plain": {"schema": {"type": "string"}}}})
+        // These are refused before the API gets the request.
+        let content = if matches!(status, 401 | 413 | 429) {
+            json!({"text/plain": {"schema": {"type": "string"}}})
         } else {
-            json!({"description": reason(status), "content": {"application/json": {"schema": error}}})
+            json!({"application/json": {"schema": error}})
         };
-        responses.insert(status.to_string(), media);
+        responses.insert(status.to_string(), json!({"description": reason(status), "content": content}));
     }
     let mut operation = json!({
         "operationId": route.id,
@@ -90,11 +91,13 @@ fn operation<S>(route: &Route<S>, error: &Schema, generator: &mut SchemaGenerato
 fn reason(status: u16) -> &'static str {
     match status {
         400 => "the request is wrong",
+        401 => "a token is missing or invalid",
         403 => "the sender may not do this",
         404 => "there is no such thing, or the sender may not see it",
         409 => "it does not fit the state of things",
         413 => "the body is too large",
         422 => "the archive has no valid skill of this name, or the rules refuse it",
+        429 => "the sender is over a limit; `Retry-After` has the seconds to wait",
         503 => "the store is not available",
         _ => "something failed",
     }

@@ -69,8 +69,6 @@ pub(crate) struct SkillDetail {
     pub(crate) also: Vec<String>,
     /// Skills of the same name.
     pub(crate) namesakes: Vec<Namesake>,
-    /// True if it has a directory whose versions can be restored.
-    pub(crate) is_on_disk: bool,
 }
 
 /// A file of a skill.
@@ -299,7 +297,6 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
         update: known_update(asker, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
         namesakes: namesakes.collect(),
-        is_on_disk: entry.identity.is_some(),
     })
 }
 

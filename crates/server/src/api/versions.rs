@@ -1,5 +1,6 @@
 //! `/api/v1/skills/{name}/versions`: the versions of a skill, their differences, and rollback.
 
+use std::collections::HashSet;
 use std::time::SystemTime;
 
 use axum::Extension;
@@ -7,7 +8,7 @@ use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::history::identity;
 use repertoire::proposal::review::Reviewer;
-use repertoire::proposal::{channel_source, published_identity};
+use repertoire::proposal::{channel_source, published_identity, source_channel};
 use repertoire::store::{Store, Version, skill_files};
 use repertoire_model::patch;
 use schemars::JsonSchema;
@@ -51,6 +52,10 @@ pub(crate) struct VersionRow {
     pub(crate) digest: String,
     /// True if the skill is as in this version.
     pub(crate) is_current: bool,
+    /// The names under which it was published, such as `1.4.0`.
+    pub(crate) published: Vec<String>,
+    /// True if a reviewer can restore it: the skill has a directory, or its channel had the version.
+    pub(crate) is_restorable: bool,
 }
 
 /// The versions of a skill, the newest first.
@@ -145,15 +150,18 @@ fn entry_of(asker: &Asker, name: &str) -> Result<Entry, ApiError> {
     skill::find(asker, &snapshot, name).cloned()
 }
 
-fn row(version: &Version, current: Option<&str>) -> VersionRow {
+fn row(version: &Version, current: Option<&str>, published: &[PublishedVersion]) -> VersionRow {
     let digest = version.digest.to_string();
+    let named = published.iter().filter(|published| published.digest == digest);
     VersionRow {
+        published: named.map(|published| published.version.clone()).collect(),
         number: version.number,
         time: rfc3339(version.time),
         origin: version.origin.as_str().to_owned(),
         author: version.author.clone(),
         is_current: current == Some(digest.as_str()),
         digest,
+        is_restorable: true,
     }
 }
 
@@ -161,22 +169,31 @@ fn row(version: &Version, current: Option<&str>) -> VersionRow {
 pub(crate) async fn list(asker: &Asker, name: &str, query: &VersionsQuery) -> Result<VersionList, ApiError> {
     let entry = entry_of(asker, name)?;
     let current = asker.view.shared.registry.digest(&entry).await.ok().map(|digest| digest.to_string());
+    let has_digest = current.is_some();
     let channels = channels_of(asker, &entry);
     let of = entry.clone();
-    let (versions, published) = with_store(asker, move |store| {
-        let published = published_versions(store, &channels, of.name().as_str())?;
-        let published = published.iter().map(PublishedVersion::from).collect();
-        Ok((recorded(store, &of, &channels)?, published))
+    let (mut rows, published) = with_store(asker, move |store| {
+        let published = published_rows(store, &channels, &of)?;
+        let had = match source_channel(&of.source).filter(|_| of.identity.is_none()) {
+            Some(channel) => released_digests(store, &[channel.to_owned()], of.name().as_str())?,
+            None => HashSet::new(),
+        };
+        let versions = recorded(store, &of, &channels)?;
+        let row = |version: &Version| VersionRow {
+            is_restorable: of.identity.is_some() || had.contains(&version.digest),
+            ..row(version, current.as_deref(), &published)
+        };
+        let rows: Vec<VersionRow> = versions.iter().map(row).collect();
+        Ok((rows, published))
     })
     .await?;
-    let mut rows: Vec<VersionRow> = versions.iter().map(|version| row(version, current.as_deref())).collect();
     // A state that was restored has several versions; the newest is the current one.
     let mut has_current = false;
     for row in &mut rows {
         row.is_current &= !has_current;
         has_current |= row.is_current;
     }
-    let has_unrecorded_changes = current.is_some() && !rows.is_empty() && !has_current;
+    let has_unrecorded_changes = has_digest && !rows.is_empty() && !has_current;
     let page = part(rows, query.cursor.as_deref(), query.limit, PAGE)?;
     Ok(VersionList {
         name: entry.name().to_string(),
@@ -186,6 +203,16 @@ pub(crate) async fn list(asker: &Asker, name: &str, query: &VersionsQuery) -> Re
         has_unrecorded_changes,
         published,
     })
+}
+
+/// Returns the versions of `entry` that were published under names of their own and released in one of `channels`.
+fn published_rows(
+    store: &dyn Store,
+    channels: &[String],
+    entry: &Entry,
+) -> Result<Vec<PublishedVersion>, ApiError> {
+    let published = published_versions(store, channels, entry.name().as_str())?;
+    Ok(published.iter().map(PublishedVersion::from).collect())
 }
 
 /// Returns the channels that the versions of `entry` were released in, if it is a skill of one, and that the sender sees.
@@ -249,14 +276,16 @@ pub(crate) async fn rollback(
     let entry = entry_of(asker, name)?;
     let (registry, reviewer) = (asker.view.shared.registry.clone(), asker.reviewer());
     let (number, is_forced) = (request.version, request.force);
-    let of = entry.clone();
+    let (of, channels) = (entry.clone(), channels_of(asker, &entry));
     let restored = with_store(asker, move |store: &dyn Store| {
         let reviewer = Reviewer::new(store, &registry, &reviewer, SystemTime::now());
-        reviewer.rollback(&of, number, is_forced).map_err(fault)
+        let version = reviewer.rollback(&of, number, is_forced).map_err(fault)?;
+        let published = published_rows(store, &channels, &of)?;
+        Ok(row(&version, Some(&version.digest.to_string()), &published))
     })
     .await;
     audit(asker, "rollback", entry.name().as_str(), restored.as_ref().err());
-    let version = restored?;
+    let restored = restored?;
     asker.view.shared.registry.reload().await;
-    Ok(row(&version, Some(&version.digest.to_string())))
+    Ok(restored)
 }

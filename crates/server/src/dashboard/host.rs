@@ -1,6 +1,6 @@
 //! The questions that the dashboard asks the program around it, because the answers are not in the library.
 
-use repertoire::Entry;
+use repertoire::{Entry, Registry};
 use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 use repertoire_model::toolbox::Toolbox;
@@ -9,9 +9,9 @@ use repertoire_model::toolbox::Toolbox;
 ///
 /// Every method has a default, so that a host answers what it knows.
 pub trait Host: Send + Sync {
-    /// Returns the decisions about the skill called `name`, as `rep explain` prints them.
-    fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
-        let _ = name;
+    /// Returns the decisions about the skill of `registry` called `name`, as `rep explain` prints them.
+    fn explain(&self, registry: &Registry, name: &str) -> Result<Vec<Decision>, String> {
+        let _ = (registry, name);
         Ok(Vec::new())
     }
 
@@ -34,11 +34,16 @@ pub trait Host: Send + Sync {
         Ok(None)
     }
 
+    /// Returns the reason that the host does not switch skills off and on, with what to do instead; `None` if it does.
+    fn switch_refusal(&self) -> Option<String> {
+        Some("this server does not switch skills; use `rep disable` and `rep enable`".to_owned())
+    }
+
     /// Switches the skill off or on for all agents, as `rep disable` and `rep enable` do. Returns the patterns of all skills that are
-    /// disabled now; `None` if the host does not switch skills.
-    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
+    /// disabled now. It is called only without a [`Host::switch_refusal`].
+    fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
         let _ = (entry, is_on);
-        None
+        Err("this server does not switch skills".to_owned())
     }
 
     /// Returns the health of what the server does not know itself, such as sandboxes.

@@ -43,7 +43,8 @@ struct SkillPage {
     versions: Vec<VersionRow>,
     has_unrecorded_changes: bool,
     done: Option<String>,
-    sees_all: bool,
+    /// True if the sender may switch skills off and on.
+    may_switch: bool,
 }
 
 impl SkillPage {
@@ -59,7 +60,7 @@ impl SkillPage {
     /// Returns whether the sender may switch the skill off and on.
     fn may_switch(&self) -> bool {
         let is_switchable = matches!(self.skill.row.state.as_str(), "active" | "disabled");
-        self.page.may_write && self.sees_all && is_switchable
+        self.may_switch && is_switchable
     }
 
     fn references(&self) -> usize {
@@ -119,8 +120,8 @@ pub(super) async fn get(
         Err(_) => (Vec::new(), false),
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
-    let (done, sees_all) = (query.done, asker.sees_all());
-    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done, sees_all })
+    let (done, may_switch) = (query.done, switch::may_switch(&asker));
+    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done, may_switch })
 }
 
 /// Asks the source of a skill for its newest version, and leads to the page of the skill.

@@ -10,6 +10,7 @@ use super::text::{NumberText, TimeText};
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::skills::{self, Facet, SkillList, SkillRow, SkillsQuery};
+use crate::api::switch;
 use crate::dashboard::Asker;
 
 /// Maximum tags that can be chosen, the most frequent ones. All of thousands of skills would be most of the page.
@@ -35,7 +36,8 @@ struct SkillsPage {
     list: SkillList,
     query: SkillsQuery,
     switched: SwitchNotice,
-    sees_all: bool,
+    /// True if the sender may switch skills off and on.
+    may_switch: bool,
 }
 
 impl SkillsPage {
@@ -54,11 +56,6 @@ impl SkillsPage {
             _ => &query.sort,
         };
         chosen.as_deref() == Some(value)
-    }
-
-    /// Returns whether the sender may switch skills off and on. Agents review changes of skills; who gets them is not for them to decide.
-    fn may_switch(&self) -> bool {
-        self.page.may_write && self.sees_all
     }
 
     /// Returns the notice of the switch that led here.
@@ -134,7 +131,8 @@ pub(super) async fn get(
     match skills::list(&asker, &query).await {
         Ok(list) => {
             let page = Page::new(&asker, "skills", "Skills").await;
-            page::html(&SkillsPage { page, list, query, switched, sees_all: asker.sees_all() })
+            let may_switch = switch::may_switch(&asker);
+            page::html(&SkillsPage { page, list, query, switched, may_switch })
         }
         Err(error) => page::error(&asker, "skills", error).await,
     }

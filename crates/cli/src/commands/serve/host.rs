@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use repertoire::{Entry, Watcher};
+use repertoire::{Entry, Registry, Watcher};
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
@@ -69,9 +69,9 @@ impl DashboardHost {
 }
 
 impl Host for DashboardHost {
-    fn explain(&self, name: &str) -> Result<Vec<Decision>, String> {
+    fn explain(&self, registry: &Registry, name: &str) -> Result<Vec<Decision>, String> {
         let decisions =
-            explain::decisions(&self.context, name).map_err(|error| error.message_with_causes())?;
+            explain::decisions(&self.context, registry, name).map_err(|error| error.message_with_causes())?;
         let decision = |(topic, text): (&str, String)| Decision { topic: topic.to_owned(), text };
         Ok(decisions.into_iter().map(decision).collect())
     }
@@ -100,8 +100,15 @@ impl Host for DashboardHost {
         }))
     }
 
-    fn switch(&self, entry: &Entry, is_on: bool) -> Option<Result<Vec<Pattern>, String>> {
-        Some(switch::switch(&self.context, entry, is_on).map_err(|error| error.message_with_causes()))
+    fn switch_refusal(&self) -> Option<String> {
+        // The configuration of one server says nothing to the other servers of the store.
+        let reason = "a server of a store does not switch skills: the releases of the channel and the scopes of tokens decide who gets them";
+        self.context.serves_channels().then(|| reason.to_owned())
+    }
+
+    fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
+        switch::switch(&self.context, entry, is_on)
+            .map_err(|error| [&[error.message_with_causes()], error.hints()].concat().join("; "))
     }
 
     fn health(&self) -> Vec<HealthItem> {

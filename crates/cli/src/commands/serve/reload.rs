@@ -95,9 +95,10 @@ impl AccessReader {
                 Ok((access, read)) => {
                     let tokens = access.tokens.len();
                     match control.replace_blocking(access) {
-                        Ok(()) => {
-                            say(&format!("the configuration was read again; {}", count(tokens, "token file")))
-                        }
+                        Ok(()) => say(&format!(
+                            "the configuration was read again: agents, kits, oidc and {}; other keys take effect when the server is started again",
+                            count(tokens, "token file")
+                        )),
                         Err(error) => say_kept(&CliError::from(error)),
                     }
                     if read != files {

@@ -22,7 +22,7 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
     let mut changes = if list.is_named() { None } else { ClientChanges::open(&context, args.owner(), None)? };
     if is_on {
         if list.remove(&pattern) {
-            list.write()?;
+            write(&list)?;
         }
         if let Some(changes) = &mut changes {
             changes.enable(&pattern);
@@ -34,7 +34,7 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
         }
         if !list.patterns().contains(&pattern) {
             list.add(&pattern);
-            list.write()?;
+            write(&list)?;
         }
         changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
     }
@@ -43,4 +43,11 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
         return Err(CliError::no(format!("`{name}` is still disabled by another pattern or file")));
     }
     Ok(settings.policy.disabled)
+}
+
+/// Writes the configuration; says what to do where the server may not.
+fn write(list: &DisabledList) -> Result<(), CliError> {
+    let elsewhere =
+        "where the configuration is kept elsewhere, change `disabled` there and start the server again";
+    list.write().map_err(|error| error.hint(elsewhere))
 }
