@@ -11,6 +11,8 @@ const [rep, executablePath, skills, output] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const world = new World(rep, skills);
 const LONG = 20_000;
+// The longest that one case takes, on a busy machine too.
+const CASE = 240_000;
 
 world.skill("hostile", `Does harm ${HOSTILE} to pages. Use when a page is tested.`,
   `# Hostile ${HOSTILE}\n\n[run](javascript:window.hacked=1) ![x](https://evil.test/x.png) <svg onload=window.hacked=1>\n\n<div hx-get="/x" hx-trigger="load">x</div>\n`);
@@ -27,6 +29,17 @@ const stale = world.propose("qa", "Run the tests twice.", "One run is not enough
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const faults = [];
+
+// Waits for `promise`, and fails after `time`: not every wait of the browser has an end of its own.
+async function timely(promise, time) {
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`it takes more than ${time / 1000} s`)), time); });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 // A page that notes everything that goes wrong in it.
 async function open(base, options = {}) {
@@ -55,7 +68,7 @@ async function accessible(page) {
   const context = await page.context().newCDPSession(page);
   // The policy of the page keeps scripts out; the debugger is not bound to it.
   await context.send("Runtime.evaluate", { expression: axe });
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const found = await timely(page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] })), 3 * LONG);
   const serious = found.violations.filter((violation) => ["serious", "critical"].includes(violation.impact));
   assert.deepEqual(serious.map((violation) => `${violation.id}: ${violation.nodes[0].html}`), [], page.url());
 }
@@ -315,7 +328,7 @@ const cases = {
     await page.click("text=Approve and write");
     await page.waitForSelector("text=Approved. The files are written");
     assert.match(world.read("backend/SKILL.md"), /Log every request\./);
-    assert.match(world.run("events", "--skill", "backend", "--json"), /user:reviewer@example\.com/);
+    assert.match(world.run("events", "--skill", "backend", "--json"), /"principal":"reviewer@example\.com"/);
     await page.click("button:has-text('Sign out')");
     await page.waitForURL("**/sign-in");
     await visit(page, "/skills");
@@ -357,7 +370,7 @@ let failed = 0;
 for (const [name, run] of Object.entries(cases)) {
   faults.length = 0;
   try {
-    await run();
+    await timely(run(), CASE);
     assert.deepEqual(faults, []);
     console.log(`ok ${name}`);
   } catch (error) {

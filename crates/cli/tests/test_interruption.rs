@@ -115,12 +115,15 @@ fn the_next_start_cleans_up_after_a_killed_run() {
         assert!(traces.src.join("CLAUDE.md").exists(), "{name}");
         send(&child, Signal::KILL);
         child.wait().unwrap();
-        let told = sandbox.run(&["list"]);
-        assert!(
-            told.stderr.contains("CLAUDE.md.refused: created under a protected name"),
-            "{name}: {}",
-            told.stderr
-        );
+        // The command of a killed run ends a moment later, and is left alone until then.
+        let since = Instant::now();
+        loop {
+            let told = sandbox.run(&["list"]);
+            if told.stderr.contains("CLAUDE.md.refused: created under a protected name") {
+                break;
+            }
+            assert!(since.elapsed() < PATIENCE, "{name}: {}", told.stderr);
+        }
         assert!(!traces.src.join("CLAUDE.md").exists(), "{name}");
         assert!(traces.src.join("CLAUDE.md.refused").exists(), "{name}");
         let again = sandbox.run(&["list"]);
