@@ -43,6 +43,11 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(false))
     }
 
+    /// Returns `true` if [`Provider::is_unchanged`] can be true.
+    fn tells_changes(&self) -> bool {
+        false
+    }
+
     /// Returns the directories whose events show changes since the last listing; `None` for a source that must be polled.
     fn watch_points(&self) -> Option<Vec<WatchPoint>> {
         None

@@ -37,6 +37,10 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).files(locator, policy)
     }
 
+    fn tells_changes(&self) -> bool {
+        (**self).tells_changes()
+    }
+
     fn is_unchanged<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, bool> {
         (**self).is_unchanged(policy)
     }

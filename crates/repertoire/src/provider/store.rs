@@ -372,6 +372,10 @@ impl Provider for StoreProvider {
         self.unblock(move |channel| channel.list(&policy))
     }
 
+    fn tells_changes(&self) -> bool {
+        true
+    }
+
     fn is_unchanged<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, bool> {
         let policy = policy.clone();
         self.unblock(move |channel| channel.is_unchanged(&policy))

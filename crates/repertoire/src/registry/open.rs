@@ -57,6 +57,8 @@ struct RegistryState {
     current: RwLock<Current>,
     /// The time at which the last reload ended, and its duration.
     last_reload: Mutex<(Instant, Duration)>,
+    /// Held by the request that reloads sources which tell changes.
+    turn: async_lock::Mutex<()>,
     /// The options of the current watcher, and its state, by which it is recognised.
     watcher: Mutex<Option<(ReloadOptions, Arc<WatcherState>)>>,
     signals: Signals,
@@ -116,6 +118,7 @@ impl Registry {
             reloads: AtomicU64::new(0),
             current: RwLock::new(Current { snapshot, reload: 0 }),
             last_reload: Mutex::new((Instant::now(), Duration::ZERO)),
+            turn: async_lock::Mutex::new(()),
             watcher: Mutex::default(),
             signals: Signals::default(),
         };
@@ -240,16 +243,42 @@ impl Registry {
     }
 
     /// Reloads unless every source says that nothing has changed.
+    ///
+    /// Of sources that can say so, one request reloads and the others wait for it: a listing that each of many requests made would
+    /// take longer than the requests come in.
     pub(super) async fn reload_if_changed(&self) -> Arc<Snapshot> {
-        for provider in self.providers() {
-            if !provider.is_unchanged(self.policy()).await {
-                return self.reload().await;
-            }
+        if let Some(snapshot) = self.unchanged().await {
+            return snapshot;
         }
-        match self.settled() {
+        if !self.providers().iter().all(|provider| provider.tells_changes()) {
+            return self.reload().await;
+        }
+        let begun = self.shared.reloads.load(Ordering::SeqCst);
+        let _turn = self.shared.turn.lock().await;
+        // A reload that began since has listed everything that this request has to see.
+        if let Some(snapshot) = self.published_after(begun) {
+            return snapshot;
+        }
+        match self.unchanged().await {
             Some(snapshot) => snapshot,
             None => self.reload().await,
         }
+    }
+
+    /// Returns the newest snapshot if every source says that nothing has changed since it was listed.
+    async fn unchanged(&self) -> Option<Arc<Snapshot>> {
+        for provider in self.providers() {
+            if !provider.is_unchanged(self.policy()).await {
+                return None;
+            }
+        }
+        self.settled()
+    }
+
+    /// Returns the newest snapshot if a reload that began after the reload number `begun` has ended.
+    fn published_after(&self, begun: u64) -> Option<Arc<Snapshot>> {
+        let current = self.shared.current.read().unwrap_or_else(PoisonError::into_inner);
+        (current.reload > begun).then(|| Arc::clone(&current.snapshot))
     }
 
     /// Returns the newest snapshot, unless a reload is under way, which may have listed a change and not have published it yet.

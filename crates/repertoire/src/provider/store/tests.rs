@@ -170,3 +170,18 @@ fn a_store_is_listed_again_only_after_a_release() {
     assert!(block_on(registry.newest()).named("omega").len() == 1);
     assert_eq!(registry.reloads(), reloads + 1);
 }
+
+#[test]
+fn many_requests_after_a_release_share_few_reloads() {
+    let store = Arc::new(MemoryStore::new());
+    testing::release_library(&*store, "stable").unwrap();
+    let registry = block_on(Registry::open(vec![Arc::new(provider(&store))], Policy::default())).unwrap();
+    let before = registry.reloads();
+    release(&store, &[("SKILL.md", skill_md("omega", "# Omega\n").as_bytes())], "omega");
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| assert_eq!(block_on(registry.newest()).named("omega").len(), 1));
+        }
+    });
+    assert!(registry.reloads() - before <= 3, "{} reloads", registry.reloads() - before);
+}
