@@ -250,7 +250,7 @@ impl Registry {
         if let Some(snapshot) = self.unchanged().await {
             return snapshot;
         }
-        if !self.providers().iter().all(|provider| provider.tells_changes()) {
+        if !self.providers().iter().all(Provider::tells_changes) {
             return self.reload().await;
         }
         let begun = self.shared.reloads.load(Ordering::SeqCst);
