@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::Context;
-use conflicts::Unmerged;
+use conflicts::UnmergedPolicy;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
@@ -154,7 +154,7 @@ fn put_resolved_in_place(
     let installation = context.installation(args.owner())?;
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, &args.names)?;
-    let unmerged = if args.force { Unmerged::Accept } else { Unmerged::Refuse };
+    let unmerged = if args.force { UnmergedPolicy::Accept } else { UnmergedPolicy::Refuse };
     let resolved =
         |skill: &&LockedSkill| conflicts::resolved(&installation, skill, &context.settings.policy, unmerged);
     let changes: Vec<SkillChange> = skills.iter().map(resolved).collect::<Result<_, _>>()?;

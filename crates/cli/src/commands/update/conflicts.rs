@@ -29,7 +29,7 @@ struct CopyDigests {
 
 /// The choice to take files without markers as the copy was written with them, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unmerged {
+pub(super) enum UnmergedPolicy {
     /// One side is taken, as the copy has it.
     Accept,
     /// They have to be changed or removed first.
@@ -166,7 +166,7 @@ pub(super) fn resolved(
     installation: &Installation,
     skill: &LockedSkill,
     policy: &Policy,
-    unmerged: Unmerged,
+    unmerged: UnmergedPolicy,
 ) -> Result<SkillChange, CliError> {
     let name = &skill.name;
     let copy = directory(installation, name);
@@ -185,7 +185,7 @@ pub(super) fn resolved(
         let written = written.as_ref().and_then(|written| written.unmerged.get(path.as_str()));
         written.is_some_and(|written| *written == Digest::of(&file.bytes).to_string())
     };
-    if unmerged == Unmerged::Refuse
+    if unmerged == UnmergedPolicy::Refuse
         && let Some((path, _)) = copied.iter().find(is_as_written)
     {
         let path = copy.join(path.as_str());
