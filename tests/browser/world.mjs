@@ -4,6 +4,7 @@ import { spawn, execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 
 export const HOSTILE = `"><img src=x onerror=window.hacked=1><script>window.hacked=1</script>`;
 
@@ -60,13 +61,13 @@ export class World {
     this.children = [...(this.children ?? []), child];
     return new Promise((resolve, reject) => {
       child.on("exit", (code) => reject(new Error(`rep ${command[0]} ended with ${code}`)));
-      const read = (data) => {
-        const found = /http:\/\/\S+/.exec(data);
-        // The address of the pages and that of MCP come on two streams, in any order.
+      // The address of the pages and that of MCP come on two streams, in any order.
+      const read = (line) => {
+        const found = /http:\/\/\S+/.exec(line);
         if (found) resolve(new URL(found[0]).origin);
       };
-      child.stdout.on("data", read);
-      child.stderr.on("data", (data) => { process.stderr.write(data); read(data); });
+      createInterface(child.stdout).on("line", read);
+      createInterface(child.stderr).on("line", (line) => { console.error(line); read(line); });
     });
   }
 

@@ -1,6 +1,6 @@
 //! The one way to write to the person or program on the other side.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, IsTerminal as _, LineWriter, Write};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -37,7 +37,8 @@ const OUT_BYTES: usize = 64 * 1024;
 /// The one way to the person or program on the other side.
 pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
-    err: io::Stderr,
+    /// Each line is written at once, as clients expect that keep what a server says.
+    err: LineWriter<io::Stderr>,
     out_is_terminal: bool,
     is_interactive: bool,
     colour_out: bool,
@@ -70,7 +71,7 @@ impl Ui {
         let terminal = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         Self {
             out: BufWriter::with_capacity(OUT_BYTES, out),
-            err,
+            err: LineWriter::new(err),
             out_is_terminal,
             is_interactive: err_is_terminal && io::stdin().is_terminal(),
             colour_out: colour(out_is_terminal),
