@@ -94,6 +94,19 @@ fn a_disk_filler_is_ended() {
 }
 
 #[test]
+fn a_disk_filler_that_ends_at_once_has_exceeded_its_limit() {
+    for sandbox in sandboxes() {
+        let target = Target::new();
+        // One call of the system: no poll comes between it and the end.
+        let mut job =
+            target.job("import os\nos.posix_fallocate(os.open('f', os.O_CREAT | os.O_WRONLY), 0, 40 << 20)");
+        job.limits.disk = 20 << 20;
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(outcome.ending, RunEnding::Exceeded(ExceededLimit::Disk), "{}", sandbox.name());
+    }
+}
+
+#[test]
 fn files_without_a_name_count() {
     let program = "kept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(HOLD)";
     check(program, |limits| limits.disk = 20 << 20, exceeded(ExceededLimit::Disk));

@@ -378,6 +378,11 @@ fn free(path: &std::path::Path) -> (u64, u64) {
     rustix::fs::statvfs(path).map_or((0, 0), |all| (all.f_bfree.saturating_mul(all.f_frsize), all.f_ffree))
 }
 
+/// Returns whether a command that has ended left more in the scratch directory than it may.
+pub(super) fn has_filled_disk(plan: &LaunchPlan) -> bool {
+    scratch::size(&plan.scratch, plan.limits.disk, &mut scratch::FileSizes::default()) > plan.limits.disk
+}
+
 /// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
     plan: &'a LaunchPlan,
@@ -518,13 +523,10 @@ impl<'a> Meter<'a> {
     /// whatever program, that the limit may be near. A poll of many files takes long, so the next one would be late.
     #[cfg(target_os = "linux")]
     fn is_disk_filling(&self, now: Instant) -> bool {
-        if now < self.earliest_disk {
-            return false;
-        }
         let (blocks, inodes) = free(&self.plan.scratch);
         let lost = self.free.0.saturating_sub(blocks);
         let lost = lost.max(self.free.1.saturating_sub(inodes).saturating_mul(scratch::MIN_ENTRY));
-        lost > self.disk_left / 2
+        lost > self.disk_left || (now >= self.earliest_disk && lost > self.disk_left / 2)
     }
 
     /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children of the init

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_p
 use crate::launcher::confine::{self, StartedCommand};
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage, MAX_PLAN};
 use crate::limits::MAX_TIMEOUT;
-use crate::{ExecErrorKind, RunEnding};
+use crate::{ExceededLimit, ExecErrorKind, RunEnding};
 
 /// Time limit for killing all processes.
 const KILL_TIME: Duration = Duration::from_secs(5);
@@ -53,6 +53,13 @@ pub(crate) fn run() -> bool {
     );
     let ending = watch(&control, &plan, &started, start + plan.limits.timeout.min(MAX_TIMEOUT));
     let is_all_gone = kill_all(started.process);
+    let ending = match ending {
+        // It may have written more since the last poll.
+        RunEnding::Exited(_) | RunEnding::Signalled(_) if confine::has_filled_disk(&plan) => {
+            RunEnding::Exceeded(ExceededLimit::Disk)
+        }
+        ending => ending,
+    };
     let report = match (&plan.confinement, ending) {
         (Confinement::Wrapper { .. }, RunEnding::Exited(status)) => wrapper_report(status, &started),
         (_, ending) => LauncherMessage::Ended(ending),
