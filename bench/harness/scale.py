@@ -144,7 +144,7 @@ def make_plan(rep, shell, directory, names, options):
         created = json.loads(run(rep, shell, directory, ["token", "create", "--json", "--name", f"person-{number}", *allow]))
         people.append({"token": created["token"], "scope": scope})
     publisher = json.loads(run(rep, shell, directory, ["token", "create", "--json", "--name", "publisher", "--role", "admin"]))
-    count = (options.seconds + 10) * PUBLICATIONS_PER_MINUTE // 60 + 1
+    count = (options.seconds + 15) * PUBLICATIONS_PER_MINUTE // 60 + 1
     rng = random.Random(20)
     queries = [f"{rng.choice(ACTIONS)} {rng.choice(MANNERS)} {rng.choice(SUBJECTS)}" for _ in range(500)]
     return {

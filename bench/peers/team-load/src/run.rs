@@ -11,8 +11,15 @@ use crate::plan::{Plan, is_within};
 use crate::report::Report;
 use crate::request::{self, Kind, MIX, Request};
 
-/// The time at the start during which latencies are not counted: caches are empty then, and every view is made.
-const WARM_UP: Duration = Duration::from_secs(10);
+/// The time at the start during which latencies are not counted: the index of the search is built then, and every skill is packed
+/// once.
+const WARM_UP: Duration = Duration::from_secs(60);
+
+/// The part of it with few requests, as before people come to work.
+const QUIET: Duration = Duration::from_secs(45);
+
+/// How many times less requests there are then.
+const QUIET_FACTOR: u32 = 10;
 
 /// The pause before a server is asked again for a version that it does not have yet.
 const LOOK: Duration = Duration::from_millis(50);
@@ -71,15 +78,14 @@ impl<'p> Run<'p> {
         let (counted, end) = (start + WARM_UP, start + WARM_UP + Duration::from_secs(self.seconds));
         let step = Duration::from_nanos(1_000_000_000 / self.rate);
         let pause = Duration::from_secs(60) / u32::try_from(self.plan.publications_per_minute.max(1)).expect("a rate");
-        // The warm-up begins slowly, as people come to work.
-        let (mut next, mut publishing) = (start, start + WARM_UP / 2);
+        let (mut next, mut publishing) = (start, start + QUIET);
         let mut publications = 0;
         loop {
             let now = Instant::now();
             while next <= now && next < end {
                 let request = self.random_request();
                 self.waiting.push_back((request, next, None));
-                next += if next < start + WARM_UP / 2 { step * 4 } else { step };
+                next += if next < start + QUIET { step * QUIET_FACTOR } else { step };
             }
             if publishing <= now && now < end && publications < self.plan.publications.len() {
                 self.waiting.push_back((request::publish(self.plan, publications), publishing, None));
@@ -192,6 +198,8 @@ impl<'p> Run<'p> {
                         let look = self.looks.swap_remove(index);
                         let skill = &self.plan.publications[look.publication].skill;
                         self.report.fault(Fault::Error(format!("{skill} was published and is not served")));
+                    } else {
+                        self.looks[index].at = now + LOOK;
                     }
                 }
             }
@@ -206,7 +214,8 @@ impl<'p> Run<'p> {
             if at > now {
                 continue;
             }
-            self.looks[index].at = now + LOOK;
+            // Again when this one is answered: a slow server must not be asked more often.
+            self.looks[index].at = now + MAX_VISIBLE;
             let (skill, reader) = {
                 let publication = &self.plan.publications[publication];
                 (&publication.skill, publication.reader)
