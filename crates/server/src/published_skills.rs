@@ -28,6 +28,8 @@ pub(crate) struct PublishedSkill {
     /// The frontmatter, typed by the YAML core schema.
     pub(crate) frontmatter: Map<String, Value>,
     pub(crate) bundle: Bundle,
+    /// The digest of the bundle.
+    pub(crate) digest: Digest,
 }
 
 impl PublishedSkill {
@@ -51,7 +53,7 @@ impl PublishResult {
     /// Returns whether clients see the same in both results.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Published(one), Self::Published(other)) => one.bundle == other.bundle,
+            (Self::Published(one), Self::Published(other)) => one.digest == other.digest,
             (Self::Withheld(one), Self::Withheld(other)) => one == other,
             _ => false,
         }
@@ -229,7 +231,8 @@ fn publish(
     let described = frontmatter.get("description").and_then(Value::as_str);
     let description = described.map_or_else(|| document.description.to_string(), str::to_owned);
     let name = document.name.to_string();
-    PublishResult::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle }))
+    let digest = bundle.digest();
+    PublishResult::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle, digest }))
 }
 
 fn withheld(mut reasons: Vec<Diagnostic>) -> PublishResult {

@@ -109,7 +109,7 @@ async fn described(
     match view.publish(entry).await {
         PublishResult::Published(skill) => {
             let described = skill_json(&skill);
-            record.listed(Some(skill.bundle.digest()), &described);
+            record.listed(Some(skill.digest), &described);
             Ok(Map::from_iter([("skill".to_owned(), described)]))
         }
         PublishResult::Withheld(reasons) => {

@@ -58,7 +58,7 @@ impl Archives {
             if remembered.len() >= MAX_REMEMBERED {
                 remembered.clear();
             }
-            Arc::clone(remembered.entry((skill.bundle.digest(), kind)).or_default())
+            Arc::clone(remembered.entry((skill.digest, kind)).or_default())
         };
         let packed =
             async { pack(registry, entry, skill, kind).await.map(|bytes| Digest::of(&bytes)).ok_or(()) };

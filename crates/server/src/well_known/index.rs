@@ -50,7 +50,7 @@ pub(super) async fn old_index(view: &AgentView) -> Value {
     let published = published(view, &snapshot).await;
     let item = |(_, skill): &(&Entry, Arc<PublishedSkill>)| {
         let files: Vec<&str> = skill.bundle.files().iter().map(|file| file.path.as_str()).collect();
-        let version = skill.bundle.digest().to_hex();
+        let version = skill.digest.to_hex();
         json!({"name": skill.name, "description": skill.description, "version": version, "files": files})
     };
     json!({"skills": published.iter().map(item).collect::<Value>()})
