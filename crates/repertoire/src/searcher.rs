@@ -7,7 +7,7 @@ use repertoire_model::answer::{MatchedWord, Section};
 
 use crate::future::BoxFuture;
 use crate::provider::Skill;
-use crate::registry::{Entry, PinnedEntry, Registry, Snapshot};
+use crate::registry::{Entry, PinnedEntry, Registry, Snapshot, VisibleSkills};
 
 /// Searches the skills of one library. A library with a searcher offers its models the tool `search_skills`.
 pub trait Searcher: Send + Sync + fmt::Debug {
@@ -28,6 +28,12 @@ pub trait Searcher: Send + Sync + fmt::Debug {
         skill: &Skill,
         price: &(dyn Fn(&str) -> usize + Sync),
     ) -> Option<Section>;
+
+    /// Does what the first search of `snapshot`, which belongs to `registry`, would have to do first. By default that is nothing.
+    fn warm_up<'a>(&'a self, registry: &'a Registry, snapshot: &'a Arc<Snapshot>) -> BoxFuture<'a, ()> {
+        let _ = (registry, snapshot);
+        Box::pin(async {})
+    }
 
     /// Stores what the next run can use.
     fn save(&self) -> BoxFuture<'_, ()>;
@@ -112,11 +118,12 @@ impl<'a> SkillView<'a> {
 
     /// Returns the skills that a search for `request` may find, sorted by name.
     pub fn matching(self, request: &'a SearchRequest) -> impl Iterator<Item = &'a Entry> {
-        let is_visible = move |entry: &Entry| match self.visibility {
-            Visibility::All => true,
-            Visibility::Of(is_visible) => is_visible(entry),
+        let (all, visible) = match self.visibility {
+            Visibility::All => (Some(self.snapshot.held(|_| true)), None),
+            Visibility::Of(visible) => (None, Some(visible.held())),
         };
-        self.snapshot.held(is_visible).filter(|entry| entry.allows_models() && request.admits(entry))
+        let held = all.into_iter().flatten().chain(visible.into_iter().flatten());
+        held.filter(|entry| entry.allows_models() && request.admits(entry))
     }
 
     /// Returns the skill that `request` may find and whose name is the query, in any case of letters.
@@ -125,7 +132,7 @@ impl<'a> SkillView<'a> {
         let entry = self.snapshot.find_known(name).filter(|entry| entry.state.is_reachable())?;
         let is_visible = match self.visibility {
             Visibility::All => true,
-            Visibility::Of(is_visible) => is_visible(entry),
+            Visibility::Of(visible) => visible.contains(entry),
         };
         let is_named = entry.name().as_str().eq_ignore_ascii_case(name);
         (is_named && is_visible && entry.allows_models() && request.admits(entry)).then_some(entry)
@@ -137,8 +144,8 @@ impl<'a> SkillView<'a> {
 pub enum Visibility<'a> {
     /// Every skill that models are offered.
     All,
-    /// Those for which this returns true. The others cannot shadow anything either.
-    Of(&'a (dyn Fn(&Entry) -> bool + Sync)),
+    /// Those that are visible in the snapshot that is searched. The others cannot shadow anything either.
+    Of(&'a VisibleSkills<'a>),
 }
 
 /// A skill that a search found.

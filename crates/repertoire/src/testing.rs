@@ -351,8 +351,8 @@ pub async fn searcher_suite(searcher: impl Searcher + 'static) {
     };
     let mut request = SearchRequest::new("fills pdf forms", 10);
     assert_eq!(found(&request, Visibility::All).await, ["pdf-forms", "pdf-merge"], "best first");
-    let is_visible = |entry: &Entry| entry.name().as_str() != "pdf-forms";
-    assert_eq!(found(&request, Visibility::Of(&is_visible)).await, ["pdf-merge"], "what is visible");
+    let visible = snapshot.visible(|entry| entry.name().as_str() != "pdf-forms");
+    assert_eq!(found(&request, Visibility::Of(&visible)).await, ["pdf-merge"], "what is visible");
     request.limit = 1;
     assert_eq!(found(&request, Visibility::All).await, ["pdf-forms"], "as many as are asked for");
     request.tag = Some("OFFICE".to_owned());

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use repertoire::provider::Skill;
-use repertoire::{BoxFuture, Registry, SearchHit, SearchRequest, Searcher, SkillView, Snapshot, stored};
+use repertoire::{
+    BoxFuture, Entry, Registry, SearchHit, SearchRequest, Searcher, SkillView, Snapshot, stored,
+};
 use repertoire_model::answer::Section;
 use repertoire_model::checksum;
 
@@ -14,6 +16,7 @@ use crate::index::{EDITION, SearchIndex, SlotSet};
 use crate::meaning::{Embedder, embedded_table};
 use crate::options::{SUFFIX, SearchOptions};
 use crate::rank::{Query, best_section};
+use crate::reader::{manifest_records, read_records};
 use crate::snapshot_index::{Reuse, SnapshotIndex};
 
 /// The largest index file that is read, in bytes.
@@ -22,6 +25,8 @@ const MAX_FILE_BYTES: usize = 2 << 30;
 const MAX_FILES: usize = 16;
 /// The age after which a temporary file of an interrupted write is removed.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most skills that a search waits for to be indexed while [`SkillSearch`] warms up.
+const MAX_AWAITED: usize = 2_000;
 /// The number of changed skills from which on the index is stored at once, and not only when the process ends.
 const STORED_AT_ONCE: usize = 256;
 
@@ -41,6 +46,8 @@ struct SearchState {
     /// Held while the index is rebuilt.
     rebuild: Mutex<RebuildState>,
     current: RwLock<Arc<SnapshotIndex>>,
+    /// Answers searches while many skills are indexed in the background; see [`SearchState::by_words`].
+    words: Mutex<Option<Arc<SnapshotIndex>>>,
 }
 
 #[derive(Default)]
@@ -88,7 +95,11 @@ impl SkillSearch {
             return index;
         }
         let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
-        blocking::unblock(move || search.index(&registry, &snapshot)).await
+        blocking::unblock(move || match search.shared.by_words(&snapshot) {
+            Some(words) => words,
+            None => search.index(&registry, &snapshot),
+        })
+        .await
     }
 
     /// Returns the query `text` for the skills of `index` at `slots`, with its embedding, unless the embedder fails.
@@ -129,9 +140,19 @@ impl Searcher for SkillSearch {
         best_section(&Query::new(query), &skill.text, skill.document.body.offset, price)
     }
 
+    fn warm_up<'a>(&'a self, registry: &'a Registry, snapshot: &'a Arc<Snapshot>) -> BoxFuture<'a, ()> {
+        let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
+        Box::pin(blocking::unblock(move || search.shared.warm_up(&registry, &snapshot)))
+    }
+
     fn save(&self) -> BoxFuture<'_, ()> {
         let search = self.clone();
-        Box::pin(blocking::unblock(move || search.shared.store(&mut search.shared.rebuild_state(), 1)))
+        Box::pin(blocking::unblock(move || {
+            // A program that ends does not wait for an index that is being built.
+            if let Ok(mut state) = search.shared.rebuild.try_lock() {
+                search.shared.store(&mut state, 1);
+            }
+        }))
     }
 }
 
@@ -172,18 +193,15 @@ impl SearchState {
         progress: &dyn Fn(usize, usize),
     ) -> Arc<SnapshotIndex> {
         let mut state = self.rebuild_state();
-        if !std::mem::replace(&mut state.is_loaded, true)
-            && let Some(index) = self.read()
-        {
-            self.set_current(&Arc::new(SnapshotIndex::without_snapshot(index)));
-        }
+        self.load(&mut state);
         if let Some(current) = self.ready(snapshot) {
             return current;
         }
         let current = self.current();
         let reuse = Reuse::of(&current.index, snapshot);
         let changed = reuse.changed();
-        let rebuilt = reuse.rebuilt(&current.index, registry, snapshot, self.embedder(), progress);
+        let read = |entries: &[&Entry]| read_records(registry, self.embedder(), entries);
+        let rebuilt = reuse.rebuilt(&current.index, snapshot, &read, progress);
         let rebuilt = Arc::new(SnapshotIndex::of(snapshot, rebuilt));
         // An index of an earlier snapshot is returned, but does not become the current one.
         if rebuilt.number > current.number {
@@ -192,6 +210,47 @@ impl SearchState {
             self.store(&mut state, STORED_AT_ONCE);
         }
         rebuilt
+    }
+
+    /// Reads the index of an earlier run, unless that was done.
+    fn load(&self, state: &mut RebuildState) {
+        if !std::mem::replace(&mut state.is_loaded, true)
+            && let Some(index) = self.read()
+        {
+            self.set_current(&Arc::new(SnapshotIndex::without_snapshot(index)));
+        }
+    }
+
+    /// Updates the index to `snapshot`. If that takes long, searches are answered by the words of the manifests until it is done.
+    fn warm_up(&self, registry: &Registry, snapshot: &Arc<Snapshot>) {
+        let missing = {
+            let mut state = self.rebuild_state();
+            self.load(&mut state);
+            Reuse::of(&self.current().index, snapshot).missing()
+        };
+        if missing > MAX_AWAITED {
+            let words = SnapshotIndex::without_snapshot(SearchIndex::new(self.options.weights.clone()));
+            *self.words() = Some(Arc::new(words));
+        }
+        // A panic must not leave it to the words for good.
+        let _ended = EndOfWords(self);
+        self.update(registry, snapshot, &|_, _| ());
+    }
+
+    fn words(&self) -> MutexGuard<'_, Option<Arc<SnapshotIndex>>> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an index of the manifests of `snapshot`, which are in memory, while the index is being built in the background.
+    fn by_words(&self, snapshot: &Snapshot) -> Option<Arc<SnapshotIndex>> {
+        let mut words = self.words();
+        let known = words.as_mut()?;
+        if known.number != snapshot.number() {
+            let reuse = Reuse::of(&known.index, snapshot);
+            let index = reuse.rebuilt(&known.index, snapshot, &manifest_records, &|_, _| ());
+            *known = Arc::new(SnapshotIndex::of(snapshot, index));
+        }
+        Some(Arc::clone(known))
     }
 
     /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens
@@ -236,10 +295,20 @@ impl SearchState {
     }
 }
 
+/// Ends the answers by words when it is dropped.
+struct EndOfWords<'a>(&'a SearchState);
+
+impl Drop for EndOfWords<'_> {
+    fn drop(&mut self) {
+        *self.0.words() = None;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
+    use std::sync::mpsc::{Receiver, channel};
 
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -250,6 +319,8 @@ mod tests {
     };
 
     use super::*;
+    use crate::SkillText;
+    use crate::meaning::{EmbeddedModel, Vector};
 
     /// Opens a library with a searcher, and returns both.
     fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
@@ -279,6 +350,75 @@ mod tests {
         let snapshot = library.snapshot();
         let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
         hits.iter().map(|hit| hit.entry.name().to_string()).collect()
+    }
+
+    #[test]
+    fn a_warm_searcher_has_the_index_before_somebody_searches() {
+        let skills =
+            vec![SkillDefinition::new("deploy", "Deploys services. Use when one is released.", "# Deploy\n")];
+        let (library, search) = open(Library::builder().provider(MemoryProvider::new("builtin", skills)));
+        let snapshot = library.snapshot();
+        assert!(search.shared.ready(&snapshot).is_none());
+        block_on(library.warm_up_search());
+        assert!(search.shared.ready(&snapshot).is_some());
+    }
+
+    /// An embedder that waits for a sign before it embeds skills.
+    struct Gate(Mutex<Receiver<()>>);
+
+    impl Embedder for Gate {
+        fn id(&self) -> String {
+            "gate".to_owned()
+        }
+
+        fn query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<Vector>, repertoire::Error>> {
+            EmbeddedModel.query(text)
+        }
+
+        fn skills<'a>(
+            &'a self,
+            skills: &'a [SkillText<'a>],
+        ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, repertoire::Error>> {
+            let _ = self.0.lock().unwrap().recv();
+            EmbeddedModel.skills(skills)
+        }
+    }
+
+    #[test]
+    fn searches_are_answered_by_words_while_many_skills_are_indexed() {
+        let skill = |number: usize| {
+            let name = format!("skill-{number}");
+            SkillDefinition::new(
+                name,
+                format!("Does task{number}x. Use when it is needed."),
+                "# The marmalade\n",
+            )
+        };
+        let skills = (0..=MAX_AWAITED).map(skill).collect();
+        let (open_gate, gate) = channel();
+        let options =
+            SearchOptions { embedder: Some(Arc::new(Gate(Mutex::new(gate)))), ..SearchOptions::default() };
+        let searcher = SkillSearch::new(options);
+        let builder = Library::builder().provider(MemoryProvider::new("builtin", skills));
+        let library = block_on(builder.searcher(searcher.clone()).open()).unwrap();
+        let snapshot = library.snapshot();
+        let names = |query: &str| {
+            let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
+            hits.iter().map(|hit| hit.entry.name().to_string()).collect::<Vec<String>>()
+        };
+        std::thread::scope(|scope| {
+            let warming_up = scope.spawn(|| block_on(library.warm_up_search()));
+            while searcher.shared.words().is_none() {
+                std::thread::yield_now();
+            }
+            assert_eq!(names("task1234x"), ["skill-1234"]);
+            assert!(names("marmalade").is_empty(), "the instructions are not read yet");
+            drop(open_gate);
+            warming_up.join().unwrap();
+        });
+        assert!(searcher.shared.words().is_none() && searcher.shared.ready(&snapshot).is_some());
+        assert_eq!(names("task1234x"), ["skill-1234"]);
+        assert_eq!(names("marmalade").len(), 5);
     }
 
     #[test]

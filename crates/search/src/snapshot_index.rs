@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use repertoire::{Entry, PinnedEntry, Registry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
+use repertoire::{Entry, PinnedEntry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
 use repertoire_model::checksum;
 
 use crate::index::{SearchIndex, SkillKey, SkillSource, Slot, SlotSet};
-use crate::meaning::Embedder;
 use crate::rank::{Query, RankedSlot};
-use crate::reader::{NewRecord, read_records};
+use crate::reader::NewRecord;
 
 /// The number of skills whose texts are in memory at the same time.
 const BATCH: usize = 1024;
@@ -109,14 +108,18 @@ impl Reuse {
         self.missing.len() + self.gone
     }
 
-    /// Returns the index of `snapshot`, which belongs to `registry`, from the reusable parts of `before` and the missing entries.
+    /// Returns the number of skills that have to be read.
+    pub(crate) fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// Returns the index of `snapshot` from the reusable parts of `before` and the missing entries, whose records `read` returns.
     /// `progress` receives the number of skills read so far and the number of all that have to be read.
     pub(crate) fn rebuilt(
         self,
         before: &SearchIndex,
-        registry: &Registry,
         snapshot: &Snapshot,
-        embedder: Option<&dyn Embedder>,
+        read: &dyn Fn(&[&Entry]) -> Vec<NewRecord>,
         progress: &dyn Fn(usize, usize),
     ) -> SearchIndex {
         let kept = self.slots.into_iter().map(|slot| slot.map_or(SkillSource::Empty, SkillSource::Kept));
@@ -126,7 +129,7 @@ impl Reuse {
         progress(done, self.missing.len());
         for batch in self.missing.chunks(BATCH) {
             let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| &snapshot.entries()[*entry]).collect();
-            for ((key, entry), read) in batch.iter().zip(read_records(registry, embedder, &entries)) {
+            for ((key, entry), read) in batch.iter().zip(read(&entries)) {
                 let NewRecord { record, vector, is_complete } = read;
                 let version = if is_complete { key.version } else { PROVISIONAL };
                 sources[*entry] = SkillSource::New(SkillKey { version, ..*key }, record, vector);

@@ -327,7 +327,7 @@ impl AgentView {
                     has_new_tools || has_new_prompts || has_new_resources
                 });
                 drop(view);
-                changes.next().await;
+                changes.next_snapshot().await;
             }
         }
     }

@@ -206,9 +206,9 @@ impl SeenSkills<'_> {
 fn rank(context: &Context, searchable: &SearchableLibrary, seen: SeenSkills<'_>, task: &Task) -> TaskRanking {
     let SearchableLibrary { library, handle, .. } = searchable;
     let _progress = Progress::start(&context.env, "searching skills");
-    let sees = |entry: &Entry| seen.has(entry);
     let is_limited = seen.agent.is_some() || seen.scope.is_some();
-    let visibility = if is_limited { Visibility::Of(&sees) } else { Visibility::All };
+    let visible = is_limited.then(|| library.snapshot.visible(|entry| seen.has(entry)));
+    let visibility = visible.as_ref().map_or(Visibility::All, Visibility::Of);
     let ranking = pollster::block_on(handle.rank_for_task(&library.snapshot, task, visibility));
     pollster::block_on(handle.save());
     ranking

@@ -122,8 +122,8 @@ fn search<'l>(
         let progress = Progress::start(&context.env, "indexing skills");
         searcher.prepare(&library.registry, snapshot, &|done, of| progress.advance(done, of));
     }
-    let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
-    let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
+    let visible = agent.map(|agent| snapshot.visible(|entry| agent.sees(entry)));
+    let visibility = visible.as_ref().map_or(Visibility::All, Visibility::Of);
     let hits = pollster::block_on(handle.search_reranked(snapshot, request, visibility));
     let price = |text: &str| match context.settings.session.catalog.tokenizer {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),

@@ -97,6 +97,10 @@ impl ServeArgs {
     }
 }
 
+/// The number of skills from which on a server for one client prepares search before somebody searches: it takes long, and a
+/// catalog of so many skills does not replace it.
+const MANY_SKILLS: usize = 2_000;
+
 /// Called with the address of a server that is about to serve.
 type OnBound<'a> = &'a dyn Fn(&mut Ui, SocketAddr) -> Result<(), CliError>;
 
@@ -148,6 +152,11 @@ pub(super) fn run_and_tell(
             runner.end();
         }
     })?;
+    if args.http.is_some() || server.library().snapshot().entries().len() > MANY_SKILLS {
+        // Nobody waits for the thread, not even the end of the program.
+        let library = server.library().clone();
+        std::thread::spawn(move || pollster::block_on(library.warm_up_search()));
+    }
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
         Some(http) => {

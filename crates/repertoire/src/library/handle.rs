@@ -117,6 +117,13 @@ impl Library {
         self.resources().searcher.as_ref()
     }
 
+    /// Prepares the searcher for the newest snapshot, so that the first search need not wait for an index.
+    pub async fn warm_up_search(&self) {
+        if let Some(searcher) = self.searcher() {
+            searcher.warm_up(self.registry(), &self.snapshot()).await;
+        }
+    }
+
     /// Stores what the searcher can use in the next run.
     pub async fn save(&self) {
         if let Some(searcher) = self.searcher() {

@@ -180,8 +180,8 @@ mod tests {
         };
         assert_eq!(search(" All ", Visibility::All)[0], "all");
         assert_eq!(search("how-to", Visibility::All), ["how-to"]);
-        let is_visible = |entry: &crate::Entry| entry.name().as_str() != "how-to";
-        assert_eq!(search("how-to", Visibility::Of(&is_visible)), [""; 0]);
+        let visible = snapshot.visible(|entry| entry.name().as_str() != "how-to");
+        assert_eq!(search("how-to", Visibility::Of(&visible)), [""; 0]);
     }
 
     #[test]

@@ -206,6 +206,7 @@ impl Registry {
             None => Snapshot::merge(&sources, self.policy()),
         };
         snapshot.unlisted = unlisted;
+        snapshot.take_over_visible(&self.snapshot());
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
             return Arc::clone(&current.snapshot);

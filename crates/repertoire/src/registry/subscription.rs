@@ -46,11 +46,23 @@ impl Subscription {
 
     /// Waits for the next change.
     pub async fn next(&mut self) -> Change {
+        let (before, newest) = self.next_snapshots().await;
+        let took = newest.took;
+        Change::between(before, newest, took)
+    }
+
+    /// Waits for the next snapshot, whose changes are not worked out.
+    pub async fn next_snapshot(&mut self) -> Arc<Snapshot> {
+        self.next_snapshots().await.1
+    }
+
+    /// Waits for the next snapshot, and returns the last one before it.
+    async fn next_snapshots(&mut self) -> (Arc<Snapshot>, Arc<Snapshot>) {
         let registry = self.registry.clone();
         poll_fn(|context| {
             let mut wakers = registry.signals().wakers();
-            match self.change() {
-                Some(change) => Poll::Ready(change),
+            match self.replace_last() {
+                Some(snapshots) => Poll::Ready(snapshots),
                 None => {
                     if !wakers.iter().any(|known| known.will_wake(context.waker())) {
                         wakers.push(context.waker().clone());
@@ -63,12 +75,18 @@ impl Subscription {
     }
 
     fn change(&mut self) -> Option<Change> {
+        let (before, newest) = self.replace_last()?;
+        let took = newest.took;
+        Some(Change::between(before, newest, took))
+    }
+
+    /// Returns the last snapshot and the newest one, which takes its place, if there is a newer one.
+    fn replace_last(&mut self) -> Option<(Arc<Snapshot>, Arc<Snapshot>)> {
         let newest = self.registry.snapshot();
         if Arc::ptr_eq(&newest, &self.last) {
             return None;
         }
         let before = std::mem::replace(&mut self.last, Arc::clone(&newest));
-        let took = newest.took;
-        Some(Change::between(before, newest, took))
+        Some((before, newest))
     }
 }

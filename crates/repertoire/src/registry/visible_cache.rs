@@ -18,8 +18,14 @@ pub(super) struct VisibleIndices {
     pub(super) fingerprint: u64,
 }
 
-/// Scopes, and the skills that are within all of them.
-type ScopedIndices = (Vec<Scope>, Arc<VisibleIndices>);
+/// The skills of one snapshot that are within all of some scopes.
+#[derive(Debug)]
+struct ScopedIndices {
+    scopes: Vec<Scope>,
+    indices: Arc<VisibleIndices>,
+    /// Whether they were asked for, and not only taken over from the snapshot before.
+    is_used: bool,
+}
 
 /// The visible skills of one snapshot by scopes.
 #[derive(Debug, Default)]
@@ -28,17 +34,45 @@ pub(super) struct VisibleCache(Mutex<Vec<ScopedIndices>>);
 impl VisibleCache {
     /// Returns the skills within `scopes`, if they are known.
     pub(super) fn get(&self, scopes: &[Scope]) -> Option<Arc<VisibleIndices>> {
-        let sets = self.lock();
-        sets.iter().find(|(of, _)| of == scopes).map(|(_, known)| Arc::clone(known))
+        let mut sets = self.lock();
+        let known = sets.iter_mut().find(|known| known.scopes == scopes)?;
+        known.is_used = true;
+        Some(Arc::clone(&known.indices))
     }
 
     /// Keeps the skills within `scopes`.
     pub(super) fn keep(&self, scopes: &[Scope], indices: Arc<VisibleIndices>) {
+        self.insert(ScopedIndices { scopes: scopes.to_vec(), indices, is_used: true });
+    }
+
+    /// Keeps for each set of scopes that `before` was asked for the skills that `indices_of` returns.
+    pub(super) fn take_over(
+        &self,
+        before: &Self,
+        indices_of: impl Fn(&[Scope], &VisibleIndices) -> VisibleIndices,
+    ) {
+        let used: Vec<(Vec<Scope>, Arc<VisibleIndices>)> = {
+            let sets = before.lock();
+            let used = sets.iter().filter(|set| set.is_used);
+            used.map(|set| (set.scopes.clone(), Arc::clone(&set.indices))).collect()
+        };
+        for (scopes, indices) in used {
+            let indices = Arc::new(indices_of(&scopes, &indices));
+            self.insert(ScopedIndices { scopes, indices, is_used: false });
+        }
+    }
+
+    /// Returns whether no scopes were asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn insert(&self, set: ScopedIndices) {
         let mut sets = self.lock();
         if sets.len() >= MAX_SETS {
             sets.clear();
         }
-        sets.push((scopes.to_vec(), indices));
+        sets.push(set);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<ScopedIndices>> {

@@ -180,8 +180,7 @@ impl Session {
     /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
     pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
         let visible = self.visible_skills(snapshot);
-        let sees = |entry: &Entry| visible.contains(entry);
-        let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
+        let visibility = if self.is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
         self.library().search(snapshot, request, visibility).await
     }
 
@@ -192,8 +191,7 @@ impl Session {
         request: &SearchRequest,
     ) -> Vec<SearchHit> {
         let visible = self.visible_skills(snapshot);
-        let sees = |entry: &Entry| visible.contains(entry);
-        let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
+        let visibility = if self.is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
         self.library().search_reranked(snapshot, request, visibility).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::catalog::PinnedCatalog;
 use super::open::Session;
 use crate::event::{Event, EventKind, Outcome};
-use crate::registry::{Entry, Snapshot};
+use crate::registry::Snapshot;
 use crate::searcher::Visibility;
 use crate::task::{Task, TaskRanking};
 
@@ -95,8 +95,7 @@ impl Session {
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
         let visible = self.visible_skills(snapshot);
-        let sees = |entry: &Entry| visible.contains(entry);
-        self.library().rank_for_task(snapshot, task, Visibility::Of(&sees)).await
+        self.library().rank_for_task(snapshot, task, Visibility::Of(&visible)).await
     }
 
     /// Writes into `event`, if it is about a loaded skill, how well the load was predicted.

@@ -136,7 +136,8 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
     let ranking = if task.is_blank() {
         None
     } else {
-        Some(library.rank_for_task(&snapshot, &task, Visibility::Of(&sees)).await)
+        let visible = snapshot.visible(&sees);
+        Some(library.rank_for_task(&snapshot, &task, Visibility::Of(&visible)).await)
     };
     options.ranking = ranking.as_ref().map(TaskRanking::to_catalog);
     blocking(move || {

@@ -201,7 +201,7 @@ async fn follow(sender: Weak<ChangesSender>, shared: Arc<ServerState>) {
             std::mem::replace(known, now) != now
         });
         drop(sender);
-        let _ = tokio::time::timeout(INTERVAL, changes.next()).await;
+        let _ = tokio::time::timeout(INTERVAL, changes.next_snapshot()).await;
     }
 }
 

@@ -45,16 +45,26 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
 /// away, is empty.
 pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
     let counts = all_usage(asker, days).await;
-    if asker.sees_all() {
-        return counts;
-    }
+    if asker.sees_all() { counts } else { Arc::new(seen(asker, &counts, |_| true)) }
+}
+
+/// Returns the usage of the skills called `name` of the last `days` days, as [`usage`] does.
+pub(crate) async fn usage_of(asker: &Asker, days: u64, name: &str) -> UsageCounts {
+    seen(asker, &*all_usage(asker, days).await, |skill| skill == name)
+}
+
+/// Returns the part of `counts` that is about skills whose names `is_wanted` accepts, and that the sender may see.
+fn seen(asker: &Asker, counts: &UsageCounts, is_wanted: impl Fn(&str) -> bool) -> UsageCounts {
     let (view, snapshot) = (&asker.view, asker.view.shared.registry.snapshot());
-    let is_seen = |usage: &&UsageCount| view.sees_records(&snapshot, &usage.skill, usage.source.as_deref());
-    let is_day_seen = |loads: &&DailyLoads| view.sees_records(&snapshot, &loads.skill, None);
-    Arc::new(UsageCounts {
-        usage: counts.usage.iter().filter(is_seen).cloned().collect(),
+    let is_seen = |skill: &str, source: Option<&str>| {
+        is_wanted(skill) && (asker.sees_all() || view.sees_records(&snapshot, skill, source))
+    };
+    let is_usage_seen = |usage: &&UsageCount| is_seen(&usage.skill, usage.source.as_deref());
+    let is_day_seen = |loads: &&DailyLoads| is_seen(&loads.skill, None);
+    UsageCounts {
+        usage: counts.usage.iter().filter(is_usage_seen).cloned().collect(),
         daily: counts.daily.iter().filter(is_day_seen).cloned().collect(),
-    })
+    }
 }
 
 async fn all_usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {

@@ -1,7 +1,7 @@
 //! `GET /api/v1/search`: the skills that a text is about.
 
 use axum::Extension;
-use repertoire::{Entry, SearchRequest, Visibility};
+use repertoire::{SearchRequest, Visibility};
 use repertoire_model::tokens::approximate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,8 +73,7 @@ pub(crate) async fn get(
     let library = &asker.view.shared.library;
     let snapshot = library.snapshot();
     let visible = asker.view.visible(&snapshot);
-    let sees = |entry: &Entry| visible.contains(entry);
-    let hits = library.search_reranked(&snapshot, &request, Visibility::Of(&sees)).await;
+    let hits = library.search_reranked(&snapshot, &request, Visibility::Of(&visible)).await;
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {
         let source = hit.entry.source.to_string();

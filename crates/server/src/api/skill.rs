@@ -238,7 +238,7 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
     let entry = find(asker, &snapshot, name)?;
-    let facts = Facts::read(asker, &snapshot).await?;
+    let facts = Facts::of_skill(asker, &snapshot, entry.name().as_str()).await?;
     let usage = facts.counts(entry.name().as_str());
     let (text, body, unreadable) = match registry.get(entry).await {
         Ok(skill) => (skill.text.clone(), skill.body().to_owned(), None),

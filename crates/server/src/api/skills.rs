@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ApiError;
 use super::records;
 use super::request::{Answer, Params, part};
-use crate::dashboard::Asker;
+use crate::dashboard::{Asker, EntryTokenCounts, UsageCounts};
 
 /// The number of skills on a page.
 const PAGE: usize = 50;
@@ -208,8 +208,7 @@ async fn found<'s>(
     text: &str,
 ) -> Vec<&'s Entry> {
     let visible = asker.view.visible(snapshot);
-    let sees = |entry: &Entry| visible.contains(entry);
-    let visibility = if asker.sees_all() { Visibility::All } else { Visibility::Of(&sees) };
+    let visibility = if asker.sees_all() { Visibility::All } else { Visibility::Of(&visible) };
     let request = SearchRequest::new(text, MAX_FOUND);
     let hits = asker.view.shared.library.search(snapshot, &request, visibility).await;
     let mut entries: Vec<&Entry> =
@@ -257,7 +256,7 @@ fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
 
 /// The usage and the tokens of skills.
 pub(crate) struct Facts {
-    tokens: Arc<Vec<u64>>,
+    tokens: EntryTokenCounts,
     counts: HashMap<String, SkillUsage>,
     days: BTreeMap<String, Vec<u64>>,
 }
@@ -265,13 +264,27 @@ pub(crate) struct Facts {
 impl Facts {
     /// Reads the facts of the skills of `snapshot`.
     pub(crate) async fn read(asker: &Asker, snapshot: &Arc<Snapshot>) -> Result<Self, ApiError> {
-        let usage = records::usage(asker, USAGE_DAYS).await;
+        let tokens = records::entry_tokens(asker, snapshot).await?;
+        Ok(Self::new(tokens, &*records::usage(asker, USAGE_DAYS).await))
+    }
+
+    /// Reads the facts of the skills called `name`.
+    pub(crate) async fn of_skill(
+        asker: &Asker,
+        snapshot: &Arc<Snapshot>,
+        name: &str,
+    ) -> Result<Self, ApiError> {
+        let tokens = records::entry_tokens(asker, snapshot).await?;
+        Ok(Self::new(tokens, &records::usage_of(asker, USAGE_DAYS, name).await))
+    }
+
+    fn new(tokens: EntryTokenCounts, usage: &UsageCounts) -> Self {
         let days = loads_per_day(&usage.daily, SystemTime::now(), USAGE_DAYS as usize);
-        Ok(Self {
-            tokens: records::entry_tokens(asker, snapshot).await?,
+        Self {
+            tokens,
             counts: records::usage_by_skill(&usage.usage),
             days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
-        })
+        }
     }
 
     /// Returns the tokens of `entry` in a catalog.

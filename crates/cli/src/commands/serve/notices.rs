@@ -64,7 +64,7 @@ pub(crate) fn tell_of_skills(registry: &Registry) {
     let registry = registry.clone();
     std::thread::spawn(move || {
         loop {
-            pollster::block_on(changes.next());
+            pollster::block_on(changes.next_snapshot());
             let notices = current(&registry.snapshot());
             notices.iter().filter(|notice| !told.contains(notice)).for_each(|notice| say(notice));
             told = notices;
