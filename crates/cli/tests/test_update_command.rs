@@ -206,8 +206,29 @@ fn a_bad_entry_of_an_index_does_not_block_the_update_of_others() {
         }
     }
     sandbox.write(index, document.to_string());
-    let document = sandbox.json(&["update", "--yes", "--json"]);
-    assert_eq!(states(&document), pairs(&[("csv", "broken"), ("pdf", "updated")]));
+    let run = sandbox.run(&["update", "--yes", "--json"]);
+    let document = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, states(&document)), (1, pairs(&[("csv", "broken"), ("pdf", "updated")])));
+}
+
+#[test]
+fn an_update_fails_where_a_file_of_an_index_does_not_have_its_digest() {
+    let sandbox = empty_project();
+    for name in ["csv", "pdf"] {
+        sandbox.write(&format!("source/{name}/SKILL.md"), skill(name, "one\n"));
+    }
+    assert_eq!(sandbox.run(&["publish", "source", "--to", "well-known", "site"]).code, 0);
+    let url = static_server(&sandbox.project().join("site"), None);
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    sandbox.write("site/.well-known/agent-skills/csv/SKILL.md", skill("csv", "other\n"));
+    for arguments in [&["update", "--yes"][..], &["update", "--check"], &["update", "csv", "--yes"]] {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 1 && run.stderr.starts_with("broken: csv: "), "{arguments:?}: {}", run.stderr);
+    }
+    for arguments in [&["outdated"][..], &["outdated", "csv"]] {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 1 && run.stdout.contains("broken"), "{arguments:?}: {}", run.stdout);
+    }
 }
 
 #[test]
