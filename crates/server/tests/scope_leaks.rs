@@ -294,7 +294,9 @@ fn check(limit: &dyn Fn(&mut TokenRecord), query: &str) {
     assert!(overview.contains(r#""pending_proposals":0"#), "{overview}");
     let metrics = with.ask(&get("/metrics"), query);
     assert!(metrics.contains(r#"skill_snapshot_skills{state="active"} 1"#), "{metrics}");
-    assert!(!metrics.contains("denied"), "{metrics}");
+    assert!(!metrics.contains("denied") && !metrics.contains("skill_reload_total"), "{metrics}");
+    let skills = with.ask(&get("/api/v1/skills"), query);
+    assert!(skills.contains(r#""name":"beta""#) && skills.contains(r#""snapshot":null"#), "{skills}");
     // The audit tells them apart, and has the principal, the reason and the route.
     let denied = |team: &Team, of: &str| {
         let events = team.sink.take();
