@@ -326,6 +326,19 @@ fn errors_have_stable_codes() {
 }
 
 #[test]
+fn events_of_a_person_are_found_with_and_without_the_kind_of_the_name() {
+    let dashboard = Dashboard::new(|_| {});
+    let mut event = Event::new(EventKind::SkillSwitched, "disable", "", std::time::SystemTime::now());
+    event.principal = Some("user:root".to_owned());
+    dashboard.store.append(&[event]).unwrap();
+    let http = dashboard.http();
+    for (principal, count) in [("root", 1), ("user:root", 1), ("oot", 0), ("user:", 0)] {
+        let (_, answer) = get(&http, &format!("/api/v1/events?principal={principal}"));
+        assert_eq!(answer["events"].as_array().unwrap().len(), count, "{principal}: {answer}");
+    }
+}
+
+#[test]
 fn a_server_without_a_store_says_so() {
     let dashboard = Dashboard::new(|options| options.store = None);
     let http = dashboard.http();

@@ -16,6 +16,7 @@ use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, Params, page_size};
 use crate::dashboard::Asker;
+use crate::record::without_kind;
 
 /// The number of events on a page.
 const PAGE: usize = 50;
@@ -192,11 +193,12 @@ impl Filter {
             || event.skill.as_deref().map_or_else(is_own, |skill| {
                 asker.view.sees_records(snapshot, skill, event.source.as_deref())
             });
+        let principal = event.principal.as_deref().unwrap_or_default();
         let is_meant = is(&self.query.kind, &event.kind)
             && is(&self.query.outcome, &event.outcome)
             && is(&self.query.session, &event.session)
             && is(&self.query.agent, event.agent.as_deref().unwrap_or_default())
-            && is(&self.query.principal, event.principal.as_deref().unwrap_or_default())
+            && (is(&self.query.principal, principal) || is(&self.query.principal, without_kind(principal)))
             && is_seen;
         is_meant.then_some(EventRecord { id: line.id, ..event })
     }
