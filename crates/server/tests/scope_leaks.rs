@@ -382,6 +382,21 @@ fn records_of_a_namesake_out_of_scope_are_hidden() {
 }
 
 #[test]
+fn a_missing_proposal_is_recorded_without_a_skill_and_looks_like_one_out_of_scope() {
+    let team = Team::start(HIDDEN, &|token| token.scope.scope.allow = Some(patterns(&["beta"])));
+    let get = |path: &str| team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
+    assert!(get("/api/v1/proposals/99").starts_with("HTTP/1.1 404"));
+    let events = team.sink.take();
+    let missing = events.iter().find(|event| event.kind == EventKind::AccessRefused).unwrap();
+    assert_eq!((&missing.skill, missing.error.as_deref()), (&None, Some("unknown_skill")));
+    assert!(get("/api/v1/proposals/1").starts_with("HTTP/1.1 404"));
+    team.store.append(&events).unwrap();
+    team.store.append(&team.sink.take()).unwrap();
+    let listed = get("/api/v1/events");
+    assert!(!listed.contains("access_refused"), "{listed}");
+}
+
+#[test]
 fn notices_tell_of_visible_changes_alone() {
     let wide = "rep_wide_0123456789abcdef012";
     let more = |store: &MemoryStore| {
