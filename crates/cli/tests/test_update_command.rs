@@ -269,6 +269,23 @@ fn a_commit_that_is_gone_is_reported_without_advice_to_write_it_in_full() {
 }
 
 #[test]
+fn an_edited_skill_whose_commit_is_gone_is_removed_by_force_and_added_anew() {
+    let (repository, sandbox) = added();
+    let lock = sandbox.read("repertoire.lock");
+    let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
+    sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
+    edit(&sandbox, "Second.", "Second, my way.");
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    let run = sandbox.run(&["sync", "--force"]);
+    let add = format!("rep add {} --skill pdf", repository.url());
+    let advice = format!("`rep remove --force pdf` and then `{add}` takes the newest one");
+    assert!(run.code == 1 && run.stderr.contains(&advice), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["remove", "--force", "pdf", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["add", &repository.url(), "--skill", "pdf", "--yes"]).code, 0);
+    assert!(!sandbox.read(PDF).contains("my way"));
+}
+
+#[test]
 fn a_conflict_copy_that_is_being_edited_and_later_edits_of_the_skill_are_kept() {
     let (repository, sandbox) = added();
     edit(&sandbox, "Second.", "Second, my way.");
