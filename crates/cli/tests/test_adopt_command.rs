@@ -159,6 +159,10 @@ fn undo_leaves_no_empty_directories() {
     assert_eq!(sandbox.run(&["adopt", "gamma", "--yes"]).code, 0);
     assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
     assert!(!sandbox.project().join(".agents").exists());
+    // With nothing to undo, empty directories are the user's.
+    fs::create_dir_all(sandbox.project().join(".agents/skills")).unwrap();
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).stdout, "there is nothing to undo\n");
+    assert!(sandbox.project().join(".agents/skills").is_dir());
 }
 
 #[test]
