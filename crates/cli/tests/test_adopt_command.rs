@@ -153,12 +153,27 @@ fn copies_in_groups_and_behind_links_are_compared_and_named() {
 }
 
 #[test]
+fn copies_with_hidden_files_that_are_too_large_to_compare_count_as_different() {
+    let sandbox = scattered();
+    for (place, letter) in [(".agents", "a"), (".claude", "b")] {
+        sandbox.write(&format!("{place}/skills/beta/.data"), letter.repeat((1 << 20) + 1));
+    }
+    let run = sandbox.run(&["adopt", "beta", "--yes"]);
+    assert!(run.code == 1 && run.stderr.contains("in hidden files or links: .data"), "{}", run.stderr);
+    assert!(sandbox.project().join(".claude/skills/beta/.data").is_file());
+}
+
+#[test]
 fn undo_leaves_no_empty_directories() {
     let sandbox = scattered();
     fs::remove_dir_all(sandbox.project().join(".agents")).unwrap();
     assert_eq!(sandbox.run(&["adopt", "gamma", "--yes"]).code, 0);
     assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).code, 0);
     assert!(!sandbox.project().join(".agents").exists());
+    // With nothing to undo, empty directories are the user's.
+    fs::create_dir_all(sandbox.project().join(".agents/skills")).unwrap();
+    assert_eq!(sandbox.run(&["adopt", "--undo", "--yes"]).stdout, "there is nothing to undo\n");
+    assert!(sandbox.project().join(".agents/skills").is_dir());
 }
 
 #[test]

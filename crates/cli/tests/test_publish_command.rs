@@ -357,8 +357,13 @@ fn publish_commits_and_pushes_to_a_repository() {
     // A branch that is not there yet is made, even where it has nothing new.
     repository.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
     let run = with(&["--branch", "release"]);
-    assert!(run.code == 1 && run.stderr.contains("0 skills would be pushed"), "{}", run.stderr);
-    assert_eq!(with(&["--branch", "release", "--yes"]).code, 0);
+    assert!(run.code == 1 && run.stderr.contains("the new branch would be pushed"), "{}", run.stderr);
+    let run = with(&["--branch", "release", "--dry-run"]);
+    let expect = format!("the new branch would be pushed to {url}, branch release\n");
+    assert_eq!((run.code, run.stdout), (0, expect), "{}", run.stderr);
+    let run = with(&["--branch", "release", "--yes"]);
+    let expect = format!("pushed the new branch to {url}, branch release as ");
+    assert!(run.code == 0 && run.stdout.starts_with(&expect), "{} {}", run.stdout, run.stderr);
     assert_eq!(repository.git(&["rev-parse", "release"]), repository.git(&["rev-parse", "main"]));
     repository.git(&["checkout", "-q", "--detach"]);
     // They can be added from there.

@@ -285,6 +285,19 @@ fn rep_publish_sends_versions_that_rules_let_wait_for_another_reviewer() {
     sandbox.write(".agents/skills/alpha/SKILL.md", crate::sandbox::skill("alpha", "# Third\n"));
     let run = publish(&by_ann);
     assert!(run.code == 1 && run.stderr.contains("this version exists with other content"), "{}", run.stderr);
+
+    // Content that is released, or waits, is not proposed as another version.
+    let renamed = ["--token-file", "ann.token", "--as", "2.1.0"];
+    let run = publish(&["--token-file", "ann.token", "--as", "3.0.0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = publish(&renamed);
+    let expect = "this content waits for a review already as version 3.0.0 in proposal 2";
+    assert!(run.code == 1 && run.stderr.contains(expect), "{}", run.stderr);
+    sandbox.write(".agents/skills/alpha/SKILL.md", crate::sandbox::skill("alpha", "# Second\n"));
+    let run = publish(&renamed);
+    let expect = "this content is released already as version 2.0.0";
+    assert!(run.code == 1 && run.stderr.contains(expect), "{}", run.stderr);
+    assert!(!run.stdout.contains("alpha") && !run.stderr.contains("never changes"), "{}", run.stdout);
 }
 
 #[test]

@@ -206,8 +206,29 @@ fn a_bad_entry_of_an_index_does_not_block_the_update_of_others() {
         }
     }
     sandbox.write(index, document.to_string());
-    let document = sandbox.json(&["update", "--yes", "--json"]);
-    assert_eq!(states(&document), pairs(&[("csv", "broken"), ("pdf", "updated")]));
+    let run = sandbox.run(&["update", "--yes", "--json"]);
+    let document = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, states(&document)), (1, pairs(&[("csv", "broken"), ("pdf", "updated")])));
+}
+
+#[test]
+fn an_update_fails_where_a_file_of_an_index_does_not_have_its_digest() {
+    let sandbox = empty_project();
+    for name in ["csv", "pdf"] {
+        sandbox.write(&format!("source/{name}/SKILL.md"), skill(name, "one\n"));
+    }
+    assert_eq!(sandbox.run(&["publish", "source", "--to", "well-known", "site"]).code, 0);
+    let url = static_server(&sandbox.project().join("site"), None);
+    sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
+    sandbox.write("site/.well-known/agent-skills/csv/SKILL.md", skill("csv", "other\n"));
+    for arguments in [&["update", "--yes"][..], &["update", "--check"], &["update", "csv", "--yes"]] {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 1 && run.stderr.starts_with("broken: csv: "), "{arguments:?}: {}", run.stderr);
+    }
+    for arguments in [&["outdated"][..], &["outdated", "csv"]] {
+        let run = sandbox.run(arguments);
+        assert!(run.code == 1 && run.stdout.contains("broken"), "{arguments:?}: {}", run.stdout);
+    }
 }
 
 #[test]
@@ -245,6 +266,23 @@ fn a_commit_that_is_gone_is_reported_without_advice_to_write_it_in_full() {
     assert!(run.code == 1 && !run.stderr.contains("written in full"), "{}", run.stderr);
     let command = format!("`rep add {} --skill pdf` takes the newest one", repository.url());
     assert!(run.stderr.contains(&command), "{}", run.stderr);
+}
+
+#[test]
+fn an_edited_skill_whose_commit_is_gone_is_removed_by_force_and_added_anew() {
+    let (repository, sandbox) = added();
+    let lock = sandbox.read("repertoire.lock");
+    let commit = lock.lines().find_map(|line| line.strip_prefix("resolved = ")).unwrap().trim_matches('"');
+    sandbox.write("repertoire.lock", lock.replace(commit, &"1".repeat(40)));
+    edit(&sandbox, "Second.", "Second, my way.");
+    fs::remove_dir_all(sandbox.home().join(".local/state/repertoire/bundles")).unwrap();
+    let run = sandbox.run(&["sync", "--force"]);
+    let add = format!("rep add {} --skill pdf", repository.url());
+    let advice = format!("`rep remove --force pdf` and then `{add}` takes the newest one");
+    assert!(run.code == 1 && run.stderr.contains(&advice), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["remove", "--force", "pdf", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["add", &repository.url(), "--skill", "pdf", "--yes"]).code, 0);
+    assert!(!sandbox.read(PDF).contains("my way"));
 }
 
 #[test]

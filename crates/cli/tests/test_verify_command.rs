@@ -151,6 +151,8 @@ fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
 #[cfg(unix)]
 #[test]
 fn skills_that_rep_added_have_its_lock_as_their_record() {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use crate::git_repository::{Repository, empty_project};
 
     let repository = Repository::new();
@@ -171,6 +173,12 @@ fn skills_that_rep_added_have_its_lock_as_their_record() {
         let run = sandbox.run(&["verify"]);
         assert_eq!(run.code, 1, "{}", run.stdout);
         assert!(run.stderr.contains("changed: pdf: SKILL.md"), "{}", run.stderr);
+        let manifest = directory.join(".agents/skills/pdf/SKILL.md");
+        fs::write(&manifest, skill("pdf", "x\n")).unwrap();
+        fs::set_permissions(&manifest, fs::Permissions::from_mode(0o755)).unwrap();
+        let run = sandbox.run(&["verify"]);
+        let expect = "changed: pdf: a file became executable, or is not any more\n";
+        assert!(run.code == 1 && run.stderr.starts_with(expect), "{}", run.stderr);
         fs::remove_dir_all(directory.join(".agents/skills/pdf")).unwrap();
         assert!(sandbox.run(&["verify"]).stdout.contains("missing"));
     }

@@ -135,12 +135,15 @@ impl MetricsSink {
         text.counter("skill_search_total", "Searches for skills.", &["outcome"], &counters.searches);
         drop(counters);
         let one = |value: u64| BTreeMap::from([(Vec::new(), value)]);
-        text.counter(
-            "skill_reload_total",
-            "Reloads of the library, those that found no change included.",
-            &[],
-            &one(gauges.registry.reloads()),
-        );
+        // Reloads tell of changes of skills that are not shown.
+        if matches!(shown, ShownSkills::All) {
+            text.counter(
+                "skill_reload_total",
+                "Reloads of the library, those that found no change included.",
+                &[],
+                &one(gauges.registry.reloads()),
+            );
+        }
         let snapshot = gauges.registry.snapshot();
         let mut states: BTreeMap<Labels, u64> = BTreeMap::new();
         for state in [State::Active, State::Shadowed, State::Disabled, State::Quarantined] {
@@ -285,6 +288,7 @@ mod tests {
         assert!(!hidden.contains("greet") && !hidden.contains("other"), "{hidden}");
         assert!(hidden.contains(r#"skill_load_total{name="unknown",source="",outcome="not_found"} 2"#));
         assert!(hidden.contains(r#"skill_snapshot_skills{state="active"} 0"#), "{hidden}");
+        assert!(!hidden.contains("skill_reload_total"), "{hidden}");
     }
 
     #[test]

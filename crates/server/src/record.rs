@@ -41,6 +41,11 @@ pub(crate) struct Principal {
     pub(crate) conversation: Option<Arc<str>>,
 }
 
+/// Returns the name of a person or agent without its kind: `ada` of `user:ada`.
+pub(crate) fn without_kind(name: &str) -> &str {
+    name.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "agent")).map_or(name, |(_, name)| name)
+}
+
 /// A sender without a token, who may do what the server lets everybody do.
 impl Default for Principal {
     fn default() -> Self {

@@ -1,5 +1,9 @@
 //! The pages as browsers get them: headers, hostile content, forms.
 
+use std::time::SystemTime;
+
+use repertoire::event::{Event, EventKind};
+use repertoire::store::Journal as _;
 use repertoire_server::http::{HttpOptions, Token};
 
 use crate::api::Dashboard;
@@ -19,6 +23,16 @@ fn field<'a>(page: &'a str, name: &str) -> &'a str {
 fn submit(http: &Http, path: &str, form: &str, headers: &[(&str, &str)]) -> (u16, String) {
     let headers = [&[("Content-Type", "application/x-www-form-urlencoded")], headers].concat();
     http.ask("POST", path, &headers, form)
+}
+
+#[test]
+fn the_page_of_events_says_if_a_skill_was_switched_on_or_off() {
+    let dashboard = Dashboard::new(|_| {});
+    let mut event = Event::new(EventKind::SkillSwitched, "disable", "", SystemTime::now());
+    event.skill = Some("alpha".to_owned());
+    dashboard.store.append(&[event]).unwrap();
+    let (_, page) = dashboard.http().get("/events");
+    assert!(page.contains(r#"skill switched<div class="mono faint small">disable</div>"#), "{page}");
 }
 
 #[test]

@@ -294,7 +294,9 @@ fn check(limit: &dyn Fn(&mut TokenRecord), query: &str) {
     assert!(overview.contains(r#""pending_proposals":0"#), "{overview}");
     let metrics = with.ask(&get("/metrics"), query);
     assert!(metrics.contains(r#"skill_snapshot_skills{state="active"} 1"#), "{metrics}");
-    assert!(!metrics.contains("denied"), "{metrics}");
+    assert!(!metrics.contains("denied") && !metrics.contains("skill_reload_total"), "{metrics}");
+    let skills = with.ask(&get("/api/v1/skills"), query);
+    assert!(skills.contains(r#""name":"beta""#) && skills.contains(r#""snapshot":null"#), "{skills}");
     // The audit tells them apart, and has the principal, the reason and the route.
     let denied = |team: &Team, of: &str| {
         let events = team.sink.take();
@@ -377,6 +379,21 @@ fn records_of_a_namesake_out_of_scope_are_hidden() {
         let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
         assert!(answer.contains("\"loads\":0"), "{path} {answer}");
     }
+}
+
+#[test]
+fn a_missing_proposal_is_recorded_without_a_skill_and_looks_like_one_out_of_scope() {
+    let team = Team::start(HIDDEN, &|token| token.scope.scope.allow = Some(patterns(&["beta"])));
+    let get = |path: &str| team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
+    assert!(get("/api/v1/proposals/99").starts_with("HTTP/1.1 404"));
+    let events = team.sink.take();
+    let missing = events.iter().find(|event| event.kind == EventKind::AccessRefused).unwrap();
+    assert_eq!((&missing.skill, missing.error.as_deref()), (&None, Some("unknown_skill")));
+    assert!(get("/api/v1/proposals/1").starts_with("HTTP/1.1 404"));
+    team.store.append(&events).unwrap();
+    team.store.append(&team.sink.take()).unwrap();
+    let listed = get("/api/v1/events");
+    assert!(!listed.contains("access_refused"), "{listed}");
 }
 
 #[test]

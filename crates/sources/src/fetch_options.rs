@@ -23,12 +23,23 @@ pub struct FetchOptions {
     pub token: Option<String>,
     /// The skills of an index to fetch; all if it is empty.
     pub wanted: Vec<String>,
+    /// The treatment of a bad entry of an index if it alone is wanted.
+    pub(crate) single_bad_entry: BadEntry,
     /// The registry of npm.
     pub npm: String,
     /// The index of Python packages.
     pub pypi: String,
     /// The proxy of requests that are not git's; git has its own settings.
     pub proxy: Option<Proxy>,
+}
+
+/// The treatment of an entry of an index that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadEntry {
+    /// Fetching fails.
+    Fail,
+    /// It is left out, with the reason.
+    LeaveOut,
 }
 
 impl FetchOptions {
@@ -39,6 +50,7 @@ impl FetchOptions {
             prompt: GitPrompt::Never,
             token: None,
             wanted: Vec::new(),
+            single_bad_entry: BadEntry::Fail,
             npm: NPM.to_owned(),
             pypi: PYPI.to_owned(),
             proxy: None,

@@ -10,7 +10,7 @@ use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
 use crate::Error;
 use crate::bundle_store::BundleStore;
 use crate::fetch::{FetchedTree, fetch, newest_version};
-use crate::fetch_options::FetchOptions;
+use crate::fetch_options::{BadEntry, FetchOptions};
 use crate::found::{FoundSkill, find_skills};
 use crate::lock::{Lock, LockedSkill};
 use crate::renamed::renamed;
@@ -114,7 +114,7 @@ fn check_source(
         Err(error) => return unreachable_by(skills, error),
     }
     let wanted = skills.iter().map(|skill| skill.name.to_string()).collect();
-    let options = &FetchOptions { wanted, ..options.clone() };
+    let options = &FetchOptions { wanted, single_bad_entry: BadEntry::LeaveOut, ..options.clone() };
     let tree = match fetch(&source, options) {
         Ok(tree) => tree,
         Err(error) => return unreachable_by(skills, error),

@@ -4,7 +4,7 @@ use repertoire_model::{Digest, SkillName, SkillPath};
 use serde_json::Value;
 
 use crate::archive::{self, MAX_PACKED};
-use crate::fetch_options::FetchOptions;
+use crate::fetch_options::{BadEntry, FetchOptions};
 use crate::http::{HttpClient, is_valid, join};
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
@@ -69,9 +69,10 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
             old_skill(&client, &address, &name, skill, tree, &mut fetched)
         };
         match result {
-            // One bad entry is no reason to refuse the others, unless it alone is wanted.
+            // One bad entry is no reason to refuse the others.
             Err(error)
-                if wanted.len() != 1 && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
+                if (wanted.len() != 1 || options.single_bad_entry == BadEntry::LeaveOut)
+                    && matches!(error.kind(), ErrorKind::Refused | ErrorKind::NotFound) =>
             {
                 tree.remove_directory(&name)?;
                 fetched.left_out.push(format!("{name}: {error}"));

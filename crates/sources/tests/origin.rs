@@ -186,6 +186,14 @@ fn the_lock_of_rep_comes_first_and_names_changed_files() {
         );
         let compare = || origins[0].compare(&SkillFiles::read(&project.path(".agents/skills/a")));
         assert_eq!(compare(), Comparison::Unchanged);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let manifest = project.path(".agents/skills/a/SKILL.md");
+            fs::set_permissions(&manifest, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(compare(), Comparison::ModeChanged);
+            fs::set_permissions(&manifest, fs::Permissions::from_mode(0o644)).unwrap();
+        }
         project.write(".agents/skills/a/SKILL.md", "y");
         project.write(".agents/skills/a/b.md", "");
         let files = ["SKILL.md", "b.md"].map(str::to_owned).to_vec();

@@ -44,9 +44,9 @@ pub(crate) struct UsageBatch {
 }
 
 impl UsageBatch {
-    /// Counts `event` if it is about a skill.
+    /// Counts `event` if it is about a skill, and was not refused.
     pub(crate) fn add(&mut self, event: &Event) {
-        let Some(skill) = &event.skill else { return };
+        let Some(skill) = event.used_skill() else { return };
         let columns = [
             Some(event.kind.as_str().to_owned()),
             Some(event.outcome.as_str().to_owned()),

@@ -68,8 +68,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &OutdatedArgs) -> Result
     Ok(exit(&checks))
 }
 
-/// Returns no if a source could not be asked: what it has is not known.
+/// Returns no if the newest state of a skill cannot be used, or its source could not be asked.
 fn exit(checks: &[UpdateCheck]) -> Exit {
-    let is_unreachable = |check: &UpdateCheck| matches!(check.newest, Newest::Unreachable(_));
-    if checks.iter().any(is_unreachable) { Exit::No } else { Exit::Success }
+    let is_failure = |check: &UpdateCheck| matches!(check.newest, Newest::Broken(_) | Newest::Unreachable(_));
+    if checks.iter().any(is_failure) { Exit::No } else { Exit::Success }
 }

@@ -140,9 +140,16 @@ fn restored(
     let (store, home) = (context.bundle_store()?, context.env.home());
     let advice = || {
         let (add, name) = (add_command(locked, Owner::user_if(args.user)), &locked.name);
-        format!(
-            "nothing was changed; `{add}` takes the newest one, `rep remove {name}` takes it out of the lock"
-        )
+        let remove = if args.user { "rep remove --user" } else { "rep remove" };
+        match skill.drift {
+            // An edited skill is not replaced by `rep add`.
+            Drift::Changed => format!(
+                "nothing was changed; `{remove} --force {name}` and then `{add}` takes the newest one, and your edits are lost"
+            ),
+            _ => format!(
+                "nothing was changed; `{add}` takes the newest one, `{remove} {name}` takes it out of the lock"
+            ),
+        }
     };
     let files = locked_files(locked, &installation.base, home.as_deref(), &store, &options);
     let files = files.map_err(|error| match error.kind() {

@@ -9,7 +9,7 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{ComparedOrigin, Context, OriginJson, compared_origins, origin_json};
+use crate::wire::{ComparedOrigin, Context, MODE_CHANGED, OriginJson, compared_origins, origin_json};
 
 /// Compares skills with the records of their installers
 ///
@@ -77,8 +77,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<E
                 .hint("`rep list --origin` shows the skills with a record"));
         }
     }
-    let is_changed =
-        |skill: &VerifiedSkill<'_>| matches!(skill.origin.comparison, Comparison::Changed { .. });
+    let is_changed = |skill: &VerifiedSkill<'_>| skill.origin.comparison.as_str() == "changed";
     let is_sound = !verified.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
     let exit = if is_sound { Exit::Success } else { Exit::No };
     if ui.is_json() {
@@ -143,11 +142,12 @@ fn write(
     table.write(ui)?;
     ui.flush()?;
     for skill in verified {
-        if let Comparison::Changed { files } = &skill.origin.comparison
-            && !files.is_empty()
-        {
-            ui.message(Style::Warning, "changed:", &format!("{}: {}", skill.entry.name(), files.join(", ")))?;
-        }
+        let what = match &skill.origin.comparison {
+            Comparison::Changed { files } if !files.is_empty() => files.join(", "),
+            Comparison::ModeChanged => MODE_CHANGED.to_owned(),
+            _ => continue,
+        };
+        ui.message(Style::Warning, "changed:", &format!("{}: {what}", skill.entry.name()))?;
     }
     let of_state =
         |state: &str| verified.iter().filter(|skill| skill.origin.comparison.as_str() == state).count();

@@ -40,12 +40,16 @@ pub(crate) struct OriginJson {
     reason: Option<String>,
 }
 
+/// The reason that a skill is changed whose files all have the recorded content.
+pub(crate) const MODE_CHANGED: &str = "a file became executable, or is not any more";
+
 impl ComparedOrigin {
     /// Returns the JSON of it.
     pub(crate) fn json(&self) -> OriginJson {
         let (files, reason) = match &self.comparison {
             Comparison::Unchanged => (Vec::new(), None),
             Comparison::Changed { files } => (files.clone(), None),
+            Comparison::ModeChanged => (Vec::new(), Some(MODE_CHANGED.to_owned())),
             Comparison::Unknown(reason) => (Vec::new(), Some(reason.clone())),
         };
         OriginJson { state: self.comparison.as_str(), files, reason, ..origin_json(&self.origin) }
@@ -57,6 +61,7 @@ impl ComparedOrigin {
             Comparison::Unchanged => "unchanged since".to_owned(),
             Comparison::Changed { files } if files.is_empty() => "changed since".to_owned(),
             Comparison::Changed { files } => format!("changed since: {}", files.join(", ")),
+            Comparison::ModeChanged => format!("changed since: {MODE_CHANGED}"),
             Comparison::Unknown(reason) => format!("changed or not is unknown: {reason}"),
         }
     }

@@ -113,6 +113,11 @@ impl Event {
             part: 0,
         }
     }
+
+    /// Returns the skill whose usage the event counts for: none for a request that was refused, whatever name it had.
+    pub fn used_skill(&self) -> Option<&str> {
+        self.skill.as_deref().filter(|_| self.kind != EventKind::AccessRefused)
+    }
 }
 
 words! {

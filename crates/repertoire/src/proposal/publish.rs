@@ -120,6 +120,15 @@ pub enum PublishFault {
     Version,
     /// The version exists with other content.
     Exists(Digest),
+    /// The channel has the content already, as the version of this name; `None` if it was released without one.
+    ReleasedAs(Option<String>),
+    /// The content waits for a review already, as the version of this name.
+    WaitsAs {
+        /// The version; `None` if it was proposed without one.
+        version: Option<String>,
+        /// The number of the proposal.
+        proposal: u64,
+    },
     /// The files are no valid skill, or cannot be proposed.
     Refused(ProposalRefusal),
     /// The store failed.
@@ -141,6 +150,7 @@ impl From<ProposalRefusal> for PublishFault {
 /// Publishes `new` to a channel of `store`, after checking it by `policy`. It blocks.
 ///
 /// A version never changes once it is released; of several programs that publish one at a time, the first to record it wins.
+/// Content that is released or waits for a review under one version is not proposed as another one.
 pub fn publish(
     store: &dyn Store,
     policy: &Policy,
@@ -171,6 +181,9 @@ pub fn publish(
         // The name of a version is taken by a review, also if its content is there already.
         if mode == PublishMode::Release {
             recorded(store, &publication)?;
+        } else if !known.iter().any(|known| known.version == version) {
+            let same = known.into_iter().find(|known| known.digest == digest);
+            return Err(PublishFault::ReleasedAs(same.map(|same| same.version)));
         }
         return Ok(PublishOutcome::unchanged(digest, findings));
     }
@@ -198,11 +211,11 @@ pub fn publish(
         };
         // Nothing is stored of a proposal that is refused.
         if let Some(refusal) = store.refusal(&proposal, rules.limits)? {
-            let (id, _) = submitted(refusal)?;
+            let (id, _) = submitted(store, refusal, version)?;
             return Ok(PublishOutcome { proposal: Some(id), ..PublishOutcome::unchanged(digest, findings) });
         }
         put_skill_safely(store, &draft.files)?;
-        let (id, is_new_proposal) = submitted(store.submit(&proposal, rules.limits)?)?;
+        let (id, is_new_proposal) = submitted(store, store.submit(&proposal, rules.limits)?, version)?;
         // The version is taken once it is approved: one that is rejected can be mended.
         let unchanged = PublishOutcome::unchanged(digest, findings);
         return Ok(PublishOutcome { proposal: Some(id), is_new_proposal, ..unchanged });
@@ -216,13 +229,19 @@ pub fn publish(
     Ok(PublishOutcome { release, ..PublishOutcome::unchanged(digest, findings) })
 }
 
-/// Returns the number of a proposal, and `true` if it is new.
-fn submitted(submission: Submission) -> Result<(u64, bool), ProposalRefusal> {
+/// Returns the number of the proposal of `version`, and `true` if it is new.
+fn submitted(store: &dyn Store, submission: Submission, version: &str) -> Result<(u64, bool), PublishFault> {
     match submission {
         Submission::Accepted(id) => Ok((id, true)),
-        Submission::Duplicate(id) => Ok((id, false)),
-        Submission::Rejected(id) => Err(ProposalRefusal::Rejected(id)),
-        _ => Err(ProposalRefusal::TooMany("for this skill wait for review")),
+        Submission::Duplicate(id) => match store.proposal(id)? {
+            Some(waiting) if waiting.content.version() != Some(version) => {
+                let version = waiting.content.version().map(str::to_owned);
+                Err(PublishFault::WaitsAs { version, proposal: id })
+            }
+            _ => Ok((id, false)),
+        },
+        Submission::Rejected(id) => Err(ProposalRefusal::Rejected(id).into()),
+        _ => Err(ProposalRefusal::TooMany("for this skill wait for review").into()),
     }
 }
 
@@ -332,10 +351,23 @@ mod tests {
     fn a_version_of_released_content_is_not_taken_without_a_review() {
         let store = MemoryStore::new();
         let first = put(&store, "1.0.0", "one", PublishMode::Release).unwrap();
-        let again = put(&store, "1.4.0", "one", PublishMode::Propose).unwrap();
+        let again = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap();
         assert_eq!((again.release, again.proposal, again.digest), (None, None, first.digest));
+        let renamed = put(&store, "1.4.0", "one", PublishMode::Propose);
+        assert!(matches!(renamed, Err(PublishFault::ReleasedAs(Some(version))) if version == "1.0.0"));
         assert_eq!(store.publications("greet").unwrap().len(), 1);
         assert!(put(&store, "1.4.0", "two", PublishMode::Release).unwrap().release.is_some());
+    }
+
+    #[test]
+    fn content_that_waits_for_a_review_is_not_proposed_as_another_version() {
+        let store = MemoryStore::new();
+        let id = put(&store, "1.0.0", "one", PublishMode::Propose).unwrap().proposal.unwrap();
+        assert_eq!(put(&store, "1.0.0", "one", PublishMode::Propose).unwrap().proposal, Some(id));
+        let renamed = put(&store, "1.4.0", "one", PublishMode::Propose);
+        assert!(
+            matches!(renamed, Err(PublishFault::WaitsAs { version: Some(version), proposal }) if version == "1.0.0" && proposal == id)
+        );
     }
 
     #[test]

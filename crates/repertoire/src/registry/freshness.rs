@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::open::Registry;
+use super::open::{BusyReload, Registry};
 use super::snapshot::Snapshot;
 use super::watch::ReloadMode;
 
@@ -32,8 +32,8 @@ impl Registry {
         match self.mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Poll) => self.reload_unless_costly().await,
-            Some(ReloadMode::Watch) | None => self.reload_if_changed().await,
+            Some(ReloadMode::Poll) => self.reload_unless_costly(BusyReload::Wait).await,
+            Some(ReloadMode::Watch) | None => self.reload_if_changed(BusyReload::Wait).await,
         }
     }
 
@@ -42,10 +42,20 @@ impl Registry {
     /// However often it is called on a large library, no more than a tenth of the time goes into reloads. In
     /// [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
+        self.reload_if_due_or(BusyReload::Wait).await
+    }
+
+    /// Reloads as [`Registry::reload_if_due`] does, and blocks. It does not wait for a reload of another task, which may need this
+    /// thread to go on.
+    pub(crate) fn reload_if_due_blocking(&self) -> Arc<Snapshot> {
+        pollster::block_on(self.reload_if_due_or(BusyReload::KeepSnapshot))
+    }
+
+    async fn reload_if_due_or(&self, busy: BusyReload) -> Arc<Snapshot> {
         match self.mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_costly().await,
+            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_costly(busy).await,
         }
     }
 }

@@ -64,6 +64,15 @@ struct RegistryState {
     signals: Signals,
 }
 
+/// The behaviour of a request that finds another one reloading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BusyReload {
+    /// It waits for the reload.
+    Wait,
+    /// It keeps the snapshot that there is.
+    KeepSnapshot,
+}
+
 /// The options of a registry.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -236,18 +245,18 @@ impl Registry {
     }
 
     /// Reloads unless that takes long and was done recently.
-    pub(super) async fn reload_unless_costly(&self) -> Arc<Snapshot> {
+    pub(super) async fn reload_unless_costly(&self, busy: BusyReload) -> Arc<Snapshot> {
         let (ended, cost) = *self.last_reload();
         let cheap = if self.snapshot().entries().len() > SMALL { CHEAP } else { CHEAP_IF_SMALL };
         let is_costly = cost > cheap && ended.elapsed() < cost * RELOAD_SHARE;
-        if is_costly { self.snapshot() } else { self.reload_if_changed().await }
+        if is_costly { self.snapshot() } else { self.reload_if_changed(busy).await }
     }
 
     /// Reloads unless every source says that nothing has changed.
     ///
     /// Of sources that can say so, one request reloads and the others wait for it: a listing that each of many requests made would
     /// take longer than the requests come in.
-    pub(super) async fn reload_if_changed(&self) -> Arc<Snapshot> {
+    pub(super) async fn reload_if_changed(&self, busy: BusyReload) -> Arc<Snapshot> {
         if let Some(snapshot) = self.unchanged().await {
             return snapshot;
         }
@@ -255,7 +264,13 @@ impl Registry {
             return self.reload().await;
         }
         let begun = self.shared.reloads.load(Ordering::SeqCst);
-        let _turn = self.shared.turn.lock().await;
+        let _turn = match busy {
+            BusyReload::Wait => self.shared.turn.lock().await,
+            BusyReload::KeepSnapshot => match self.shared.turn.try_lock() {
+                Some(turn) => turn,
+                None => return self.snapshot(),
+            },
+        };
         // A reload that began since has listed everything that this request has to see.
         if let Some(snapshot) = self.published_after(begun) {
             return snapshot;

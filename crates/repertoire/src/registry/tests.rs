@@ -92,6 +92,7 @@ impl Provider for Failing {
 /// A provider whose second listing takes until it is released, and whose every listing holds another skill.
 #[derive(Default)]
 struct Staged {
+    tells_changes: bool,
     calls: AtomicUsize,
     released: AtomicBool,
 }
@@ -114,6 +115,10 @@ impl Provider for Staged {
             .await;
             MemoryProvider::new("staged", vec![skill(&format!("skill-{call}"))]).list(policy).await
         })
+    }
+
+    fn tells_changes(&self) -> bool {
+        self.tells_changes
     }
 
     fn get<'a>(&'a self, _: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
@@ -168,6 +173,19 @@ fn a_slow_reload_never_replaces_one_that_began_later() {
     let Poll::Ready(newest) = slow.as_mut().poll(&mut context) else { panic!("it was released") };
     assert_eq!(newest.number(), later.number());
     assert!(matches!(registry.snapshot().find("skill-3"), Lookup::Found(_)));
+}
+
+#[test]
+fn a_caller_that_blocks_does_not_wait_for_the_reload_of_a_task_of_its_thread() {
+    let staged = Arc::new(Staged { tells_changes: true, ..Staged::default() });
+    let registry = open(vec![Arc::clone(&staged) as Arc<dyn Provider>]);
+    let mut slow = pin!(registry.newest());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(slow.as_mut().poll(&mut context).is_pending());
+    assert!(matches!(registry.reload_if_due_blocking().find("skill-1"), Lookup::Found(_)));
+    staged.released.store(true, Ordering::Relaxed);
+    assert!(slow.as_mut().poll(&mut context).is_ready());
+    assert!(matches!(registry.reload_if_due_blocking().find("skill-3"), Lookup::Found(_)));
 }
 
 #[test]

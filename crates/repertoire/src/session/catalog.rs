@@ -81,7 +81,7 @@ impl Session {
     /// Follows the library at once, where the host chose so.
     fn follow(&self) {
         if self.options().refresh == Refresh::Immediate {
-            let newest = pollster::block_on(self.registry().reload_if_due());
+            let newest = self.registry().reload_if_due_blocking();
             let mut state = self.state();
             if newest.number() > state.pinned.number() {
                 state.pin(&newest);

@@ -94,7 +94,7 @@ pub trait Journal: Send + Sync {
     /// Returns the usage of skills, in no particular order. Calls and tokens are those of the day of `since` and later, all of them
     /// without `since`; usage before that day has none, and the time of its last call.
     ///
-    /// Only calls about a skill count.
+    /// Only calls about a skill count, and no requests that were refused.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;
 
     /// Returns the loads of skills per day, on the day of `since` and later, sorted by skill and day.

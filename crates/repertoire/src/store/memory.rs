@@ -85,11 +85,11 @@ impl Journal for MemoryStore {
             let json = jsonl::line(event).map_err(|error| Error::new(ErrorKind::Store).because(error))?;
             let line = JournalLine { id: state.last_event, json };
             state.events.push((line, event.clone()));
-            let Some(skill) = &event.skill else { continue };
+            let Some(skill) = event.used_skill() else { continue };
             let usage = UsageCount {
                 kind: event.kind,
                 outcome: event.outcome,
-                skill: skill.clone(),
+                skill: skill.to_owned(),
                 source: event.source.clone(),
                 file: event.file.clone(),
                 agent: event.agent.clone(),

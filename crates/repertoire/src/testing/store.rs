@@ -142,6 +142,11 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     store.prune(keep(DAY, 100), day(9)).unwrap();
     assert_eq!(count(None, "a", load, Outcome::NotFound), None);
     assert_eq!(count(None, "a", load, Outcome::Ok), Some((3, 35, day(3))));
+    // The name in a request that was refused may be mistyped.
+    let mut refused = Event::new(EventKind::AccessRefused, "GET /api/v1/skills/{name}", "", day(9));
+    refused.skill = Some("typo".into());
+    store.append(&[refused]).unwrap();
+    assert!(store.usage(None).unwrap().iter().all(|row| row.skill != "typo"));
 }
 
 fn hostile_texts_are_kept(store: &dyn Store) {

@@ -16,6 +16,7 @@ use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, Params, page_size};
 use crate::dashboard::Asker;
+use crate::record::{UNKNOWN_SKILL, without_kind};
 
 /// The number of events on a page.
 const PAGE: usize = 50;
@@ -187,16 +188,21 @@ impl Filter {
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
         // Others may search for what is out of scope.
-        let is_own = || event.principal.as_deref() == asker.principal.name.as_deref();
+        // A proposal that does not exist is not told apart from one out of scope.
+        let is_own = || {
+            event.principal.as_deref() == asker.principal.name.as_deref()
+                && event.error.as_deref() != Some(UNKNOWN_SKILL)
+        };
         let is_seen = asker.sees_all()
             || event.skill.as_deref().map_or_else(is_own, |skill| {
                 asker.view.sees_records(snapshot, skill, event.source.as_deref())
             });
+        let principal = event.principal.as_deref().unwrap_or_default();
         let is_meant = is(&self.query.kind, &event.kind)
             && is(&self.query.outcome, &event.outcome)
             && is(&self.query.session, &event.session)
             && is(&self.query.agent, event.agent.as_deref().unwrap_or_default())
-            && is(&self.query.principal, event.principal.as_deref().unwrap_or_default())
+            && (is(&self.query.principal, principal) || is(&self.query.principal, without_kind(principal)))
             && is_seen;
         is_meant.then_some(EventRecord { id: line.id, ..event })
     }

@@ -293,7 +293,7 @@ async fn find(asker: &Asker, id: u64) -> Result<Proposal, ApiError> {
     match proposal {
         Some(proposal) if is_visible(asker, &snapshot, &proposal) => return Ok(proposal),
         Some(proposal) => asker.record_unseen(&proposal.content.name, true),
-        None => asker.record_unseen("", false),
+        None => asker.record_missing_proposal(),
     }
     Err(missing())
 }

@@ -112,8 +112,8 @@ pub(crate) struct Facets {
 /// A list of skills.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct SkillList {
-    /// The number of the snapshot.
-    pub(crate) snapshot: u64,
+    /// The number of the snapshot, for senders that see the whole library.
+    pub(crate) snapshot: Option<u64>,
     /// The skills.
     pub(crate) skills: Vec<SkillRow>,
     /// The number of skills that fit the filters.
@@ -183,7 +183,7 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
     }
     let page = part(entries, query.cursor.as_deref(), query.limit, PAGE)?;
     Ok(SkillList {
-        snapshot: snapshot.number(),
+        snapshot: asker.sees_all().then(|| snapshot.number()),
         skills: page.items.into_iter().map(|entry| facts.row(&snapshot, entry)).collect(),
         total: page.total,
         next_cursor: page.next,

@@ -91,12 +91,21 @@ impl Asker {
     ///
     /// A skill that does not exist is recorded too, so that the numbers of events do not tell one from the other.
     pub(crate) fn record_unseen(&self, skill: &str, is_out_of_scope: bool) {
+        self.record_refusal(Some(shorten(skill, MAX_NAME_CHARS)), is_out_of_scope);
+    }
+
+    /// Records that the sender asked for a proposal that does not exist.
+    pub(crate) fn record_missing_proposal(&self) {
+        self.record_refusal(None, false);
+    }
+
+    fn record_refusal(&self, skill: Option<String>, is_out_of_scope: bool) {
         if self.sees_all() {
             return;
         }
         let mut event = Event::new(EventKind::AccessRefused, &*self.route, "", SystemTime::now());
         event.surface = Surface::Http;
-        event.skill = Some(shorten(skill, MAX_NAME_CHARS));
+        event.skill = skill;
         event.principal = self.principal.name.as_deref().map(str::to_owned);
         event.agent = self.view.agent().map(|agent| agent.name.clone());
         let (outcome, error) = if is_out_of_scope {

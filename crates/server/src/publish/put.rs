@@ -41,11 +41,32 @@ impl From<PublishFault> for ApiError {
                 "version_exists",
                 "this version exists with other content; publish another version",
             ),
+            PublishFault::ReleasedAs(version) => Self::conflict(
+                "same_content",
+                format!(
+                    "this content is released already{}; \
+                     let somebody who needs no review publish this version",
+                    as_version(version)
+                ),
+            ),
+            PublishFault::WaitsAs { version, proposal } => Self::conflict(
+                "same_content",
+                format!(
+                    "this content waits for a review already{} in proposal {proposal}; \
+                     wait for it, or let somebody who needs no review publish this version",
+                    as_version(version)
+                ),
+            ),
             PublishFault::Refused(refusal) => refused(refusal.to_string()),
             PublishFault::Failed(error) => error.into(),
             _ => Self::internal("the version was not published"),
         }
     }
+}
+
+/// Returns the words for a version in a message, none if there is no version.
+fn as_version(version: Option<String>) -> String {
+    version.map(|version| format!(" as version {version}")).unwrap_or_default()
 }
 
 /// Returns the error of an archive or a skill that is not accepted.

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::jsonl::rfc3339;
 
+use crate::record::without_kind;
+
 /// The names of months.
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -135,7 +137,7 @@ pub(super) fn words(word: &str) -> String {
 
 /// Returns the name of a person or agent without its kind.
 pub(super) fn actor(name: &str) -> &str {
-    name.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "agent")).map_or(name, |(_, name)| name)
+    without_kind(name)
 }
 
 /// Returns the name of a person or agent as people read it: `agent:x` is `agent x`.

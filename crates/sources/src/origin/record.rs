@@ -73,6 +73,8 @@ pub enum Comparison {
         /// The paths in the skill of files that were changed, added or removed.
         files: Vec<String>,
     },
+    /// Only the executable bits of some files were changed since; the record does not tell of which.
+    ModeChanged,
     /// It cannot be compared, for this reason.
     Unknown(String),
 }
@@ -82,7 +84,7 @@ impl Comparison {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
-            Self::Changed { .. } => "changed",
+            Self::Changed { .. } | Self::ModeChanged => "changed",
             Self::Unknown(_) => "unknown",
         }
     }
@@ -146,7 +148,7 @@ impl Origin {
                 let visible = || files.files.iter().filter(is_visible);
                 match compare_files(visible(), expected, |bytes| Digest::of(bytes).to_hex()) {
                     Comparison::Unchanged if cfg!(unix) && digest_of(visible()) != *bundle => {
-                        Comparison::Changed { files: Vec::new() }
+                        Comparison::ModeChanged
                     }
                     compared => compared,
                 }

@@ -148,7 +148,8 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// The files of a copy that are no part of the skill, with the bytes of a file or the target of a link; `None` for all else.
+/// The files of a copy that are no part of the skill, with the bytes of a file or the target of a link; `None` for all that is not
+/// compared, such as a large file.
 type OtherFiles = BTreeMap<String, Option<Vec<u8>>>;
 
 /// Returns the hidden files and links in `directory`.
@@ -162,6 +163,11 @@ fn other_files(directory: &Path) -> Result<OtherFiles, String> {
         (name, content)
     };
     Ok(others.into_iter().map(content).collect())
+}
+
+/// Returns `true` if two copies are surely the same.
+fn is_same((digest, others): &(Digest, OtherFiles), (digest_b, others_b): &(Digest, OtherFiles)) -> bool {
+    digest == digest_b && others == others_b && others.values().all(Option::is_some)
 }
 
 /// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
@@ -183,7 +189,7 @@ fn gathered(
     if let Some((chosen, reason)) = chosen.and_then(|chosen| Some((chosen, chosen.fixed?))) {
         return Err(format!("{} cannot be moved: {reason}", paths::shown(base, &chosen.path)));
     }
-    if chosen.is_none() && contents.iter().any(|content| *content != contents[0]) {
+    if chosen.is_none() && !contents.iter().skip(1).all(|content| is_same(content, &contents[0])) {
         let places: Vec<String> = copies.iter().map(|copy| paths::shown(base, &copy.path)).collect();
         let places = places.join(", ");
         return Err(if contents.iter().any(|(digest, _)| *digest != contents[0].0) {

@@ -82,7 +82,7 @@ pub(super) fn run(
             record.adopted.iter_mut().filter(is_meant).for_each(|copy| copy.is_unfinished = true);
             record.save(base)?;
         }
-        let mut left = kept;
+        let (mut left, mut is_any_back) = (kept, false);
         for copy in meant {
             let line = lines.iter_mut().find(|line| line.path == copy.path);
             // It may have changed while the user was asked.
@@ -99,6 +99,7 @@ pub(super) fn run(
             };
             match outcome {
                 Ok(()) => {
+                    is_any_back = true;
                     if let Some(line) = line {
                         line.state = "restored";
                     }
@@ -116,8 +117,10 @@ pub(super) fn run(
         record.save(base)?;
         remove_empty(&base.join(".agents/.repertoire-adopted"));
         // The one place, if nothing else is there.
-        for directory in [base.join(CANONICAL), base.join(".agents")] {
-            let _ = fs::remove_dir(directory);
+        if is_any_back {
+            for directory in [base.join(CANONICAL), base.join(".agents")] {
+                let _ = fs::remove_dir(directory);
+            }
         }
     }
     report(ui, base, &lines)?;

@@ -47,6 +47,11 @@ pub(super) fn publish(
     let new: Vec<&SkillCopy<'_>> = copies.iter().filter(|copy| copy.is_new()).collect();
     let place = format!("{}, branch {}", target.url, repository.branch());
     let is_new = !new.is_empty() || repository.is_new_branch();
+    // The words for what is pushed, and for it in a hint.
+    let (pushed, them) = match new.len() {
+        0 => ("the new branch".to_owned(), "it"),
+        number => (count(number, "skill"), "them"),
+    };
     let consent = match new.len() {
         _ if !is_new => Consent::Given,
         _ if args.dry_run => Consent::Refused,
@@ -74,15 +79,17 @@ pub(super) fn publish(
         }))?;
     } else if let Some(commit) = &commit {
         let short: String = commit.chars().take(10).collect();
-        let line = format!("pushed {} to {} as {short}", count(new.len(), "skill"), escape(&place));
+        let line = format!("pushed {pushed} to {} as {short}", escape(&place));
         let line = ui.paint(Style::Good, &line);
         writeln!(ui.out(), "{line}")?;
+    } else if args.dry_run && is_new && new.is_empty() {
+        writeln!(ui.out(), "the new branch would be pushed to {}", escape(&place))?;
     } else if consent == Consent::Given {
         writeln!(ui.out(), "{} has these skills already", escape(&place))?;
     }
     if consent != Consent::Given && !args.dry_run {
-        let what = format!("{} would be pushed", count(new.len(), "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` pushes them without asking"));
+        let what = format!("{pushed} would be pushed");
+        return Err(CliError::not_written(consent, &what, &format!("`--yes` pushes {them} without asking")));
     }
     Ok(Exit::Success)
 }

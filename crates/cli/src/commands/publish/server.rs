@@ -70,7 +70,9 @@ fn accepted(name: &str, version: &str, (status, body): (u16, Vec<u8>)) -> Result
     Err(match status {
         401 => error.hint("pass a file with the token with `--token-file`"),
         404 => error.hint("a server takes versions if it was started with `--store` or `--channel`"),
-        409 => error.hint("a version never changes; give it another one"),
+        409 if answer["error"]["code"] == "version_exists" => {
+            error.hint("a version never changes; give it another one")
+        }
         _ => error,
     })
 }

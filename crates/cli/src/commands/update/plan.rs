@@ -88,11 +88,11 @@ impl Step {
         self.new_name().map_or_else(|| name.to_string(), |new| format!("{name} to {new}"))
     }
 
-    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, or its source could not be asked. A skill that the source
-    /// removed or renamed stays for good and is no failure.
+    /// Returns `true` if it has conflicts or is missing, its new name cannot be taken over, its newest state cannot be used, or its source could
+    /// not be asked. A skill that the source removed or renamed stays for good and is no failure.
     pub(super) fn is_failure(&self) -> bool {
         matches!(self.kind, StepKind::Conflicts { .. } | StepKind::Missing | StepKind::NotRenamed(_))
-            || matches!(self.check.newest, Newest::Unreachable(_))
+            || matches!(self.check.newest, Newest::Broken(_) | Newest::Unreachable(_))
     }
 
     /// Returns `true` if the source has a newer state that can be used, or a new name that would be taken over.
