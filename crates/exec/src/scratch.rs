@@ -135,37 +135,54 @@ fn fresh(top: &Path, count: &mut u64) -> PathBuf {
     }
 }
 
-/// The files that one poll has counted, and the largest size that each of them had in any poll.
+/// The files that one poll has counted, and what earlier polls saw of them.
 #[derive(Debug, Default)]
 pub(crate) struct FileSizes {
     counted: HashSet<(u64, u64)>,
-    largest: HashMap<(u64, u64), u64>,
+    seen: HashMap<(u64, u64), SeenFile>,
 }
+
+/// A file that a poll has seen.
+#[derive(Debug, Default)]
+struct SeenFile {
+    /// The largest size that it had in any poll.
+    largest: u64,
+    /// Whether it had grown when it was last seen.
+    is_growing: bool,
+}
+
+/// The size from which on a file that grew when it was last seen may have grown a lot since, in bytes.
+#[cfg(target_os = "linux")]
+const LARGE: u64 = 1 << 20;
 
 impl FileSizes {
     /// Begins a new poll, in which every file counts again.
     pub(crate) fn begin(&mut self) {
         self.counted.clear();
-        if self.largest.len() > MAX_SIZES {
-            self.largest.clear();
+        if self.seen.len() > MAX_SIZES {
+            self.seen.clear();
         }
     }
 
     /// Counts a file or directory, which takes `used` bytes and is `length` bytes long; returns what it adds to the total.
     pub(crate) fn count(&mut self, id: (u64, u64), used: u64, length: u64) -> u64 {
-        let largest = self.largest.entry(id).or_default();
-        *largest = used.max(length).max(*largest);
-        if self.counted.insert(id) { used } else { 0 }
+        let is_new = self.counted.insert(id);
+        let (seen, size) = (self.seen.entry(id).or_default(), used.max(length));
+        // It may be open several times.
+        seen.is_growing = size > seen.largest || (seen.is_growing && !is_new);
+        seen.largest = size.max(seen.largest);
+        if is_new { used } else { 0 }
     }
 
-    /// Counts a file of which only a mapping of `mapped` bytes is seen; `unknown` is its size if no poll has seen the file before.
+    /// Counts a file of which only a mapping of `mapped` bytes is seen; `unknown` is its size if no poll has seen the file before, or
+    /// if it was growing when one did.
     #[cfg(target_os = "linux")]
     pub(crate) fn count_mapped(&mut self, id: (u64, u64), mapped: u64, unknown: u64) -> u64 {
-        let size = match self.largest.get_mut(&id) {
-            // It may have grown since it was seen.
-            Some(largest) => {
-                *largest = mapped.max(*largest);
-                *largest
+        let size = match self.seen.get_mut(&id) {
+            Some(seen) => {
+                seen.largest = mapped.max(seen.largest);
+                let is_known = !seen.is_growing || seen.largest < LARGE;
+                if is_known { seen.largest } else { seen.largest.max(unknown) }
             }
             None => unknown,
         };
@@ -207,6 +224,24 @@ pub(crate) fn size(top: &Path, limit: u64, sizes: &mut FileSizes) -> u64 {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mapped_file_that_grew_when_it_was_last_seen_may_have_any_size() {
+        let (mut sizes, unknown) = (FileSizes::default(), 256 << 20);
+        let [growing, still, small, unseen] = [1, 2, 3, 4].map(|inode| (0, inode));
+        for size in [10 << 20, 20 << 20] {
+            sizes.begin();
+            sizes.count(growing, size, size);
+            sizes.count(growing, size, size);
+            sizes.count(still, 20 << 20, 20 << 20);
+            sizes.count(small, size >> 10, size >> 10);
+        }
+        sizes.begin();
+        let mut mapped = |id| sizes.count_mapped(id, 4096, unknown);
+        assert_eq!([growing, still, small, unseen].map(&mut mapped), [unknown, 20 << 20, 20 << 10, unknown]);
+        assert_eq!(mapped(growing), 0, "it counts once");
+    }
 
     #[test]
     fn is_private_and_removed_whatever_its_content() {
