@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire::registry::EntryTokens;
-use repertoire::store::{DailyLoads, Store, UsageCount};
+use repertoire::store::{Store, UsageCount};
 use repertoire::usage::{SkillUsage, UsageData, report};
 use repertoire::{Entry, Snapshot};
 
@@ -45,26 +45,46 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
 /// away, is empty.
 pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
     let counts = all_usage(asker, days).await;
-    if asker.sees_all() { counts } else { Arc::new(seen(asker, &counts, |_| true)) }
+    if asker.sees_all() {
+        return counts;
+    }
+    let snapshot = asker.view.shared.registry.snapshot();
+    let visible = asker.view.visible(&snapshot);
+    let names: Vec<&str> = visible.entries().map(|entry| entry.name().as_str()).collect();
+    Arc::new(seen(asker, &snapshot, &counts, &names))
 }
 
 /// Returns the usage of the skills called `name` of the last `days` days, as [`usage`] does.
 pub(crate) async fn usage_of(asker: &Asker, days: u64, name: &str) -> UsageCounts {
-    seen(asker, &*all_usage(asker, days).await, |skill| skill == name)
+    let snapshot = asker.view.shared.registry.snapshot();
+    seen(asker, &snapshot, &*all_usage(asker, days).await, &[name])
 }
 
-/// Returns the part of `counts` that is about skills whose names `is_wanted` accepts, and that the sender may see.
-fn seen(asker: &Asker, counts: &UsageCounts, is_wanted: impl Fn(&str) -> bool) -> UsageCounts {
-    let (view, snapshot) = (&asker.view, asker.view.shared.registry.snapshot());
+/// Returns the part of `counts` that is about the skills called one of `names`, which are sorted, and that the sender may see.
+fn seen(asker: &Asker, snapshot: &Snapshot, counts: &UsageCounts, names: &[&str]) -> UsageCounts {
     let is_seen = |skill: &str, source: Option<&str>| {
-        is_wanted(skill) && (asker.sees_all() || view.sees_records(&snapshot, skill, source))
+        asker.sees_all() || asker.view.sees_records(snapshot, skill, source)
     };
-    let is_usage_seen = |usage: &&UsageCount| is_seen(&usage.skill, usage.source.as_deref());
-    let is_day_seen = |loads: &&DailyLoads| is_seen(&loads.skill, None);
+    let usage = of_skills(&counts.usage, names, |usage| &usage.skill);
+    let daily = of_skills(&counts.daily, names, |loads| &loads.skill);
     UsageCounts {
-        usage: counts.usage.iter().filter(is_usage_seen).cloned().collect(),
-        daily: counts.daily.iter().filter(is_day_seen).cloned().collect(),
+        usage: usage.filter(|usage| is_seen(&usage.skill, usage.source.as_deref())).cloned().collect(),
+        daily: daily.filter(|loads| is_seen(&loads.skill, None)).cloned().collect(),
     }
+}
+
+/// Returns those of `rows` whose skill is one of `names`; both are sorted by name.
+fn of_skills<'a, T>(
+    rows: &'a [T],
+    names: &[&str],
+    skill: impl Fn(&T) -> &str,
+) -> impl Iterator<Item = &'a T> {
+    let mut names = names.iter().copied().peekable();
+    rows.iter().filter(move |row| {
+        let skill = skill(row);
+        while names.next_if(|name| *name < skill).is_some() {}
+        names.peek() == Some(&skill)
+    })
 }
 
 async fn all_usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
@@ -74,7 +94,10 @@ async fn all_usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
     }
     let since = days_ago(days);
     let counts = with_store(asker, move |store| {
-        Ok(UsageCounts { usage: store.usage(Some(since))?, daily: store.daily_loads(since)? })
+        let (mut usage, mut daily) = (store.usage(Some(since))?, store.daily_loads(since)?);
+        usage.sort_by(|a, b| a.skill.cmp(&b.skill));
+        daily.sort_by(|a, b| a.skill.cmp(&b.skill));
+        Ok(UsageCounts { usage, daily })
     });
     let counts = Arc::new(counts.await.unwrap_or_default());
     state.keep_usage(days, Arc::clone(&counts));
@@ -101,4 +124,19 @@ pub(crate) fn usage_by_skill(usage: &[UsageCount]) -> HashMap<String, SkillUsage
     let data =
         UsageData { library: &[], others: &others, usage, sessions: 0, now: SystemTime::now(), dead_after };
     report(data).skills.into_iter().map(|skill| (skill.name.clone(), skill)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_skills;
+
+    #[test]
+    fn rows_are_found_by_sorted_names() {
+        let rows = [("a", 1), ("a", 2), ("c", 3), ("d", 4), ("d", 5), ("f", 6)];
+        let found =
+            |names: &[&str]| -> Vec<i32> { of_skills(&rows, names, |row| row.0).map(|row| row.1).collect() };
+        assert_eq!(found(&["a", "b", "d", "d", "e"]), [1, 2, 4, 5]);
+        assert_eq!(found(&["f", "g"]), [6]);
+        assert!(found(&[]).is_empty() && found(&["b"]).is_empty());
+    }
 }

@@ -18,9 +18,9 @@ const USAGE_TIME: Duration = Duration::from_secs(2);
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
-    /// The calls.
+    /// The calls, sorted by the names of the skills.
     pub(crate) usage: Vec<UsageCount>,
-    /// The loads per day.
+    /// The loads per day, sorted alike.
     pub(crate) daily: Vec<DailyLoads>,
 }
 
