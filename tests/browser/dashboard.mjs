@@ -360,7 +360,7 @@ const cases = {
         await page.screenshot({ path: join(output, `empty${path.replace("/", "-")}.png`), fullPage: true });
       }
     } finally {
-      empty.end();
+      await empty.end();
     }
   },
 };
@@ -380,5 +380,5 @@ for (const [name, run] of Object.entries(cases)) {
   for (const context of browser.contexts()) await context.close();
 }
 await browser.close();
-world.end();
+await world.end();
 process.exit(failed ? 1 : 0);

@@ -1,6 +1,7 @@
 // A library with use, versions and proposals, and a dashboard over it.
 
 import { spawn, execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,8 +72,13 @@ export class World {
     });
   }
 
-  end() {
-    for (const child of this.children ?? []) child.kill("SIGTERM");
+  // Ends all servers, which may write until they are gone, and removes everything.
+  async end() {
+    const running = (this.children ?? []).filter((child) => child.exitCode === null && child.signalCode === null);
+    await Promise.all(running.map((child) => {
+      child.kill("SIGTERM");
+      return once(child, "exit");
+    }));
     rmSync(this.root, { recursive: true, force: true });
   }
 }
