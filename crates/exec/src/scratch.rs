@@ -147,7 +147,7 @@ pub(crate) struct FileSizes {
 struct SeenFile {
     /// The largest size that it had in any poll.
     largest: u64,
-    /// Whether it had grown when it was last seen.
+    /// `true` if the last poll that saw it found it larger than the polls before.
     is_growing: bool,
 }
 

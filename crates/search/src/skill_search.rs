@@ -33,7 +33,8 @@ const STORED_AT_ONCE: usize = 256;
 /// The searcher of one library: an index of its skills, rebuilt for each new snapshot.
 ///
 /// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does not wait for a
-/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills.
+/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills. After
+/// [`Searcher::warm_up`] this happens in the background, and searches are answered by the words of manifests until it is done.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
     shared: Arc<SearchState>,

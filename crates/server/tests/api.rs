@@ -544,7 +544,8 @@ fn reference(document: &Value) -> String {
         - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
-        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `same_content`, `skill_gone`, `exists`, `unrecorded_edits`, `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
+        `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `same_content`, `skill_gone`, `exists`, `unrecorded_edits`,\n  \
+        `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
         - A request that is refused before it reaches the API is answered with a line of text: 401, 413, 429, 503 of a full server, and 403 for a host or an origin that is not allowed.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {

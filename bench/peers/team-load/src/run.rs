@@ -15,10 +15,10 @@ use crate::request::{self, Kind, MIX, Request};
 /// once.
 const WARM_UP: Duration = Duration::from_secs(60);
 
-/// The part of it with few requests, as before people come to work.
+/// The quiet part of the warm-up: few requests, as before people come to work.
 const QUIET: Duration = Duration::from_secs(45);
 
-/// How many times less requests there are then.
+/// The divisor of the rate of requests in the quiet part.
 const QUIET_FACTOR: u32 = 10;
 
 /// The pause before a server is asked again for a version that it does not have yet.

@@ -23,7 +23,7 @@ pub(super) struct VisibleIndices {
 struct ScopedIndices {
     scopes: Vec<Scope>,
     indices: Arc<VisibleIndices>,
-    /// Whether they were asked for, and not only taken over from the snapshot before.
+    /// `true` once somebody asked for them in this snapshot; those that nobody asked for are not taken over by the next one.
     is_used: bool,
 }
 
