@@ -11,6 +11,7 @@ pub const PROTECTED: &[&str] = &[
     ".adal",
     ".agent",
     ".agents",
+    ".ai",
     ".aiassistant",
     ".aider-desk",
     ".aider.conf.yml",
@@ -19,12 +20,14 @@ pub const PROTECTED: &[&str] = &[
     ".augment",
     ".autohand",
     ".bob",
+    ".bolt",
     ".claude",
     ".claude.json",
     ".cline",
     ".clinerules",
     ".codeartsdoer",
     ".codebuddy",
+    ".codeium",
     ".codemaker",
     ".codestudio",
     ".codex",
@@ -52,6 +55,7 @@ pub const PROTECTED: &[&str] = &[
     ".iflow",
     ".inferencesh",
     ".jazz",
+    ".jules",
     ".junie",
     ".kilo",
     ".kilocode",
@@ -62,6 +66,7 @@ pub const PROTECTED: &[&str] = &[
     ".kiro",
     ".kode",
     ".lingma",
+    ".lovable",
     ".mcp.json",
     ".mcpjam",
     ".minimax",
@@ -79,10 +84,12 @@ pub const PROTECTED: &[&str] = &[
     ".qodo",
     ".qwen",
     ".reasonix",
+    ".replit",
     ".roo",
     ".roomodes",
     ".rovodev",
     ".rules",
+    ".sourcegraph",
     ".tabnine",
     ".terramind",
     ".tinycloud",
@@ -144,6 +151,7 @@ pub const PROTECTED: &[&str] = &[
     ".overcommit.yml",
     ".pre-commit-config.yaml",
     // Files that shells and tools read whenever they start.
+    ".antigenrc",
     ".bash_aliases",
     ".bash_completion",
     ".bash_login",
@@ -152,9 +160,11 @@ pub const PROTECTED: &[&str] = &[
     ".bashrc",
     ".cshrc",
     ".curlrc",
+    ".forward",
     ".gitconfig",
     ".gitmodules",
     ".gnupg",
+    ".hgrc",
     ".inputrc",
     ".kshrc",
     ".lfsconfig",
@@ -162,10 +172,15 @@ pub const PROTECTED: &[&str] = &[
     ".logout",
     ".netrc",
     ".npmrc",
+    ".oh-my-zsh",
+    ".p10k.zsh",
     ".pam_environment",
+    ".procmailrc",
     ".profile",
     ".pypirc",
+    ".rhosts",
     ".screenrc",
+    ".shosts",
     ".ssh",
     ".tcshrc",
     ".tmux.conf",
@@ -174,9 +189,11 @@ pub const PROTECTED: &[&str] = &[
     ".xprofile",
     ".xsession",
     ".xsessionrc",
+    ".zimrc",
     ".zlogin",
     ".zlogout",
     ".zprofile",
+    ".zsh_plugins.txt",
     ".zshenv",
     ".zshrc",
     // Files that debuggers, interpreters and package managers run when they start in a directory.
@@ -203,6 +220,7 @@ pub const PROTECTED: &[&str] = &[
 
 /// Entries that are protected in a directory of this name: files that are read or run at login, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
+    (".aws", "config"),
     (".cargo", "config"),
     (".cargo", "config.toml"),
     (".config", "agents"),
@@ -220,10 +238,17 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "nvim"),
     (".config", "opencode"),
     (".config", "repertoire"),
+    (".config", "starship.toml"),
     (".config", "systemd"),
     (".config", "tmux"),
     (".config", "vim"),
     (".config", "zed"),
+    (".docker", "cli-plugins"),
+    (".docker", "config.json"),
+    (".gradle", "init.d"),
+    (".gradle", "init.gradle"),
+    (".kube", "config"),
+    (".local", "bin"),
     // Instructions for agents of GitHub.
     (".github", "agents"),
     (".github", "chatmodes"),
@@ -232,6 +257,10 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".github", "instructions"),
     (".github", "prompts"),
     (".github", "skills"),
+    // Programs that `.yarnrc.yml` names, and that editors run.
+    (".yarn", "plugins"),
+    (".yarn", "releases"),
+    (".yarn", "sdks"),
 ];
 
 /// Settings of git hook managers, each with its possible extensions.
@@ -335,6 +364,10 @@ mod tests {
         check(".cargo/config.toml", true);
         check("sub/.config/nvim/init.lua", true);
         check(".yarnrc.yml", true);
+        check(".yarn/releases/yarn-4.5.0.cjs", true);
+        check(".ai/rules.md", true);
+        check(".aws/config", true);
+        check("home/.local/bin/git", true);
         check(".rprofile", true);
         check(".lfsconfig", true);
     }
@@ -351,6 +384,7 @@ mod tests {
         check("config", false);
         check(".config/other", false);
         check(".cargo/registry", false);
+        check(".yarn/cache/left-pad.zip", false);
         check("config.toml", false);
         check("Makefile", false);
         check("package.json", false);
