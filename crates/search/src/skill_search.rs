@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use repertoire::provider::Skill;
@@ -33,8 +33,8 @@ const STORED_AT_ONCE: usize = 256;
 /// The searcher of one library: an index of its skills, rebuilt for each new snapshot.
 ///
 /// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does not wait for a
-/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills. After
-/// [`Searcher::warm_up`] this happens in the background, and searches are answered by the words of manifests until it is done.
+/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills. While
+/// [`Searcher::warm_up`] reads more than 2,000 skills, searches are answered by the words of manifests.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
     shared: Arc<SearchState>,
@@ -96,11 +96,7 @@ impl SkillSearch {
             return index;
         }
         let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
-        blocking::unblock(move || match search.shared.by_words(&snapshot) {
-            Some(words) => words,
-            None => search.index(&registry, &snapshot),
-        })
-        .await
+        blocking::unblock(move || search.shared.index_or_words(&registry, &snapshot)).await
     }
 
     /// Returns the query `text` for the skills of `index` at `slots`, with its embedding, unless the embedder fails.
@@ -149,10 +145,13 @@ impl Searcher for SkillSearch {
     fn save(&self) -> BoxFuture<'_, ()> {
         let search = self.clone();
         Box::pin(blocking::unblock(move || {
-            // A program that ends does not wait for an index that is being built.
-            if let Ok(mut state) = search.shared.rebuild.try_lock() {
-                search.shared.store(&mut state, 1);
-            }
+            let mut state = match search.shared.rebuild.try_lock() {
+                Ok(state) => state,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // A program that ends does not wait for an index that is being built.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            search.shared.store(&mut state, 1);
         }))
     }
 }
@@ -222,20 +221,35 @@ impl SearchState {
         }
     }
 
-    /// Updates the index to `snapshot`. If that takes long, searches are answered by the words of the manifests until it is done.
+    /// Updates the index to `snapshot`. If many skills have to be read, searches are answered by the words of the manifests until
+    /// that is done.
     fn warm_up(&self, registry: &Registry, snapshot: &Arc<Snapshot>) {
-        let missing = {
+        {
             let mut state = self.rebuild_state();
             self.load(&mut state);
-            Reuse::of(&self.current().index, snapshot).missing()
-        };
-        if missing > MAX_AWAITED {
-            let words = SnapshotIndex::without_snapshot(SearchIndex::new(self.options.weights.clone()));
-            *self.words() = Some(Arc::new(words));
+            if Reuse::of(&self.current().index, snapshot).missing() > MAX_AWAITED {
+                let words = SnapshotIndex::without_snapshot(SearchIndex::new(self.options.weights.clone()));
+                *self.words() = Some(Arc::new(words));
+            }
         }
         // A panic must not leave it to the words for good.
         let _ended = EndOfWords(self);
-        self.update(registry, snapshot, &|_, _| ());
+        let update = || self.update(registry, snapshot, &|_, _| ());
+        // Threads of its own: those that all the program shares also list skills and build the index of words.
+        match rayon::ThreadPoolBuilder::new().build() {
+            Ok(threads) => threads.install(update),
+            Err(_) => update(),
+        };
+    }
+
+    /// Returns the index of `snapshot`, or that of its words while many skills are read in the background.
+    fn index_or_words(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
+        let words = self.by_words(snapshot).or_else(|| {
+            // `warm_up` holds the lock until it has decided whether searches are answered by words.
+            drop(self.rebuild_state());
+            self.by_words(snapshot)
+        });
+        words.unwrap_or_else(|| self.update(registry, snapshot, &|_, _| ()))
     }
 
     fn words(&self) -> MutexGuard<'_, Option<Arc<SnapshotIndex>>> {
@@ -364,7 +378,7 @@ mod tests {
         assert!(search.shared.ready(&snapshot).is_some());
     }
 
-    /// An embedder that waits for a sign before it embeds skills.
+    /// An embedder that waits for a sign before it embeds skills, on every thread of the pool in which it is called.
     struct Gate(Mutex<Receiver<()>>);
 
     impl Embedder for Gate {
@@ -380,7 +394,7 @@ mod tests {
             &'a self,
             skills: &'a [SkillText<'a>],
         ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, repertoire::Error>> {
-            let _ = self.0.lock().unwrap().recv();
+            rayon::broadcast(|_| self.0.lock().unwrap().recv().is_err());
             EmbeddedModel.skills(skills)
         }
     }
@@ -414,6 +428,8 @@ mod tests {
             }
             assert_eq!(names("task1234x"), ["skill-1234"]);
             assert!(names("marmalade").is_empty(), "the instructions are not read yet");
+            // The end of a program does not wait for the index.
+            block_on(library.save());
             drop(open_gate);
             warming_up.join().unwrap();
         });
