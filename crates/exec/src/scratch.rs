@@ -190,9 +190,18 @@ impl FileSizes {
     }
 }
 
+/// The size of a directory that cannot be read, or is too deep for a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UnreadableSize {
+    /// It counts as more than the limit, because a running command may write anything to it.
+    AboveLimit,
+    /// It does not count.
+    Zero,
+}
+
 /// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `sizes` are left out,
 /// and the others are added to it.
-pub(crate) fn size(top: &Path, limit: u64, sizes: &mut FileSizes) -> u64 {
+pub(crate) fn size(top: &Path, limit: u64, unreadable: UnreadableSize, sizes: &mut FileSizes) -> u64 {
     let mut total = 0;
     let mut pending = vec![top.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -201,8 +210,10 @@ pub(crate) fn size(top: &Path, limit: u64, sizes: &mut FileSizes) -> u64 {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 continue;
             }
-            // An unreadable directory, or one too deep for a path, could contain anything.
-            Err(_) => return limit.saturating_add(1),
+            Err(_) => match unreadable {
+                UnreadableSize::AboveLimit => return limit.saturating_add(1),
+                UnreadableSize::Zero => continue,
+            },
         };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
@@ -286,7 +297,26 @@ mod tests {
         for number in 0..100 {
             fs::write(parent.path().join(number.to_string()), "").unwrap();
         }
-        assert!(size(parent.path(), u64::MAX, &mut FileSizes::default()) >= 100 * MIN_ENTRY);
-        assert!(size(parent.path(), 5000, &mut FileSizes::default()) < 3 * MIN_ENTRY);
+        let counted = |limit| size(parent.path(), limit, UnreadableSize::Zero, &mut FileSizes::default());
+        assert!(counted(u64::MAX) >= 100 * MIN_ENTRY);
+        assert!(counted(5000) < 3 * MIN_ENTRY);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_read_counts_only_while_the_command_runs() {
+        use rustix::fs::{Mode, OFlags, mkdirat, openat};
+
+        let parent = tempfile::tempdir().unwrap();
+        let mut directory = std::os::fd::OwnedFd::from(fs::File::open(parent.path()).unwrap());
+        // Too deep for a path, which not even root can read.
+        for _ in 0..20 {
+            let name = "x".repeat(250);
+            mkdirat(&directory, &*name, Mode::RWXU).unwrap();
+            directory = openat(&directory, &*name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let counted =
+            |unreadable| size(parent.path(), 1 << 20, unreadable, &mut FileSizes::default()) > 1 << 20;
+        assert!(counted(UnreadableSize::AboveLimit));
+        assert!(!counted(UnreadableSize::Zero));
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage};
-use crate::scratch;
+use crate::scratch::{self, UnreadableSize};
 use crate::verified_path::VerifiedPath;
 use crate::{ExceededLimit, ExecErrorKind, RunEnding};
 
@@ -380,7 +380,8 @@ fn free(path: &std::path::Path) -> (u64, u64) {
 
 /// Returns whether a command that has ended left more in the scratch directory than it may.
 pub(super) fn has_filled_disk(plan: &LaunchPlan) -> bool {
-    scratch::size(&plan.scratch, plan.limits.disk, &mut scratch::FileSizes::default()) > plan.limits.disk
+    let (limit, mut sizes) = (plan.limits.disk, scratch::FileSizes::default());
+    scratch::size(&plan.scratch, limit, UnreadableSize::Zero, &mut sizes) > limit
 }
 
 /// Polls the resource usage of a command.
@@ -498,7 +499,8 @@ impl<'a> Meter<'a> {
         if now >= self.next_disk || self.is_disk_filling(now) {
             let start = Instant::now();
             self.sizes.begin();
-            let total = scratch::size(&self.plan.scratch, limits.disk, &mut self.sizes);
+            let total =
+                scratch::size(&self.plan.scratch, limits.disk, UnreadableSize::AboveLimit, &mut self.sizes);
             let open = process_tree::open_files(&own, self.device, &mut self.sizes, limits.file_size);
             // Until it runs the command, the child of the init process hides its open files, as the init process does, and a busy
             // machine takes its time. No process of the command may.
@@ -548,7 +550,12 @@ impl<'a> Meter<'a> {
             return None;
         }
         self.sizes.begin();
-        let total = scratch::size(&self.plan.scratch, self.plan.limits.disk, &mut self.sizes);
+        let total = scratch::size(
+            &self.plan.scratch,
+            self.plan.limits.disk,
+            UnreadableSize::AboveLimit,
+            &mut self.sizes,
+        );
         let after = Instant::now();
         // Without a pidfd this is also the poll interval for the end of the command.
         self.next = after + (INTERVAL / 4).max((after - now) * PAUSE_FACTOR);
