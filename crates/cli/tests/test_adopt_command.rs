@@ -100,13 +100,28 @@ fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies differ (.agents/skills/beta, .claude/skills/beta) in hidden files or links: .env; `--from DIR` chooses one
+    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or are too large to compare: .env; `--from DIR` chooses one
     "#);
     sandbox.write(".agents/skills/beta/.env", "KEY=2");
     assert_eq!(adopt().code, 1, "another content");
     fs::remove_file(sandbox.project().join(".agents/skills/beta/.env")).unwrap();
     assert_eq!(tree(&sandbox.project()), before);
     sandbox.write(".agents/skills/beta/.env", "KEY=1");
+    assert_eq!(adopt().code, 0);
+}
+
+#[test]
+fn copies_with_the_same_hidden_directories_are_gathered() {
+    let sandbox = scattered();
+    let adopt = || sandbox.run(&["adopt", "beta", "--yes"]);
+    for place in [".agents", ".claude"] {
+        sandbox.write(&format!("{place}/skills/beta/.venv/lib/a"), "same");
+        fs::create_dir(sandbox.project().join(format!("{place}/skills/beta/.venv/empty"))).unwrap();
+    }
+    sandbox.write(".claude/skills/beta/.venv/lib/b", "one copy has it");
+    let run = adopt();
+    assert!(run.code == 1 && run.stderr.contains("compare: .venv/lib/b;"), "{}", run.stderr);
+    fs::remove_file(sandbox.project().join(".claude/skills/beta/.venv/lib/b")).unwrap();
     assert_eq!(adopt().code, 0);
 }
 
@@ -159,7 +174,7 @@ fn copies_with_hidden_files_that_are_too_large_to_compare_count_as_different() {
         sandbox.write(&format!("{place}/skills/beta/.data"), letter.repeat((1 << 20) + 1));
     }
     let run = sandbox.run(&["adopt", "beta", "--yes"]);
-    assert!(run.code == 1 && run.stderr.contains("in hidden files or links: .data"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("too large to compare: .data;"), "{}", run.stderr);
     assert!(sandbox.project().join(".claude/skills/beta/.data").is_file());
 }
 

@@ -1,6 +1,8 @@
 //! Plans which copy of a skill is moved to the one place, and which become links.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirEntry;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
@@ -17,6 +19,9 @@ use crate::wire::Library;
 
 /// The largest hidden file that is compared, in bytes.
 const MAX_COMPARED: u64 = 1024 * 1024;
+
+/// The most hidden files and links of a copy that are compared.
+const MAX_OTHERS: usize = 10_000;
 
 /// The most hidden files and links that a message names.
 const MAX_NAMED: usize = 3;
@@ -148,26 +153,55 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// The files of a copy that are no part of the skill, with the bytes of a file or the target of a link; `None` for all that is not
-/// compared, such as a large file.
-type OtherFiles = BTreeMap<String, Option<Vec<u8>>>;
+/// The files of a copy that are no part of the skill, each with the checksum of its bytes or of the target of a link; `None` for all
+/// that is not compared, such as a large file.
+type OtherFiles = BTreeMap<String, Option<Digest>>;
 
-/// Returns the hidden files and links in `directory`.
+/// Returns the hidden files and links in `directory`, and those in hidden directories.
 fn other_files(directory: &Path) -> Result<OtherFiles, String> {
     let installed = read_installed(directory).map_err(|error| error.to_string())?;
-    let others = installed.map(|installed| installed.others).unwrap_or_default();
-    let content = |name: String| {
+    let mut pending = installed.map(|installed| installed.others).unwrap_or_default();
+    let mut others = OtherFiles::new();
+    while let Some(name) = pending.pop() {
         let path = directory.join(&name);
-        let target = || Some(path.read_link().ok()?.into_os_string().into_encoded_bytes());
-        let content = regular_file::read_no_follow(&path, MAX_COMPARED).ok().or_else(target);
-        (name, content)
-    };
-    Ok(others.into_iter().map(content).collect())
+        let is_directory = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let inner = is_directory.then(|| names_in(&path, &name)).flatten();
+        match inner.filter(|inner| others.len() + pending.len() + inner.len() <= MAX_OTHERS) {
+            Some(inner) => {
+                others.insert(format!("{name}/"), Some(Digest::of(b"")));
+                pending.extend(inner);
+            }
+            None => {
+                let target = || Some(path.read_link().ok()?.into_os_string().into_encoded_bytes());
+                let content = regular_file::read_no_follow(&path, MAX_COMPARED).ok().or_else(target);
+                others.insert(name, content.map(|bytes| Digest::of(&bytes)));
+            }
+        }
+    }
+    Ok(others)
+}
+
+/// Returns the paths of the entries of the directory at `path`, which itself is called `name`; `None` if it cannot be read or has a name
+/// that is not UTF-8.
+fn names_in(path: &Path, name: &str) -> Option<Vec<String>> {
+    let inner = |child: io::Result<DirEntry>| Some(format!("{name}/{}", child.ok()?.file_name().to_str()?));
+    path.read_dir().ok()?.map(inner).collect()
 }
 
 /// Returns `true` if two copies are surely the same.
 fn is_same((digest, others): &(Digest, OtherFiles), (digest_b, others_b): &(Digest, OtherFiles)) -> bool {
     digest == digest_b && others == others_b && others.values().all(Option::is_some)
+}
+
+/// Returns the names of files that differ between the copies or were not compared.
+fn differing<'c>(contents: &'c [(Digest, OtherFiles)]) -> BTreeSet<&'c str> {
+    let (_, first) = &contents[0];
+    let all = contents.iter().flat_map(|(_, files)| files.keys());
+    let is_different = |name: &&'c String| {
+        let found = |files: &'c OtherFiles| files.get(*name);
+        contents.iter().any(|(_, files)| found(files) != found(first) || found(files) == Some(&None))
+    };
+    all.filter(is_different).map(String::as_str).collect()
 }
 
 /// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
@@ -197,11 +231,10 @@ fn gathered(
                 "its copies differ ({places}); `rep duplicates --diff` shows how, and `--from DIR` chooses one"
             )
         } else {
-            let files: BTreeSet<&str> =
-                contents.iter().flat_map(|(_, files)| files.keys()).map(String::as_str).collect();
-            let files = files.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+            let files = differing(&contents).into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
             format!(
-                "its copies differ ({places}) in hidden files or links: {files}; `--from DIR` chooses one"
+                "its copies ({places}) have hidden files or links that differ or are too large to compare: {files}; \
+                 `--from DIR` chooses one"
             )
         });
     }
