@@ -177,7 +177,7 @@ fn skills_that_rep_added_have_its_lock_as_their_record() {
         fs::write(&manifest, skill("pdf", "x\n")).unwrap();
         fs::set_permissions(&manifest, fs::Permissions::from_mode(0o755)).unwrap();
         let run = sandbox.run(&["verify"]);
-        let expect = "changed: pdf: a file became executable, or is not any more\n";
+        let expect = "changed: pdf: the executable bit of a file was changed\n";
         assert!(run.code == 1 && run.stderr.starts_with(expect), "{}", run.stderr);
         fs::remove_dir_all(directory.join(".agents/skills/pdf")).unwrap();
         assert!(sandbox.run(&["verify"]).stdout.contains("missing"));

@@ -77,7 +77,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &VerifyArgs) -> Result<E
                 .hint("`rep list --origin` shows the skills with a record"));
         }
     }
-    let is_changed = |skill: &VerifiedSkill<'_>| skill.origin.comparison.as_str() == "changed";
+    let is_changed = |skill: &VerifiedSkill<'_>| skill.origin.comparison.is_changed();
     let is_sound = !verified.iter().any(is_changed) && missing.is_empty() && origins.faults.is_empty();
     let exit = if is_sound { Exit::Success } else { Exit::No };
     if ui.is_json() {

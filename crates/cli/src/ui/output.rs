@@ -37,7 +37,7 @@ const OUT_BYTES: usize = 64 * 1024;
 /// The one way to the person or program on the other side.
 pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
-    /// Each line is written at once, as clients expect that keep what a server says.
+    /// Buffered by line, so that each line is one write: MCP clients log standard error as it arrives.
     err: LineWriter<io::Stderr>,
     out_is_terminal: bool,
     is_interactive: bool,

@@ -41,7 +41,7 @@ pub(crate) struct OriginJson {
 }
 
 /// The reason that a skill is changed whose files all have the recorded content.
-pub(crate) const MODE_CHANGED: &str = "a file became executable, or is not any more";
+pub(crate) const MODE_CHANGED: &str = "the executable bit of a file was changed";
 
 impl ComparedOrigin {
     /// Returns the JSON of it.

@@ -43,7 +43,7 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(false))
     }
 
-    /// Returns `true` if [`Provider::is_unchanged`] can be true.
+    /// Returns `true` if [`Provider::is_unchanged`] can be true. Requests that come in during a reload then share the next one.
     fn tells_changes(&self) -> bool {
         false
     }

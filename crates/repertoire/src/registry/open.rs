@@ -57,7 +57,7 @@ struct RegistryState {
     current: RwLock<Current>,
     /// The time at which the last reload ended, and its duration.
     last_reload: Mutex<(Instant, Duration)>,
-    /// Held by the request that reloads sources which tell changes.
+    /// Serializes reloads of sources that tell changes, so that requests that wait share one.
     turn: async_lock::Mutex<()>,
     /// The options of the current watcher, and its state, by which it is recognised.
     watcher: Mutex<Option<(ReloadOptions, Arc<WatcherState>)>>,
@@ -215,7 +215,10 @@ impl Registry {
             None => Snapshot::merge(&sources, self.policy()),
         };
         snapshot.unlisted = unlisted;
-        snapshot.take_over_visible(&self.snapshot());
+        let before = self.snapshot();
+        if !snapshot.is_same(&before) {
+            snapshot.take_over_visible(&before);
+        }
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
             return Arc::clone(&current.snapshot);

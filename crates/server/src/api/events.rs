@@ -187,11 +187,11 @@ impl Filter {
         let event: EventRecord = serde_json::from_str(&line.json).ok()?;
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
-        // Others may search for what is out of scope.
-        // A proposal that does not exist is not told apart from one out of scope.
+        // Events without a skill, such as searches, are for whoever caused them: others may search for what is out of scope.
         let is_own = || {
-            event.principal.as_deref() == asker.principal.name.as_deref()
-                && event.error.as_deref() != Some(UNKNOWN_SKILL)
+            let is_sender = event.principal.as_deref() == asker.principal.name.as_deref();
+            // A call for a skill out of scope is hidden even from its sender, like one for a skill that does not exist.
+            is_sender && event.error.as_deref() != Some(UNKNOWN_SKILL)
         };
         let is_seen = asker.sees_all()
             || event.skill.as_deref().map_or_else(is_own, |skill| {

@@ -80,6 +80,11 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// Returns `true` if the skill was changed since it was installed.
+    pub fn is_changed(&self) -> bool {
+        matches!(self, Self::Changed { .. } | Self::ModeChanged)
+    }
+
     /// Returns the word used on every surface.
     pub fn as_str(&self) -> &'static str {
         match self {
