@@ -409,3 +409,24 @@ fn b12_the_help_for_a_name_says_what_names_look_like() {
         );
     }
 }
+
+#[test]
+fn links_to_other_skills_are_advised_with_the_names_these_are_loaded_by() {
+    let sandbox = Sandbox::new();
+    let body = "[o](../oauth/SKILL.md) [r](../oauth/references/r.md) [t](../../../tools/) [f](../a/references/f.md)\n";
+    sandbox.write(".agents/skills/a/SKILL.md", skill("a", body));
+    sandbox.write(".agents/skills/a/references/f.md", "x\n");
+    sandbox.write(".agents/skills/oauth/SKILL.md", skill("zoom-oauth", "x\n"));
+    let json = sandbox.json(&["check", "a", "--json"]);
+    let helps = json["skills"][0]["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["help"].as_str().unwrap());
+    insta::assert_snapshot!(helps.collect::<Vec<_>>().join("\n"), @r#"
+    an agent loads another skill by its name: write the name `zoom-oauth` without a link
+    an agent reads only the skill's own files; bring the file in, or name the skill `zoom-oauth`, to which it belongs
+    an agent reads only the skill's own files; bring the file in, or name the skill that has it
+    paths are relative to the skill directory: write `references/f.md`
+    "#);
+}
