@@ -113,7 +113,7 @@ impl Manifest {
                     .help("remove one of them")
                     .at(place.span(&entry.key.range));
             }
-            let mut field = Field { key, value: &entry.value, place, reporter };
+            let mut field = Field { key, value: &entry.value, entries, place, reporter };
             field.numbers(&entry.value);
             if is_extension(key, field.reporter.policy().profile) {
                 field.extension(place.span(&entry.key.range));
@@ -182,6 +182,8 @@ impl Manifest {
 struct Field<'a, 'r, 'p> {
     key: &'a str,
     value: &'a Node,
+    /// All entries of the frontmatter.
+    entries: &'a [MappingEntry],
     place: &'a Place<'a>,
     reporter: &'r mut Reporter<'p>,
 }
@@ -417,11 +419,16 @@ impl Field<'_, '_, '_> {
         // Many skills list the clients that they are for under `tools`.
         let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
         let key = shown(self.key);
-        let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
+        let near = synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied()));
+        let finding = match near.filter(|meant| self.entries.iter().all(|entry| entry.key.text != *meant)) {
             Some(meant) => self
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`; did you mean `{meant}`?"))
                 .help(format!("write `{meant}`, or put a key of your own under `metadata`")),
+            None if is_hint(self.key) => self
+                .reporter
+                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
+                .help("put it into the description, or under `metadata`"),
             None => self
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
@@ -628,11 +635,30 @@ mod tests {
         assert_eq!(
             found,
             [
-                "2 field-unknown: unknown key `keywords`; did you mean `trigger_keywords`?",
+                "2 field-unknown: unknown key `keywords`",
                 "3 field-unknown: unknown key `risk`",
                 // These are packages, not skills.
                 "6 field-unknown: unknown key `dependencies`",
             ]
+        );
+    }
+
+    #[test]
+    fn known_keys_are_suggested_only_where_they_are_absent() {
+        let (_, found) = read(
+            "name: x\ndescription: y\nsummary: z\ntitle: t\nlicence: MIT\nglobs: a\nalwaysApply: true\n",
+        );
+        assert_eq!(
+            found,
+            [
+                "3 field-unknown: unknown key `summary`",
+                "4 field-unknown: unknown key `title`",
+                "5 field-unknown: unknown key `licence`; did you mean `license`?",
+            ]
+        );
+        assert_eq!(
+            read("summary: z\n").1,
+            ["1 field-unknown: unknown key `summary`; did you mean `description`?"]
         );
     }
 
