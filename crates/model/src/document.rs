@@ -432,7 +432,7 @@ impl Parser<'_, '_> {
         let chosen = name::choose_name(facts, &mut self.reporter);
         let description =
             self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
-        if description.is_empty() && body_text.trim().is_empty() {
+        if description.is_empty() && body::is_blank(body_text) {
             self.reporter
                 .report(RuleId::SkillEmpty, "the skill has neither a description nor instructions")
                 .help("write a `description:` in the frontmatter, and instructions below it");
@@ -488,7 +488,8 @@ impl Parser<'_, '_> {
             return heading.into();
         }
         let whole = manifest.description.as_ref();
-        let written = whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !written.is_empty());
+        let written =
+            whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !text::is_blank(written));
         if let Some((whole, written)) = written {
             if !self.is_description_cut {
                 description::check(written, span, &mut self.reporter);
@@ -632,6 +633,27 @@ mod tests {
             policy.rule_severities = [(rule, Some(Severity::Error))].into();
             assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
         }
+    }
+
+
+    #[test]
+    fn skills_of_comments_and_invisible_characters_are_empty() {
+        let check = |description: &str, body: &str, standing: Standing| {
+            let text = format!("---\nname: e\ndescription: {description}\n---\n{body}");
+            let source =
+                ManifestSource { bytes: text.as_bytes(), directory: Some("e"), file_name: MANIFEST_FILE };
+            for document in [
+                Document::parse(source, &Policy::default()),
+                Document::parse_for_listing(source, &Policy::default()),
+            ] {
+                assert_eq!(document.standing, standing, "{text:?}");
+            }
+        };
+        check("", "<!-- to do -->\n", Standing::Quarantined);
+        check("\"\"", "<!--\nto do\n-->\n<!-- x -->", Standing::Quarantined);
+        check("\u{200b}", "\u{200b}\n\u{feff}", Standing::Quarantined);
+        check("\u{200b}", "Text.", Standing::Sound);
+        check("", "<!-- x -->\nText.", Standing::Sound);
     }
 
     #[test]

@@ -286,6 +286,7 @@ pub(crate) fn first_heading(body: &str) -> Option<String> {
 
 /// Returns the first paragraph of running text, without headings, code, tables, quotes and comments.
 pub(crate) fn first_paragraph(body: &str) -> Option<String> {
+    let body = without_comments(body);
     let mut paragraph = String::new();
     let mut in_code = false;
     for line in body.lines() {
@@ -294,7 +295,7 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
             in_code = !in_code;
         }
         let is_text = !in_code
-            && !line.is_empty()
+            && !text::is_blank(line)
             && !line.starts_with(['#', '|', '>', '<', '`', '~', '!', '-', '*', '+', '='])
             && !line.starts_with("[!");
         if is_text {
@@ -307,6 +308,13 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
         }
     }
     (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
+}
+
+/// Returns `body` without the comments of HTML in it.
+fn without_comments(body: &str) -> String {
+    let mut parts = body.split("<!--");
+    let before = parts.next().unwrap_or_default().to_owned();
+    parts.fold(before, |kept, part| kept + part.split_once("-->").map_or("", |(_, after)| after))
 }
 
 #[cfg(test)]
@@ -389,5 +397,7 @@ mod tests {
         assert_eq!(first_heading(body).as_deref(), Some("Title"));
         assert_eq!(first_paragraph(body).as_deref(), Some("First line second line."));
         assert_eq!(first_paragraph("# only\n## headings"), None);
+        assert_eq!(first_paragraph("<!--\nnotes\n-->\n\u{200b}\n"), None);
+        assert_eq!(first_paragraph("<!-- a --> Text."), Some("Text.".to_owned()));
     }
 }
