@@ -430,3 +430,16 @@ fn links_to_other_skills_are_advised_with_the_names_these_are_loaded_by() {
     paths are relative to the skill directory: write `references/f.md`
     "#);
 }
+
+#[cfg(unix)]
+#[test]
+fn skills_in_a_linked_hidden_directory_are_hinted_at_with_their_path() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("shared/grp/x/SKILL.md", skill("x", "x\n"));
+    std::os::unix::fs::symlink("../../shared/grp", sandbox.project().join(".agents/skills/.linked")).unwrap();
+    let hint = "1 more skill too deep or in hidden directories below a root (.agents/skills/.linked/x): add";
+    for command in ["check", "list"] {
+        let run = sandbox.run(&[command]);
+        assert!(run.stderr.contains(hint), "{}", run.transcript());
+    }
+}

@@ -335,7 +335,7 @@ fn skills_that_are_not_listed_are_hinted_at() {
     --- stderr
     1 active
     hint: 2 more skills inside listed skills: set `scan.nested` to list skills inside skills
-    hint: 1 more skill too deep or in hidden directories below a root: add the directory around them to `roots`
+    hint: 1 more skill too deep or in hidden directories below a root (lib/1/2/3/4/5/6/7/deep): add the directory around them to `roots`
     "#);
     let run = sandbox.run(&["--root", "lib", "doctor"]);
     assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
@@ -383,7 +383,8 @@ fn a_clone_in_a_directory_of_skills_is_counted() {
             .write(&format!(".agents/skills/clone/skills/.curated/{name}/SKILL.md"), skill(name, "Do it.\n"));
     }
     sandbox.write(".agents/skills/clone/plugins/x/skills/deep/SKILL.md", skill("deep", "Do it.\n"));
-    let expect = "3 more skills too deep or in hidden directories below a root: add the directory around them to `roots`";
+    let expect = "3 more skills too deep or in hidden directories below a root (such as \
+        .agents/skills/clone/plugins/x/skills/deep): add the directory around them to `roots`";
     let run = sandbox.run(&["list"]);
     assert!(run.stderr.contains(expect), "{}", run.stderr);
     let run = sandbox.run(&["doctor"]);
