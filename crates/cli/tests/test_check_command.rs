@@ -443,3 +443,14 @@ fn skills_in_a_linked_hidden_directory_are_hinted_at_with_their_path() {
         assert!(run.stderr.contains(hint), "{}", run.transcript());
     }
 }
+
+#[test]
+fn strict_demands_strings_in_metadata_and_license() {
+    let sandbox = Sandbox::with_skills();
+    for keys in ["metadata: {a: 1}", "metadata: {a: [1]}", "license: 3"] {
+        let text = skill("alpha", "x\n").replace("---\nx", &format!("{keys}\n---\nx"));
+        sandbox.write(".agents/skills/alpha/SKILL.md", text);
+        let run = sandbox.run(&["--profile", "strict", "check"]);
+        assert!(run.stdout.contains("1 error"), "{keys}: {}", run.transcript());
+    }
+}

@@ -124,7 +124,10 @@ impl Manifest {
             match key {
                 "name" => manifest.name = field.text().map(Into::into),
                 "description" => manifest.description = field.text().map(Into::into),
-                "license" => manifest.license = field.text(),
+                "license" => {
+                    field.must_be_text();
+                    manifest.license = field.text();
+                }
                 "compatibility" => manifest.compatibility = field.text(),
                 "metadata" => manifest.metadata = field.metadata(),
                 "allowed-tools" => manifest.allowed_tools = field.allowed_tools(),
@@ -191,6 +194,7 @@ struct Field<'a, 'r, 'p> {
 impl Field<'_, '_, '_> {
     fn mistyped(&mut self, expected: &str) {
         let found = match self.value {
+            Node::Scalar(scalar) if expected == "text" && scalar.to_json().is_number() => "a number",
             Node::Scalar(_) => "a single value",
             Node::Sequence(..) => "a list",
             Node::Mapping(..) => "a mapping",
@@ -232,6 +236,13 @@ impl Field<'_, '_, '_> {
             Node::Scalar(_) => {}
             Node::Sequence(items, _) => items.iter().for_each(|item| self.numbers(item)),
             Node::Mapping(entries, _) => entries.iter().for_each(|entry| self.numbers(&entry.value)),
+        }
+    }
+
+    /// Reports a value that is a number in YAML.
+    fn must_be_text(&mut self) {
+        if matches!(self.value, Node::Scalar(scalar) if scalar.to_json().is_number()) {
+            self.mistyped("text");
         }
     }
 
@@ -689,6 +700,7 @@ mod tests {
             read("description: [a, b]\ntags: x, y\nrequires: {a: b}\nuser-invocable: maybe\n");
         assert_eq!(manifest.description.as_deref(), Some("[a, b]"));
         assert_eq!(manifest.tags, ["x", "y"]);
+        assert_eq!(read("license: 3\n").1, ["1 field-type: `license` should be text, not a number"]);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0], "1 field-type: `description` should be text, not a list");
     }
