@@ -351,7 +351,16 @@ impl Parser<'_, '_> {
                 .at(span);
             return None;
         }
-        let Some(recovery) = repair::recover(fenced.yaml) else {
+        let recovery = repair::recover(fenced.yaml);
+        if repair::has_conflict_markers(fenced.yaml) {
+            let rule = if recovery.is_some() { RuleId::FrontmatterRepaired } else { RuleId::FrontmatterYaml };
+            self.reporter
+                .report(rule, "the frontmatter has the conflict markers of a merge")
+                .help("keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>")
+                .at(span);
+            return Some(recovery?.entries);
+        }
+        let Some(recovery) = recovery else {
             self.reporter
                 .report(RuleId::FrontmatterYaml, format!("the frontmatter is not YAML: {}", fault.message))
                 .help("check quotes, brackets and indentation")
@@ -635,6 +644,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn conflict_markers_of_a_merge_are_named() {
+        for text in [
+            "---\n<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> other\ndescription: x\n---\nbody",
+            "---\nname: a\n<<<<<<< HEAD\ndescription: x\n=======\ndescription: y\n>>>>>>> other\n---\nbody",
+        ] {
+            let source =
+                ManifestSource { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+            let document = Document::parse(source, &Policy::default());
+            let found = &document.diagnostics[0];
+            assert_eq!(found.message, "the frontmatter has the conflict markers of a merge", "{text}");
+            assert_eq!(repair::fix(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn skills_of_comments_and_invisible_characters_are_empty() {

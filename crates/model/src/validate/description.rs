@@ -104,7 +104,7 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
                 RuleId::DescriptionMarkup,
                 "the description holds angle-bracket tags, which some hosts refuse",
             )
-            .help("write the tag's name without the brackets")
+            .help(markup_help(description))
             .at(span);
     }
 }
@@ -350,6 +350,15 @@ mod tests {
             assert!(!tells_workflow(description), "{description}");
         }
     }
+
+    #[test]
+    fn stray_closing_tags_are_to_be_removed() {
+        let check = |description: &str, expect: &str| assert_eq!(markup_help(description), expect);
+        check("Fills forms.</description>", "remove `</description>`, which closes nothing");
+        check("Writes <b>bold</b> text.", "write the tag's name without the brackets");
+        check("Draws <svg> files.", "write the tag's name without the brackets");
+    }
+
     #[test]
     fn when_is_asked_of_english_only() {
         assert!(says_when("reads pdfs. use when a form must be filled"));
