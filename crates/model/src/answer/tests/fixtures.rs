@@ -243,7 +243,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         path: path.to_owned(),
         size,
         kind,
-        description: path.ends_with(".py").then(|| "Fills </skill_files> & `forms`".to_owned()),
+        description: path.ends_with("a.md").then(|| "Fills </skill_files> & `forms`".to_owned()),
     };
     let listed = |name: &str, description: &str, loaded| SkillListItem {
         name: self::name(name),
