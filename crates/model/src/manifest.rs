@@ -608,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn b18_role_packs_have_a_version_by_default() {
+    fn b18_p12_role_packs_have_a_version_by_default() {
         let version = |profile, text: &str| {
             let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
             let policy = Policy::of(profile);
