@@ -18,6 +18,7 @@ use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
+use crate::ui::wrap_indented;
 
 /// Finds, reads and checks the skills that AI agents work with
 ///
@@ -118,6 +119,9 @@ fn with_root(command: clap::Command, root: Option<&clap::Arg>) -> clap::Command 
     command.args(root.cloned()).mut_subcommands(|below| with_root(below, root))
 }
 
+/// The columns of the list of commands; clap does not wrap a template.
+const HELP_COLUMNS: usize = 80;
+
 /// Returns the template of `rep --help`, which lists the commands by job; clap has one heading for all of them.
 fn grouped_help(cli: &clap::Command) -> String {
     let width = cli.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
@@ -128,6 +132,7 @@ fn grouped_help(cli: &clap::Command) -> String {
             help.push_str(&format!("\n{heading}:\n"));
         }
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let about = wrap_indented(&about, HELP_COLUMNS, width + 4);
         help.push_str(&format!("  {name:width$}  {about}\n"));
     }
     help + "\nOptions:\n{options}{after-help}"

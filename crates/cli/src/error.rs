@@ -106,6 +106,11 @@ impl CliError {
         lines.join(": ")
     }
 
+    /// Returns whether the error shows the line that is wrong.
+    pub(crate) fn has_snippet(&self) -> bool {
+        self.rendered.is_some()
+    }
+
     /// Returns the causes, outermost first.
     pub(crate) fn causes(&self) -> &[String] {
         &self.causes

@@ -409,3 +409,48 @@ fn b12_the_help_for_a_name_says_what_names_look_like() {
         );
     }
 }
+
+#[test]
+fn links_to_other_skills_are_advised_with_the_names_these_are_loaded_by() {
+    let sandbox = Sandbox::new();
+    let body = "[o](../oauth/SKILL.md) [r](../oauth/references/r.md) [t](../../../tools/) [f](../a/references/f.md)\n";
+    sandbox.write(".agents/skills/a/SKILL.md", skill("a", body));
+    sandbox.write(".agents/skills/a/references/f.md", "x\n");
+    sandbox.write(".agents/skills/oauth/SKILL.md", skill("zoom-oauth", "x\n"));
+    let json = sandbox.json(&["check", "a", "--json"]);
+    let helps = json["skills"][0]["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["help"].as_str().unwrap());
+    insta::assert_snapshot!(helps.collect::<Vec<_>>().join("\n"), @r#"
+    an agent loads another skill by its name: write the name `zoom-oauth` without a link
+    an agent reads only the skill's own files; bring the file in, or name the skill `zoom-oauth`, to which it belongs
+    an agent reads only the skill's own files; bring the file in, or name the skill that has it
+    paths are relative to the skill directory: write `references/f.md`
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn skills_in_a_linked_hidden_directory_are_hinted_at_with_their_path() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("shared/grp/x/SKILL.md", skill("x", "x\n"));
+    std::os::unix::fs::symlink("../../shared/grp", sandbox.project().join(".agents/skills/.linked")).unwrap();
+    let hint = "1 more skill too deep or in hidden directories below a root (.agents/skills/.linked/x): add";
+    for command in ["check", "list"] {
+        let run = sandbox.run(&[command]);
+        assert!(run.stderr.contains(hint), "{}", run.transcript());
+    }
+}
+
+#[test]
+fn strict_demands_strings_in_metadata_and_license() {
+    let sandbox = Sandbox::with_skills();
+    for keys in ["metadata: {a: 1}", "metadata: {a: [1]}", "license: 3"] {
+        let text = skill("alpha", "x\n").replace("---\nx", &format!("{keys}\n---\nx"));
+        sandbox.write(".agents/skills/alpha/SKILL.md", text);
+        let run = sandbox.run(&["--profile", "strict", "check"]);
+        assert!(run.stdout.contains("1 error"), "{keys}: {}", run.transcript());
+    }
+}

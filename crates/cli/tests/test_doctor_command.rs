@@ -238,3 +238,17 @@ fn a_configured_root_that_is_a_file_is_an_error_everywhere() {
     assert_eq!((code, bad), (1, vec![("error".to_owned(), message)]));
     assert_eq!(sandbox.run(&["--root", ".agents/skills", "list"]).code, 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_is_a_link_is_named_without_a_line() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("other.toml", "discovery = true\n");
+    std::os::unix::fs::symlink("other.toml", sandbox.project().join("repertoire.toml")).unwrap();
+    let run = sandbox.run(&["doctor"]);
+    assert!(
+        !run.stdout.contains("to see the line") && run.stdout.contains("repertoire.toml: "),
+        "{}",
+        run.stdout
+    );
+}

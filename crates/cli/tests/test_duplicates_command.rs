@@ -25,7 +25,7 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
     --- stderr
     2 skills more than once, 1 of them with differences
     hint: `--diff` shows the differences
-    hint: `rep adopt NAME` gathers the copies of a skill in one place and links the others to it
+    hint: `rep adopt alpha` gathers its copies in one place and links the others to it
     "#);
     let run = sandbox.run(&["duplicates", "alpha", "--diff"]);
     assert!(run.stdout.contains("-Do alpha.\n+Do another.\n"), "{}", run.stdout);

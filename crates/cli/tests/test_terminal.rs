@@ -212,6 +212,9 @@ fn output_fits_a_terminal_of_80_columns() {
         &["files", name],
         &["search", "review pull requests"],
         &["check", "short"],
+        &["explain", "short"],
+        &["cost"],
+        &["help"],
     ] {
         let shown = on_terminal(&sandbox, arguments);
         assert!(shown.lines().count() > 2, "{arguments:?} {shown}");
@@ -236,6 +239,16 @@ fn prose_of_doctor_and_stats_is_wrapped_between_words() {
             assert!(!text.contains(' '), "{arguments:?} {line:?} {shown}");
         }
     }
+}
+
+#[test]
+fn the_command_that_switches_unused_skills_off_names_a_few() {
+    let sandbox = wide();
+    sandbox.run(&["call", "load_skill", r#"{"name": "short"}"#]);
+    let run = sandbox.run(&["stats"]);
+    let hint = run.stderr.lines().find(|line| line.starts_with("hint: to switch")).unwrap();
+    assert!(hint.starts_with("hint: to switch the first 3 off, run `rep disable review-"), "{hint}");
+    assert_eq!(hint.matches("-team-").count(), 3, "{hint}");
 }
 
 #[test]

@@ -146,6 +146,12 @@ fn skills_of_a_user_are_verified_by_the_lock_of_the_user() {
     );
     let run = sandbox.run(&["list", "--origin"]);
     assert!(run.stdout.contains("user:$CODEX_HOME/skills  unknown  npx skills: o/r"), "{}", run.stdout);
+    let run = sandbox.run(&["verify"]);
+    assert!(
+        run.stderr.contains("hint: `rep explain alpha` tells why it cannot be compared"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[cfg(unix)]

@@ -351,7 +351,16 @@ impl Parser<'_, '_> {
                 .at(span);
             return None;
         }
-        let Some(recovery) = repair::recover(fenced.yaml) else {
+        let recovery = repair::recover(fenced.yaml);
+        if repair::has_conflict_markers(fenced.yaml) {
+            let rule = if recovery.is_some() { RuleId::FrontmatterRepaired } else { RuleId::FrontmatterYaml };
+            self.reporter
+                .report(rule, "the frontmatter has the conflict markers of a merge")
+                .help("keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>")
+                .at(span);
+            return Some(recovery?.entries);
+        }
+        let Some(recovery) = recovery else {
             self.reporter
                 .report(RuleId::FrontmatterYaml, format!("the frontmatter is not YAML: {}", fault.message))
                 .help("check quotes, brackets and indentation")
@@ -432,7 +441,7 @@ impl Parser<'_, '_> {
         let chosen = name::choose_name(facts, &mut self.reporter);
         let description =
             self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
-        if description.is_empty() && body_text.trim().is_empty() {
+        if description.is_empty() && body::is_blank(body_text) {
             self.reporter
                 .report(RuleId::SkillEmpty, "the skill has neither a description nor instructions")
                 .help("write a `description:` in the frontmatter, and instructions below it");
@@ -488,7 +497,8 @@ impl Parser<'_, '_> {
             return heading.into();
         }
         let whole = manifest.description.as_ref();
-        let written = whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !written.is_empty());
+        let written =
+            whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !text::is_blank(written));
         if let Some((whole, written)) = written {
             if !self.is_description_cut {
                 description::check(written, span, &mut self.reporter);
@@ -632,6 +642,41 @@ mod tests {
             policy.rule_severities = [(rule, Some(Severity::Error))].into();
             assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
         }
+    }
+
+    #[test]
+    fn conflict_markers_of_a_merge_are_named() {
+        for text in [
+            "---\n<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> other\ndescription: x\n---\nbody",
+            "---\nname: a\n<<<<<<< HEAD\ndescription: x\n=======\ndescription: y\n>>>>>>> other\n---\nbody",
+        ] {
+            let source =
+                ManifestSource { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+            let document = Document::parse(source, &Policy::default());
+            let found = &document.diagnostics[0];
+            assert_eq!(found.message, "the frontmatter has the conflict markers of a merge", "{text}");
+            assert_eq!(repair::fix(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn skills_of_comments_and_invisible_characters_are_empty() {
+        let check = |description: &str, body: &str, standing: Standing| {
+            let text = format!("---\nname: e\ndescription: {description}\n---\n{body}");
+            let source =
+                ManifestSource { bytes: text.as_bytes(), directory: Some("e"), file_name: MANIFEST_FILE };
+            for document in [
+                Document::parse(source, &Policy::default()),
+                Document::parse_for_listing(source, &Policy::default()),
+            ] {
+                assert_eq!(document.standing, standing, "{text:?}");
+            }
+        };
+        check("", "<!-- to do -->\n", Standing::Quarantined);
+        check("\"\"", "<!--\nto do\n-->\n<!-- x -->", Standing::Quarantined);
+        check("\u{200b}", "\u{200b}\n\u{feff}", Standing::Quarantined);
+        check("\u{200b}", "Text.", Standing::Sound);
+        check("", "<!-- x -->\nText.", Standing::Sound);
     }
 
     #[test]

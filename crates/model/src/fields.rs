@@ -62,12 +62,17 @@ pub const CLIENT_FIELDS: &[&str] = &[
     "credentials",
     // Hermes Agent.
     "required_environment_variables",
+    // Cursor, as in its rules.
+    "alwaysApply",
+    "globs",
+    // nanobot.
+    "always",
+    // VS Code and GitHub Copilot.
+    "mcp-servers",
 ];
 
 /// Misspellings of known fields, with the field that is meant.
 pub(crate) const SYNONYMS: &[(&str, &str)] = &[
-    ("keywords", "trigger_keywords"),
-    ("trigger", "trigger_keywords"),
     ("trigger-keywords", "trigger_keywords"),
     ("tools", "allowed-tools"),
     ("argument_hint", "argument-hint"),

@@ -8,6 +8,9 @@ pub const MAX_CHARS: usize = 80;
 /// The most lines of a file that are examined.
 const MAX_LINES: usize = 40;
 
+/// The fewest characters of a line of `=` that makes the line above it a heading.
+const MIN_UNDERLINE: usize = 3;
+
 /// The extensions of texts that begin with a heading.
 const PROSE: &[&str] = &["md", "markdown", "mdx"];
 
@@ -81,8 +84,17 @@ fn heading<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         lines.by_ref().find(|line| *line == "---")?;
     }
     let mut is_fenced = false;
+    let mut before = "";
     lines.find_map(|line| {
         is_fenced ^= line.starts_with("```") || line.starts_with("~~~");
+        let title = std::mem::replace(&mut before, line);
+        if !is_fenced
+            && line.len() >= MIN_UNDERLINE
+            && line.bytes().all(|byte| byte == b'=')
+            && !title.is_empty()
+        {
+            return Some(title);
+        }
         let title = line.trim_start_matches('#');
         let is_heading = !is_fenced && title.len() < line.len() && title.starts_with([' ', '\t']);
         is_heading.then(|| title.trim().trim_end_matches('#').trim_end()).filter(|title| !title.is_empty())
@@ -157,6 +169,8 @@ mod tests {
         check("a.md", "---\ntitle: x\n# y\n---\n\nText\n## Fields of forms ##\n", Some("Fields of forms"));
         check("a.md", "```sh\n# not this\n```\n# This\n", Some("This"));
         check("a.md", "Text without a heading.\n", None);
+        check("a.md", "Fields of forms\n===============\n\n# Later\n", Some("Fields of forms"));
+        check("a.md", "\n====\n", None);
         check("a.md", "#hashtag\n", None);
         check("references/API_Guide.md", "# API guide", None);
         check("a.md", "# a\u{202e}b\u{1b}[31m c", Some("ab[31m c"));

@@ -113,7 +113,7 @@ impl Manifest {
                     .help("remove one of them")
                     .at(place.span(&entry.key.range));
             }
-            let mut field = Field { key, value: &entry.value, place, reporter };
+            let mut field = Field { key, value: &entry.value, entries, place, reporter };
             field.numbers(&entry.value);
             if is_extension(key, field.reporter.policy().profile) {
                 field.extension(place.span(&entry.key.range));
@@ -124,7 +124,10 @@ impl Manifest {
             match key {
                 "name" => manifest.name = field.text().map(Into::into),
                 "description" => manifest.description = field.text().map(Into::into),
-                "license" => manifest.license = field.text(),
+                "license" => {
+                    field.must_be_text();
+                    manifest.license = field.text();
+                }
                 "compatibility" => manifest.compatibility = field.text(),
                 "metadata" => manifest.metadata = field.metadata(),
                 "allowed-tools" => manifest.allowed_tools = field.allowed_tools(),
@@ -182,6 +185,8 @@ impl Manifest {
 struct Field<'a, 'r, 'p> {
     key: &'a str,
     value: &'a Node,
+    /// All entries of the frontmatter.
+    entries: &'a [MappingEntry],
     place: &'a Place<'a>,
     reporter: &'r mut Reporter<'p>,
 }
@@ -189,6 +194,7 @@ struct Field<'a, 'r, 'p> {
 impl Field<'_, '_, '_> {
     fn mistyped(&mut self, expected: &str) {
         let found = match self.value {
+            Node::Scalar(scalar) if expected == "text" && scalar.to_json().is_number() => "a number",
             Node::Scalar(_) => "a single value",
             Node::Sequence(..) => "a list",
             Node::Mapping(..) => "a mapping",
@@ -230,6 +236,13 @@ impl Field<'_, '_, '_> {
             Node::Scalar(_) => {}
             Node::Sequence(items, _) => items.iter().for_each(|item| self.numbers(item)),
             Node::Mapping(entries, _) => entries.iter().for_each(|entry| self.numbers(&entry.value)),
+        }
+    }
+
+    /// Reports a value that is a number in YAML.
+    fn must_be_text(&mut self) {
+        if matches!(self.value, Node::Scalar(scalar) if scalar.to_json().is_number()) {
+            self.mistyped("text");
         }
     }
 
@@ -417,11 +430,16 @@ impl Field<'_, '_, '_> {
         // Many skills list the clients that they are for under `tools`.
         let synonym = synonym.filter(|_| self.key != "tools" || self.names_tools());
         let key = shown(self.key);
-        let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
+        let near = synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied()));
+        let finding = match near.filter(|meant| self.entries.iter().all(|entry| entry.key.text != *meant)) {
             Some(meant) => self
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`; did you mean `{meant}`?"))
                 .help(format!("write `{meant}`, or put a key of your own under `metadata`")),
+            None if is_hint(self.key) => self
+                .reporter
+                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
+                .help("put it into the description, or under `metadata`"),
             None => self
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
@@ -590,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn b18_role_packs_have_a_version_by_default() {
+    fn b18_p12_role_packs_have_a_version_by_default() {
         let version = |profile, text: &str| {
             let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
             let policy = Policy::of(profile);
@@ -628,11 +646,30 @@ mod tests {
         assert_eq!(
             found,
             [
-                "2 field-unknown: unknown key `keywords`; did you mean `trigger_keywords`?",
+                "2 field-unknown: unknown key `keywords`",
                 "3 field-unknown: unknown key `risk`",
                 // These are packages, not skills.
                 "6 field-unknown: unknown key `dependencies`",
             ]
+        );
+    }
+
+    #[test]
+    fn known_keys_are_suggested_only_where_they_are_absent() {
+        let (_, found) = read(
+            "name: x\ndescription: y\nsummary: z\ntitle: t\nlicence: MIT\nglobs: a\nalwaysApply: true\n",
+        );
+        assert_eq!(
+            found,
+            [
+                "3 field-unknown: unknown key `summary`",
+                "4 field-unknown: unknown key `title`",
+                "5 field-unknown: unknown key `licence`; did you mean `license`?",
+            ]
+        );
+        assert_eq!(
+            read("summary: z\n").1,
+            ["1 field-unknown: unknown key `summary`; did you mean `description`?"]
         );
     }
 
@@ -663,6 +700,7 @@ mod tests {
             read("description: [a, b]\ntags: x, y\nrequires: {a: b}\nuser-invocable: maybe\n");
         assert_eq!(manifest.description.as_deref(), Some("[a, b]"));
         assert_eq!(manifest.tags, ["x", "y"]);
+        assert_eq!(read("license: 3\n").1, ["1 field-type: `license` should be text, not a number"]);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0], "1 field-type: `description` should be text, not a list");
     }

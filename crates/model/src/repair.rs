@@ -68,6 +68,11 @@ const VERSION_FIELD: &str = "version";
 /// The blanks that replace a tab at the start of a line.
 const TAB: &str = "  ";
 
+/// Returns whether `yaml` has the conflict markers that git leaves after a merge.
+pub(crate) fn has_conflict_markers(yaml: &str) -> bool {
+    yaml.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+}
+
 /// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
 /// over the budget of a frontmatter.
 pub fn recover(yaml: &str) -> Option<RecoveredEntries> {
@@ -112,6 +117,8 @@ pub fn fix(text: &str) -> Option<String> {
     match yaml::parse(&yaml) {
         Ok(_) => {}
         Err(fault) if fault.over_budget => return None,
+        // The markers would become parts of values.
+        Err(_) if has_conflict_markers(&yaml) => return None,
         Err(_) => {
             let recovery = recover(&yaml)?;
             yaml = repaired(&yaml, &recovery.repairs);

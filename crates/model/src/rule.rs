@@ -111,7 +111,7 @@ rules! {
     DescriptionMarkup "description-markup" [I I - - I] "the description holds angle-bracket tags";
     // Other fields.
     CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
-    MetadataValues "metadata-values" [I W - - E] "metadata holds values that are not strings";
+    MetadataValues "metadata-values" [I E - - E] "metadata holds values that are not strings";
     MetadataReserved "metadata-reserved" [I W - - E] "metadata has a key with the prefix that MCP reserves";
     AllowedToolsForm "allowed-tools-form" [I E - - W] "allowed-tools is not a space-separated string";
     PathsGlob "paths-glob" [E E W W E] "a glob in `paths` is malformed";

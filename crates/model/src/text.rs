@@ -89,6 +89,16 @@ fn is_visible_beyond_ascii(c: char) -> bool {
         || is_noncharacter(c))
 }
 
+/// Returns whether nothing in `text` can be seen.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(is_blank_char)
+}
+
+/// Returns whether `c` is white space or cannot be seen.
+pub(crate) fn is_blank_char(c: char) -> bool {
+    c.is_whitespace() || is_control_or_invisible(c) || is_noncharacter(c)
+}
+
 /// Returns `text` with every run of white space one blank and no blanks at the ends.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -95,7 +95,12 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         report::write_json(ui, &targets, &checked, &fixed, confusable_pairs)?
     } else {
         let scope = if args.confusable { report::CheckScope::Confusable } else { report::CheckScope::All };
-        report::write(ui, context, &targets, &checked, scope)?
+        let worst = report::write(ui, context, &targets, &checked, scope)?;
+        let all = targets.iter().filter(|_| args.skills.is_empty());
+        for hint in all.flat_map(|target| context.hints_about_unlisted(&target.library)) {
+            ui.hint(&hint)?;
+        }
+        worst
     };
     match refusal {
         Some(error) => Err(error),

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Progress, Style, Table, Ui, count, docs, escape};
+use crate::ui::{Align, Column, Progress, Style, Table, Ui, count, docs, escape, wrap_indented};
 use crate::wire::Context;
 
 /// The model whose prices apply where none is named.
@@ -233,7 +233,7 @@ impl Report {
         writeln!(ui.out(), "{heading}")?;
         let loaded = self.loaded();
         if !loaded.is_empty() {
-            writeln!(ui.out(), "loaded: {}", escape(&loaded.join(", ")))?;
+            write_wrapped(ui, &format!("loaded: {}", loaded.join(", ")))?;
         }
         writeln!(ui.out())?;
         let column = |heading, align| Column { heading, align, style: None };
@@ -262,16 +262,16 @@ impl Report {
         table.write(ui)?;
         writeln!(ui.out())?;
         if let Some(break_even) = &self.comparison.break_even {
-            writeln!(ui.out(), "{}", escape(&sentence(break_even)))?;
+            write_wrapped(ui, &sentence(break_even))?;
         }
-        writeln!(
-            ui.out(),
-            "PREFIX: tokens of tools and system prompt at first; CHANGES: how often they differ from the request before;"
+        write_wrapped(
+            ui,
+            "PREFIX: tokens of tools and system prompt at first; CHANGES: how often they differ from the request before;",
         )?;
-        writeln!(
-            ui.out(),
-            "RATIO: price compared with `stable`. Tokens are counted with {}.",
-            self.tokenizer.name()
+        let tokenizer = self.tokenizer.name();
+        write_wrapped(
+            ui,
+            &format!("RATIO: price compared with `stable`. Tokens are counted with {tokenizer}."),
         )?;
         Ok(())
     }
@@ -292,6 +292,13 @@ impl Report {
             "actions": actions, "ways": ways, "break_even": break_even,
         })
     }
+}
+
+/// Writes a line of results, wrapped to the terminal.
+fn write_wrapped(ui: &mut Ui, line: &str) -> Result<(), CliError> {
+    let line = wrap_indented(&escape(line), ui.width(), 0);
+    writeln!(ui.out(), "{line}")?;
+    Ok(())
 }
 
 /// Returns the way of disclosing skills in words.

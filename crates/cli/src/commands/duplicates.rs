@@ -108,8 +108,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Resu
     if different > 0 && !args.diff {
         ui.hint("`--diff` shows the differences")?;
     }
-    if !groups.is_empty() {
-        ui.hint("`rep adopt NAME` gathers the copies of a skill in one place and links the others to it")?;
+    if let Some(name) = groups.iter().find_map(|group| group.names().pop_first()) {
+        ui.hint(&format!("`rep adopt {name}` gathers its copies in one place and links the others to it"))?;
     }
     Ok(Exit::Success)
 }

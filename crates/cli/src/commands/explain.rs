@@ -14,8 +14,11 @@ use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Style, Ui, escape, wrap_indented};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson};
+
+/// The columns of the topics of decisions.
+const TOPIC_WIDTH: usize = 12;
 
 /// Explains every decision about a skill, or why it is missing
 ///
@@ -86,8 +89,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
         let name = ui.paint(Style::Name, &skill.name);
         writeln!(ui.out(), "{name} from {} is {}", escape(&skill.source), skill.state)?;
         for decision in &skill.decisions {
-            let topic = ui.paint(Style::Faint, &format!("{:>12}", decision.topic));
-            writeln!(ui.out(), "{topic}  {}", escape(&decision.text))?;
+            let topic = ui.paint(Style::Faint, &format!("{:>TOPIC_WIDTH$}", decision.topic));
+            let text = wrap_indented(&escape(&decision.text), ui.width(), TOPIC_WIDTH + 2);
+            writeln!(ui.out(), "{topic}  {text}")?;
         }
     }
     Ok(Exit::Success)

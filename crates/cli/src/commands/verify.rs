@@ -164,8 +164,8 @@ fn write(
         .collect();
     let counts = ui.paint_err(Style::Heading, &counts.join(", "));
     writeln!(ui.err(), "{counts}")?;
-    if of_state("unknown") > 0 {
-        ui.hint("`rep explain NAME` tells why a skill cannot be compared")?;
+    if let Some(unknown) = verified.iter().find(|skill| skill.origin.comparison.as_str() == "unknown") {
+        ui.hint(&format!("`rep explain {}` tells why it cannot be compared", unknown.entry.name()))?;
     }
     Ok(())
 }

@@ -175,10 +175,12 @@ impl Context {
             Arc::new(FsProvider::new(options))
         });
         let all = pollster::block_on(Registry::open_for_inspection(providers.collect(), policy)).snapshot();
-        let unlisted = all.entries().iter().map(|entry| Path::new(entry.directory()));
-        let (inside, deep): (Vec<&Path>, Vec<&Path>) = unlisted
-            .filter(|directory| !listed.contains(directory))
-            .partition(|directory| directory.ancestors().any(|above| listed.contains(above)));
+        let directory = |entry: &Entry| Path::new(entry.directory()).to_owned();
+        let (inside, deep): (Vec<&Entry>, Vec<&Entry>) = all
+            .entries()
+            .iter()
+            .filter(|entry| !listed.contains(&*directory(entry)))
+            .partition(|entry| directory(entry).ancestors().any(|above| listed.contains(above)));
         let mut hints = Vec::new();
         if !inside.is_empty() {
             let skills = count(inside.len(), "more skill");
@@ -186,10 +188,12 @@ impl Context {
                 "{skills} inside listed skills: set `scan.nested` to list skills inside skills"
             ));
         }
-        if !deep.is_empty() {
+        if let Some(first) = deep.first() {
             let skills = count(deep.len(), "more skill");
+            let path = self.shown(&first.path);
+            let such_as = if deep.len() > 1 { "such as " } else { "" };
             hints.push(format!(
-                "{skills} too deep or in hidden directories below a root: add the directory around them to `roots`"
+                "{skills} too deep or in hidden directories below a root ({such_as}{path}): add the directory around them to `roots`"
             ));
         }
         hints

@@ -56,6 +56,8 @@ pub struct LoadedSkill {
     pub tokens: usize,
     /// Its version, where it states one.
     pub version: Option<String>,
+    /// Its author.
+    pub author: Option<String>,
     /// Its licence.
     pub license: Option<String>,
     /// Its requirements on the environment.
@@ -94,6 +96,7 @@ impl LoadedSkill {
             body,
             tokens: 0,
             version: None,
+            author: None,
             license: None,
             compatibility: None,
             allowed_tools: None,

@@ -17,9 +17,18 @@ const SOFT_LIMIT_TOKENS: usize = 8_000;
 pub(crate) const TEXT_RULES: [RuleId; 4] =
     [RuleId::BodyTokens, RuleId::BodyOversize, RuleId::InvisibleCharacters, RuleId::ControlCharacters];
 
+/// Returns whether `body` has nothing that can be seen but comments of HTML.
+pub(crate) fn is_blank(body: &str) -> bool {
+    let mut rest = body.trim_start_matches(text::is_blank_char);
+    while let Some((_, after)) = rest.strip_prefix("<!--").and_then(|comment| comment.split_once("-->")) {
+        rest = after.trim_start_matches(text::is_blank_char);
+    }
+    rest.is_empty()
+}
+
 /// Reports bodies that are empty or have too many lines.
 pub(crate) fn check_lines(body: &str, lines: usize, reporter: &mut Reporter<'_>) {
-    if body.trim().is_empty() {
+    if is_blank(body) {
         reporter
             .report(RuleId::BodyEmpty, "there are no instructions after the frontmatter")
             .help("write what an agent should do once it has loaded the skill");

@@ -5,15 +5,27 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::links::{self, Link};
 use super::{Place, Reporter, RuleId};
 use crate::policy::{Policy, ResourceListing};
-use crate::{Diagnostic, Document, FileEntry, FileKind, SkillPath, Span, text};
+use crate::{Diagnostic, Document, FileEntry, FileKind, SkillName, SkillPath, Span, text};
 
 /// The most files the Skills extension of MCP allows in one skill.
 pub const PUBLISHED_MAX_FILES: usize = 512;
 /// The most bytes the Skills extension of MCP allows in one skill.
 pub const PUBLISHED_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
+/// A skill that a link leads to.
+#[derive(Debug, Clone)]
+pub struct LinkedSkill {
+    /// The name it is loaded by.
+    pub name: SkillName,
+    /// The path from its directory on; empty if the link leads to the directory.
+    pub path: String,
+}
+
+/// Returns the skill that a path leads to, which is given from the directory of the checked skill on, as in `../other/SKILL.md`.
+pub type SkillLookup<'a> = &'a (dyn Fn(&str) -> Option<LinkedSkill> + Sync);
+
 /// The facts about a skill that the rules about files need.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct BundleFacts<'a> {
     /// Its `SKILL.md`, taken apart.
     pub document: &'a Document,
@@ -23,6 +35,8 @@ pub struct BundleFacts<'a> {
     pub manifest_file: &'a str,
     /// Its files.
     pub files: &'a [FileEntry],
+    /// The lookup of skills that links out of this one lead to.
+    pub skill_at: SkillLookup<'a>,
 }
 
 /// Returns the diagnostics of the files of a skill, except of their contents.
@@ -32,7 +46,6 @@ pub fn bundle(facts: BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
 
 /// Checks the files of a skill, and takes the texts of its references one at a time, so that they need not
 /// all be held at once.
-#[derive(Debug)]
 pub struct BundleCheck<'a> {
     facts: BundleFacts<'a>,
     index: Index<'a>,
@@ -181,7 +194,7 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
             None => {
                 reporter
                     .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
-                    .help(escape_help(&target))
+                    .help(escape_help(facts, index, "", &target))
                     .at(place.span(&range));
             }
             Some(path) if !index.holds(&path) => {
@@ -198,34 +211,49 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
     linked
 }
 
-/// Returns the help for a link out of the skill.
-fn escape_help(target: &str) -> String {
-    let shown = |skill: &str| text::shorten(skill, 64);
+/// Returns the help for the link to `target`, out of the skill, of a file in `directory`. It names a skill only where that is known.
+fn escape_help(facts: &BundleFacts<'_>, index: &Index<'_>, directory: &str, target: &str) -> String {
     let own = "an agent reads only the skill's own files";
     if target.starts_with('/') {
         return format!("{own}; bring the file in, or write the whole URL of a page on the web");
     }
-    let parts: Vec<&str> = target.split('/').collect();
-    let named = |skill: &&str| !matches!(*skill, "" | "." | "..");
-    match parts.as_slice() {
-        [.., skill, "SKILL.md" | ""] if named(skill) => format!(
-            "an agent loads another skill by its name: write the name `{}` without a link",
-            shown(skill)
-        ),
-        _ => {
-            let directory =
-                parts.iter().position(|part| matches!(*part, "references" | "scripts" | "assets"));
-            let skill = directory
-                .and_then(|position| parts.get(position.checked_sub(1)?))
-                .filter(|skill| named(skill));
-            match skill {
-                Some(skill) => {
-                    format!("{own}; bring the file in, or name the skill `{}`, which has it", shown(skill))
-                }
-                None => format!("{own}; bring the file in, or name the skill that has it"),
+    let is_manifest =
+        |path: &str| path.rsplit('/').next().is_some_and(|file| file.eq_ignore_ascii_case("SKILL.md"));
+    // Some write paths from the reference, some from the skill.
+    match [directory, ""].iter().find_map(|from| (facts.skill_at)(&joined(from, target))) {
+        Some(LinkedSkill { name, path }) if name == facts.document.name => {
+            if index.holds(&path) {
+                format!("paths are relative to the skill directory: write `{}`", text::shorten(&path, 120))
+            } else {
+                "correct the link; paths are relative to the skill directory".to_owned()
             }
         }
+        Some(LinkedSkill { name, path }) if path.is_empty() || is_manifest(&path) => {
+            format!("an agent loads another skill by its name: write the name `{name}` without a link")
+        }
+        Some(LinkedSkill { name, .. }) => {
+            format!("{own}; bring the file in, or name the skill `{name}`, to which it belongs")
+        }
+        None if is_manifest(target) => {
+            "an agent loads another skill by its name: write its name without a link".to_owned()
+        }
+        None => format!("{own}; bring the file in, or name the skill that has it"),
     }
+}
+
+/// Returns the path that `target` means in `directory`, with `..` at its start where it is outside of the skill.
+fn joined(directory: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in directory.split('/').chain(target.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Returns whether the links of the file at `path` belong to documents that are made from it.
@@ -258,7 +286,8 @@ fn check_reference(
         let shown = text::shorten(target, 120);
         let is_outside = resolve(directory, target).is_none() || target.starts_with('/');
         let (rule, message, help) = if is_outside {
-            (RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"), escape_help(target))
+            let help = escape_help(facts, index, directory, target);
+            (RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"), help)
         } else {
             let message = format!("the link to {shown} leads to no file of the skill");
             (RuleId::LinkBroken, message, "add the file, or correct the link".to_owned())
@@ -287,17 +316,7 @@ fn check_reference(
 
 /// Returns the path that `target` means in `directory`, or `None` if it is outside of the skill.
 fn resolve(directory: &str, target: &str) -> Option<String> {
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
+    Some(joined(directory, target)).filter(|path| path != ".." && !path.starts_with("../"))
 }
 
 #[cfg(test)]
@@ -305,7 +324,17 @@ mod tests {
     use super::*;
     use crate::ManifestSource;
 
-    fn check(skill: &str, files: &[&str], references: &[(&str, &str)]) -> Vec<String> {
+    /// Returns the skills of a library in which the checked one is `skills/fd`.
+    fn skill_at(path: &str) -> Option<LinkedSkill> {
+        [("../oauth", "zoom-oauth"), ("../fd", "fd")].into_iter().find_map(|(directory, name)| {
+            let rest =
+                path.strip_prefix(directory).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            let path = rest.trim_start_matches('/').to_owned();
+            Some(LinkedSkill { name: SkillName::new(name).unwrap(), path })
+        })
+    }
+
+    fn found(skill: &str, files: &[&str], references: &[(&str, &str)]) -> Vec<Diagnostic> {
         let policy = Policy::default();
         let source = ManifestSource { bytes: skill.as_bytes(), directory: None, file_name: "SKILL.md" };
         let document = Document::parse(source, &policy);
@@ -315,24 +344,47 @@ mod tests {
             FileEntry { path, size: 1, kind, executable: false }
         };
         let files: Vec<FileEntry> = files.iter().map(entry).collect();
-        let facts =
-            BundleFacts { document: &document, text: skill, manifest_file: "SKILL.md", files: &files };
+        let facts = BundleFacts {
+            document: &document,
+            text: skill,
+            manifest_file: "SKILL.md",
+            files: &files,
+            skill_at: &skill_at,
+        };
         let mut check = BundleCheck::new(facts, &policy);
         for (path, text) in references {
             check.reference(&SkillPath::new(path).unwrap(), text);
         }
-        check.finish().into_iter().map(|d| format!("{}: {}", d.rule, d.message)).collect()
+        check.finish()
+    }
+
+    fn check(skill: &str, files: &[&str], references: &[(&str, &str)]) -> Vec<String> {
+        let found = found(skill, files, references).into_iter();
+        found.map(|d| format!("{}: {}", d.rule, d.message)).collect()
     }
 
     #[test]
-    fn advice_on_links_out_of_a_skill_names_the_skill_they_lead_to() {
-        let check = |target: &str, expect: &str| assert!(escape_help(target).contains(expect), "{target}");
-        check("../../shared/SKILL.md", "write the name `shared`");
-        check("../../skills/basics/", "write the name `basics`");
-        check("../../calls/references/notes.md", "name the skill `calls`");
-        check("../references/a.md", "name the skill that has it");
-        check("../SKILL.md", "name the skill that has it");
+    fn advice_on_links_out_of_a_skill_names_only_skills_that_exist() {
+        let files = ["SKILL.md", "references/astro.md"];
+        let check = |target: &str, expect: &str| {
+            let link = format!("[x]({target})");
+            let skill = format!("---\nname: fd\n---\n{link}");
+            let help = found(&skill, &files, &[]).remove(0).help.unwrap();
+            assert!(help.contains(expect) && help.matches('`').count() <= 2, "{target}: {help}");
+        };
+        check("../oauth/SKILL.md", "write the name `zoom-oauth`");
+        check("../oauth/", "write the name `zoom-oauth`");
+        check("../oauth/references/notes.md", "name the skill `zoom-oauth`");
+        check("../fd/references/astro.md", "write `references/astro.md`");
+        check("../fd/references/gone.md", "correct the link");
+        check("../gone/SKILL.md", "write its name without");
+        check("../../../tools/", "name the skill that has it");
+        check("../shared/references/x.md", "name the skill that has it");
+        check("../SKILL.md", "write its name without");
         check("/api/docs", "the whole URL");
+        let text = "[s](../../oauth/SKILL.md)";
+        let help = found("---\nname: fd\n---\nbody", &files, &[("references/astro.md", text)]).remove(0).help;
+        assert!(help.unwrap().contains("write the name `zoom-oauth`"));
     }
 
     #[test]
@@ -397,8 +449,6 @@ mod tests {
                 "link-escape: the link to /api/docs/guide leads out of the skill",
             ]
         );
-        assert!(escape_help("../../shared/SKILL.md").contains("the name `shared`"));
-        assert!(escape_help("../SKILL.md").contains("bring the file in"));
     }
 
     #[test]

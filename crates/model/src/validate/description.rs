@@ -104,7 +104,7 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
                 RuleId::DescriptionMarkup,
                 "the description holds angle-bracket tags, which some hosts refuse",
             )
-            .help("write the tag's name without the brackets")
+            .help(markup_help(description))
             .at(span);
     }
 }
@@ -199,19 +199,62 @@ fn without_quotes(text: &str) -> String {
     plain
 }
 
-/// Numbered lists do not count: most of them tell when to use the skill.
+/// Words for a series of steps, in lower case.
+const SERIES: &[&str] = &["workflow", "workflows", "pipeline", "loop", "chain", "chains", "process"];
+
+/// The most words of a step between two arrows.
+const MAX_STEP_WORDS: usize = 5;
+
+/// Returns whether a description tells the steps of the instructions.
+///
+/// Numbered lists do not count: most of them tell when to use the skill. Nor does text in quotes and parentheses, nor `first ... then` as
+/// an order of fallbacks.
 fn tells_workflow(folded: &str) -> bool {
-    let has = |word: &str| {
-        folded.contains(word) && folded.split(|c: char| !c.is_alphanumeric()).any(|part| part == word)
+    let may_tell = folded.contains("step 1") || folded.contains("then") || folded.contains(['>', '→']);
+    if !may_tell {
+        return false;
+    }
+    let plain = without_quotes(folded);
+    let is_fallback = ["fall back", "falling back", "fallback"].iter().any(|word| plain.contains(word));
+    let is_narrated = has_word(&plain, "then")
+        && (has_word(&plain, "finally") || plain.contains("first, ") || plain.starts_with("first "));
+    plain.contains("step 1") || (is_narrated && !is_fallback) || plain.split(". ").any(has_chain_of_steps)
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.contains(word) && text.split(|c: char| !c.is_alphanumeric()).any(|part| part == word)
+}
+
+/// Returns whether `sentence` has a workflow like `plan -> build -> test -> ship`, and calls it one.
+///
+/// Most arrows in descriptions are others: they lead to other skills, rename things, or show versions, layers and flows of data.
+fn has_chain_of_steps(sentence: &str) -> bool {
+    let is_about_use = || sentence.contains("not for") || WHEN.iter().any(|phrase| sentence.contains(phrase));
+    if !sentence.contains(['>', '→']) || is_about_use() || !SERIES.iter().any(|word| has_word(sentence, word))
+    {
+        return false;
+    }
+    let arrows = sentence.replace("->", "→");
+    let between: Vec<&str> = arrows.split('→').skip(1).collect();
+    let is_step = |part: &&str| {
+        (1..=MAX_STEP_WORDS).contains(&part.split_whitespace().count()) && !part.contains([',', ';', ':'])
     };
-    let narrated =
-        has("then") && (has("finally") || folded.contains("first, ") || folded.starts_with("first "));
-    let arrows = |sentence: &str| sentence.matches("->").count() + sentence.matches('→').count();
-    // Few descriptions have an arrow at all.
-    let has_arrows = folded.contains(['>', '→']);
-    folded.contains("step 1")
-        || narrated
-        || has_arrows && folded.split(". ").any(|sentence| arrows(sentence) >= 3)
+    // What stands behind the last arrow goes on to the end of the sentence.
+    let inner = between.split_last().map(|(_, inner)| inner).unwrap_or_default();
+    inner.windows(2).any(|pair| pair.iter().all(is_step))
+}
+
+/// Returns the help for a description with tags.
+fn markup_help(description: &str) -> String {
+    let closing = description.match_indices("</").find_map(|(at, _)| {
+        let name = description[at + 2..].split('>').next()?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        (is_name && !description[..at].contains(&format!("<{name}"))).then_some(name)
+    });
+    match closing {
+        Some(name) => format!("remove `</{}>`, which closes nothing", text::shorten(name, 40)),
+        None => "write the tag's name without the brackets".to_owned(),
+    }
 }
 
 fn holds_tag(description: &str) -> bool {
@@ -243,6 +286,7 @@ pub(crate) fn first_heading(body: &str) -> Option<String> {
 
 /// Returns the first paragraph of running text, without headings, code, tables, quotes and comments.
 pub(crate) fn first_paragraph(body: &str) -> Option<String> {
+    let body = without_comments(body);
     let mut paragraph = String::new();
     let mut in_code = false;
     for line in body.lines() {
@@ -251,7 +295,7 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
             in_code = !in_code;
         }
         let is_text = !in_code
-            && !line.is_empty()
+            && !text::is_blank(line)
             && !line.starts_with(['#', '|', '>', '<', '`', '~', '!', '-', '*', '+', '='])
             && !line.starts_with("[!");
         if is_text {
@@ -266,6 +310,13 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
     (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
 }
 
+/// Returns `body` without the comments of HTML in it.
+fn without_comments(body: &str) -> String {
+    let mut parts = body.split("<!--");
+    let before = parts.next().unwrap_or_default().to_owned();
+    parts.fold(before, |kept, part| kept + part.split_once("-->").map_or("", |(_, after)| after))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,11 +327,36 @@ mod tests {
         assert!(tells_workflow("step 1: read. step 2: write"));
         assert!(!tells_workflow("use when: (1) a form is filled, (2) a table is read"));
         assert!(!tells_workflow("queries first's scores, then ranks them"));
-        assert!(tells_workflow("plan -> build -> test -> ship"));
+        assert!(tells_workflow("runs a plan -> build -> test -> ship loop on a task"));
+        assert!(tells_workflow("the workflow is survey → choose → clean → empty trash"));
         assert!(!tells_workflow("commands->events and events->read models"));
         assert!(!tells_workflow("not for logs. → see a. → see b. → see c."));
         assert!(!tells_workflow("reviews a diff. use when the user asks for a review."));
         assert!(!tells_workflow("builds then-clauses"));
+    }
+
+    #[test]
+    fn arrows_and_fallbacks_that_are_no_workflow_are_not_reported() {
+        for description in [
+            "do not use for: a script → use veed. a process → use morpheus; images → use nano; video → use sora",
+            "pipeline audits. negative examples: \"give me an update\" → no. \"weather?\" → no. \"post\" → no.",
+            "renames types in the pipeline (str→string, num→number, bool→boolean)",
+            "migrates the build pipeline: v14→v15, v15→v16, v16→v17",
+            "covers layered architecture (routes → controllers → services → repositories)",
+            "use this when a pipeline fits the dataset → task → model → metrics pattern",
+            "escalates l1 → l2 → l3 → l4",
+            "derives a filename by checking the header first, then the url, then falling back to nothing",
+        ] {
+            assert!(!tells_workflow(description), "{description}");
+        }
+    }
+
+    #[test]
+    fn stray_closing_tags_are_to_be_removed() {
+        let check = |description: &str, expect: &str| assert_eq!(markup_help(description), expect);
+        check("Fills forms.</description>", "remove `</description>`, which closes nothing");
+        check("Writes <b>bold</b> text.", "write the tag's name without the brackets");
+        check("Draws <svg> files.", "write the tag's name without the brackets");
     }
 
     #[test]
@@ -330,5 +406,7 @@ mod tests {
         assert_eq!(first_heading(body).as_deref(), Some("Title"));
         assert_eq!(first_paragraph(body).as_deref(), Some("First line second line."));
         assert_eq!(first_paragraph("# only\n## headings"), None);
+        assert_eq!(first_paragraph("<!--\nnotes\n-->\n\u{200b}\n"), None);
+        assert_eq!(first_paragraph("<!-- a --> Text."), Some("Text.".to_owned()));
     }
 }

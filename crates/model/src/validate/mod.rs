@@ -10,7 +10,9 @@ mod bundle;
 mod tools;
 
 pub use crate::rule::{RULES, Rule, RuleId};
-pub use bundle::{BundleCheck, BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
+pub use bundle::{
+    BundleCheck, BundleFacts, LinkedSkill, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, SkillLookup, bundle,
+};
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};

@@ -63,7 +63,7 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
         // Most skills are called like their directories.
         Some(written) if directory.as_ref().is_some_and(|name| name.as_str() == written) => directory.clone(),
         Some(written) => {
-            SkillName::new(written).or_else(|| substitute(written, directory.as_ref(), facts.span, reporter))
+            SkillName::new(written).or_else(|| substitute(written, facts, directory.as_ref(), reporter))
         }
     };
     let is_written = written.is_some() && chosen.is_some();
@@ -81,7 +81,7 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
             && !chosen.as_str().nfkc().eq(directory_text.nfkc())
         {
             is_mismatch = true;
-            report_mismatch(&chosen, directory_text, facts.span, reporter);
+            report_mismatch(&chosen, is_usable, directory_text, facts.span, reporter);
         }
     }
     if reporter.policy().name_mismatch == NameMismatch::DirWins
@@ -115,18 +115,23 @@ fn report_missing(directory: Option<&SkillName>, span: Option<Span>, reporter: &
 /// Returns the name to use instead of one that cannot be used.
 fn substitute(
     written: &str,
+    facts: NameFacts<'_>,
     directory: Option<&SkillName>,
-    span: Option<Span>,
     reporter: &mut Reporter<'_>,
 ) -> Option<SkillName> {
     let name = SkillName::slug(written).or_else(|| directory.cloned())?;
+    let advised = facts.directory.filter(|directory| is_standard(directory)).map(str::to_owned);
+    let advised = advised.or_else(|| slug_of(&name, Grammar::AgentSkills).map(|name| name.to_string()));
     reporter
         .report(
             RuleId::NameUnusable,
             format!("`{}` cannot be used as a name; `{name}` is used instead", text::shorten(written, 80)),
         )
-        .help(format!("write: name: {}", slug_of(&name, Grammar::AgentSkills).as_ref().unwrap_or(&name)))
-        .at(span);
+        .help(match advised {
+            Some(advised) => format!("write: name: {advised}"),
+            None => format!("use {}", Grammar::AgentSkills.in_words()),
+        })
+        .at(facts.span);
     Some(name)
 }
 
@@ -156,14 +161,31 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
         .at(span);
 }
 
-fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
-    let directory = text::shorten(directory, 80);
-    let is_standard = |name: &str| name::grammar_faults(name, Grammar::AgentSkills).is_empty();
-    let help = match (is_standard(name.as_str()), is_standard(&directory)) {
+/// Returns whether the open standard allows `name`.
+fn is_standard(name: &str) -> bool {
+    name::grammar_faults(name, Grammar::AgentSkills).is_empty()
+}
+
+/// Reports that `name` differs from the directory. Where it is not what is written, because that is unusable, the directory's is better.
+fn report_mismatch(
+    name: &SkillName,
+    is_written: bool,
+    directory: &str,
+    span: Option<Span>,
+    reporter: &mut Reporter<'_>,
+) {
+    let help = match (is_standard(name.as_str()), is_standard(directory)) {
+        (true, true) if is_written => {
+            format!("rename the directory to `{name}`, or write: name: {directory}")
+        }
+        (_, true) => format!("write: name: {directory}"),
         (true, false) => format!("rename the directory to `{name}`"),
-        (false, true) => format!("write: name: {directory}"),
-        _ => format!("rename the directory to `{name}`, or write: name: {directory}"),
+        (false, false) => match slug_of(name, Grammar::AgentSkills) {
+            Some(slug) => format!("write: name: {slug}, and rename the directory to that"),
+            None => format!("use one name for both, of {}", Grammar::AgentSkills.in_words()),
+        },
     };
+    let directory = text::shorten(directory, 80);
     reporter
         .report(RuleId::NameDirectory, format!("the name `{name}` differs from the directory `{directory}`"))
         .help(help)
@@ -179,5 +201,42 @@ fn report_reserved(name: &SkillName, span: Option<Span>, reporter: &mut Reporter
             .report(RuleId::NameReserved, format!("the name `{name}` holds the reserved word `{word}`"))
             .help("some hosts refuse such names; choose another")
             .at(span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn helps(written: &str, directory: &str) -> Vec<String> {
+        let policy = crate::Policy::default();
+        let mut reporter = Reporter::new(&policy);
+        let facts = NameFacts {
+            written: Some(written),
+            span: None,
+            directory: Some(directory),
+            has_frontmatter: true,
+        };
+        choose_name(facts, &mut reporter);
+        let found = reporter.finish().into_iter();
+        found.map(|found| format!("{}: {}", found.rule, found.help.unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn advised_names_are_valid() {
+        let long = "x-".repeat(40) + "y";
+        assert_eq!(
+            helps("Garry Tan's", "garry-tans"),
+            ["name-unusable: write: name: garry-tans", "name-directory: write: name: garry-tans"]
+        );
+        assert_eq!(
+            helps("run with tldw_serve", &long),
+            [
+                "name-unusable: write: name: run-with-tldw-serve",
+                "name-directory: write: name: run-with-tldw-serve, and rename the directory to that"
+            ]
+        );
+        assert_eq!(helps("a", "b"), ["name-directory: rename the directory to `a`, or write: name: b"]);
+        assert_eq!(helps("a", "B c"), ["name-directory: rename the directory to `a`"]);
     }
 }

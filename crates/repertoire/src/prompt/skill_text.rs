@@ -32,6 +32,7 @@ pub(crate) fn skill_text(
         manifest_file: entry.manifest_file.to_string(),
         tokens: price(body),
         version: manifest.version.clone(),
+        author: manifest.author.clone(),
         license: manifest.license.clone(),
         compatibility: manifest.compatibility.clone(),
         allowed_tools,

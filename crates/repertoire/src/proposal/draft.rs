@@ -210,7 +210,7 @@ fn check_files(
         executable: file.executable,
     };
     let entries: Vec<FileEntry> = files.iter().map(entry).collect();
-    let facts = BundleFacts { document, text, manifest_file, files: &entries };
+    let facts = BundleFacts { document, text, manifest_file, files: &entries, skill_at: &|_| None };
     let mut check = BundleCheck::new(facts, policy);
     for (path, file) in files {
         if FileKind::of(path, manifest_file) == FileKind::Reference

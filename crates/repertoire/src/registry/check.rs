@@ -1,7 +1,9 @@
 //! Everything the rules find in a skill.
 
+use std::path::PathBuf;
+
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
-use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, ToolFacts};
+use repertoire_model::validate::{self, BundleCheck, BundleFacts, LinkedSkill, Reporter, ToolFacts};
 use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, Severity, SkillPath, State};
 
 use super::{Entry, Registry, Snapshot, requires};
@@ -52,11 +54,13 @@ impl Registry {
     }
 
     async fn check_bundle(&self, entry: &Entry, skill: &Skill, listing: &FileListing) -> Vec<Diagnostic> {
+        let snapshot = self.snapshot();
         let facts = BundleFacts {
             document: &skill.document,
             text: &skill.text,
             manifest_file: &entry.manifest_file,
             files: &listing.files,
+            skill_at: &|path| linked_skill(entry, &snapshot, path),
         };
         let mut check = BundleCheck::new(facts, self.policy());
         let mut room = MAX_REFERENCES_BYTES;
@@ -138,6 +142,23 @@ impl Registry {
         reporter.report(RuleId::FileUnreadable, message).help(help);
         diagnostics.extend(reporter.finish());
     }
+}
+
+/// Returns the skill that `path`, from the directory of `entry` on, leads to: an active one, or `entry` itself.
+fn linked_skill(entry: &Entry, snapshot: &Snapshot, path: &str) -> Option<LinkedSkill> {
+    let mut target = PathBuf::from(&*entry.path);
+    for part in path.split('/') {
+        match part {
+            ".." => {
+                target.pop();
+            }
+            part => target.push(part),
+        }
+    }
+    let skills = snapshot.active().chain([entry]).filter(|skill| target.starts_with(&*skill.path));
+    let skill = skills.max_by_key(|skill| skill.path.len())?;
+    let path = target.strip_prefix(&*skill.path).ok()?.to_str()?.to_owned();
+    Some(LinkedSkill { name: skill.name().clone(), path })
 }
 
 /// Returns the diagnostics of an opened skill, which a listing does not all have, followed by the `others` that it lacks.

@@ -97,6 +97,7 @@ impl Registry {
             text: &skill.text,
             manifest_file: &entry.manifest_file,
             files: &opened.files.files,
+            skill_at: &|_| None,
         };
         let mut found = BundleCheck::new(facts, policy).finish();
         found.extend(requires::check(entry, &self.snapshot(), policy));

@@ -3,20 +3,34 @@
 use std::collections::HashSet;
 
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Diagnostic, Manifest, Policy, RuleId, SkillName, State};
+use repertoire_model::{Diagnostic, Manifest, Policy, RuleId, SkillName, State, text};
 
 use super::{Entry, Lookup, Snapshot};
 
 /// The most skills that are followed to find a cycle.
 const MAX_FOLLOWED: usize = 1_000;
 
+/// Programs that skills of other clients list under `requires`.
+const PROGRAMS: &[&str] = &[
+    "bash", "bun", "cargo", "curl", "docker", "ffmpeg", "gh", "git", "go", "jq", "node", "npm", "npx", "pip",
+    "python", "python3", "uv", "wget",
+];
+
 /// Returns the names of the skills that a skill with this `manifest` requires.
 ///
-/// Other clients keep programs and packages in `metadata.requires`: a list there that names no skill is not about skills.
+/// Other clients keep programs and packages in `requires`: a list in `metadata`, or with a program or a phrase in it, that names no skill
+/// is not about skills.
 pub(crate) fn required<'m>(manifest: &'m Manifest, snapshot: &Snapshot) -> &'m [String] {
     let is_in_metadata = manifest.metadata.iter().any(|(key, _)| key == "requires");
     let is_skill = |id: &String| !matches!(snapshot.find(id), Lookup::Unknown(_));
-    if is_in_metadata && !manifest.requires.iter().any(is_skill) { &[] } else { &manifest.requires }
+    let may_be_other = is_in_metadata || manifest.requires.iter().any(|id| is_no_skill(id));
+    if may_be_other && !manifest.requires.iter().any(is_skill) { &[] } else { &manifest.requires }
+}
+
+/// Returns whether `id`, which no skill is called, is a program, a package or a phrase rather than a name.
+fn is_no_skill(id: &str) -> bool {
+    let name = id.rsplit(':').next().unwrap_or_default();
+    PROGRAMS.contains(&name) || name.contains('.') || SkillName::new(name).is_none()
 }
 
 /// Returns the diagnostics of the skills that `entry` requires.
@@ -33,7 +47,9 @@ pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<
             Lookup::Disabled(_) => {
                 ("is disabled", "enable the skill, or take it out of `requires`".to_owned())
             }
-            Lookup::Unknown(near) => match near.first() {
+            Lookup::Unknown(_) if is_no_skill(id) => continue,
+            // The nearest names are too many to be suggestions: a part of the name is enough for one.
+            Lookup::Unknown(near) => match text::nearest(id, near.iter().map(|name| name.as_str())) {
                 Some(near) => ("does not exist", format!("did you mean `{near}`?")),
                 None => ("does not exist", "add the skill, or take it out of `requires`".to_owned()),
             },
@@ -110,6 +126,36 @@ mod tests {
         };
         assert_eq!(found(skills(), "a"), Vec::<String>::new());
         assert_eq!(found(skills(), "b"), ["requires-unknown: the required skill `gone` does not exist"]);
+    }
+
+    #[test]
+    fn programs_and_phrases_in_requires_are_no_skills() {
+        let skills = || {
+            vec![
+                skill("a", &["python3", "emblemai"]),
+                skill("b", &["Gemini API key", "ethers.js"]),
+                skill("c", &["yt", "curl"]),
+                skill("d", &["emblemia"]),
+                skill("e", &["emblem"]),
+                skill("yt", &[]),
+                skill("emblemai", &[]),
+                skill("ethers-js", &[]),
+            ]
+        };
+        for name in ["a", "b", "c"] {
+            assert_eq!(found(skills(), name), Vec::<String>::new(), "{name}");
+        }
+        let help = |name: &str| {
+            let library = pollster::block_on(
+                Library::builder().provider(Arc::new(MemoryProvider::new("test", skills()))).open(),
+            );
+            let library = library.unwrap();
+            let snapshot = library.snapshot();
+            let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
+            check(entry, &snapshot, library.registry().policy()).remove(0).help.unwrap()
+        };
+        assert_eq!(help("d"), "did you mean `emblemai`?");
+        assert_eq!(help("e"), "did you mean `emblemai`?");
     }
 
     #[test]

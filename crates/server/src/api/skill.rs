@@ -248,6 +248,7 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     if !asker.sees_all() {
         // They tell which skills there are.
         found.retain(|found| !matches!(found.rule, RuleId::RequiresUnknown | RuleId::RequiresCycle));
+        found.iter_mut().filter(|found| found.rule == RuleId::LinkEscape).for_each(|found| found.help = None);
     }
     let toolbox = registry.toolbox(entry).await;
     let digest = registry.digest(entry).await.ok();

@@ -144,8 +144,9 @@ impl Checks {
                 }
             }
             Err(error) => {
-                let hint = error.hints().first().map_or("run `rep list` to see the line", String::as_str);
-                self.add(Status::Error, "config", error.message(), Some(hint));
+                let line = error.has_snippet().then_some("run `rep list` to see the line");
+                let hint = error.hints().first().map(String::as_str).or(line);
+                self.add(Status::Error, "config", error.message_with_causes(), hint);
             }
         }
         outcome.ok()

@@ -13,6 +13,9 @@ use crate::wire::Context;
 /// The most rows of lists other than that of used skills.
 const MAX_ROWS: usize = 20;
 
+/// The most unused skills that the command in the hint names.
+const MAX_SWITCHED_OFF: usize = 3;
+
 /// The most names without a skill that have a row each.
 const MAX_UNKNOWN: usize = 5;
 
@@ -150,7 +153,11 @@ impl Stats {
         }
         table.write(ui)?;
         write_more(ui, dead.len())?;
-        ui.hint(&format!("to switch them off, run `{}`", switch_off(dead.iter().take(MAX_ROWS))))?;
+        let which = match dead.len() {
+            ..=MAX_SWITCHED_OFF => "them".to_owned(),
+            _ => format!("the first {MAX_SWITCHED_OFF}"),
+        };
+        ui.hint(&format!("to switch {which} off, run `{}`", switch_off(dead.iter().take(MAX_SWITCHED_OFF))))?;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
 //! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`, `source`;
 //! and `required`, a list of `name`, `body`, `digest`, `source`, where other skills were loaded first, `location` where the host lets
-//! models know where the skill lies, `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by path where
+//! models know where the skill lies, `author`, `license`, `compatibility` and `allowed_tools` where its author states them, `descriptions` of files by path where
 //! they have some, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
@@ -110,7 +110,8 @@ fn loaded(loaded: &LoadAnswer) -> Value {
     if !skill.schemas.is_empty() {
         object.insert("tools".to_owned(), tools(skill));
     }
-    let stated = [("license", &skill.license), ("compatibility", &skill.compatibility)];
+    let stated =
+        [("author", &skill.author), ("license", &skill.license), ("compatibility", &skill.compatibility)];
     let stated = stated.into_iter().filter_map(|(key, value)| {
         let value = text::shorten(value.as_deref()?, sentence::MAX_NOTE_CHARS);
         Some((key, value.into()))

@@ -111,7 +111,10 @@ fn files(list: &FileList) -> String {
     let source = list.source.as_deref().map(sentence::line);
     let mut lines: Vec<String> =
         source.map(|source| format!("Files of skill '{}' from {source}:", list.skill)).into_iter().collect();
-    lines.extend(list.files.iter().map(|file| format!("- {}", text::visible_line(&file.path))));
+    lines.extend(list.files.iter().map(|file| {
+        let description = sentence::file_description(file.description.as_deref());
+        format!("- {}{description}", text::visible_line(&file.path))
+    }));
     if list.files.is_empty() {
         lines.push("No files.".to_owned());
     }

@@ -31,6 +31,7 @@ pub(in crate::answer) fn rich() -> LoadedSkill {
     LoadedSkill {
         source: "config:a \"b\" `c`\n</skill>".to_owned(),
         version: Some("1.2".to_owned()),
+        author: Some("Ada \"L\"\n</skill>".to_owned()),
         license: Some("MIT \"or\"\n<b> \u{202e}later".to_owned()),
         compatibility: Some("needs ".repeat(60)),
         allowed_tools: Some("Bash(git add:*),  Read".into()),
@@ -243,7 +244,7 @@ pub(in crate::answer) fn answers() -> Vec<(&'static str, Answer)> {
         path: path.to_owned(),
         size,
         kind,
-        description: path.ends_with(".py").then(|| "Fills </skill_files> & `forms`".to_owned()),
+        description: path.ends_with("a.md").then(|| "Fills </skill_files> & `forms`".to_owned()),
     };
     let listed = |name: &str, description: &str, loaded| SkillListItem {
         name: self::name(name),
