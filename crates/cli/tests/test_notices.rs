@@ -126,6 +126,53 @@ fn models_are_told_of_broken_and_hiding_skills() {
 }
 
 #[test]
+fn a_project_that_disables_a_skill_of_the_user_is_reported_where_agents_run() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));
+    sandbox.write("repertoire.toml", "disabled = [\"user:*:alpha\"]\n");
+    let disables = "repertoire.toml of the project disables 1 skill from outside of it";
+    for arguments in [
+        &["catalog"][..],
+        &["call", "load_skill", "{\"name\": \"alpha\"}"],
+        &["prompt", "--role", "beta"],
+        &["session"],
+        &["serve", "--stdio"],
+    ] {
+        let run = run_with(&sandbox, arguments, &[initialize()]);
+        assert!(run.stderr.contains(HIDES) && run.stderr.contains(disables), "{arguments:?} {}", run.stderr);
+    }
+    let note = "takes the place of `user:.claude/skills:alpha`, which the project's configuration turns off.";
+    let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).stdout;
+    assert!(loaded.contains(note), "{loaded}");
+    let prompt = sandbox.run(&["prompt", "--role", "alpha"]).stdout;
+    assert!(prompt.contains(note), "{prompt}");
+    let run = run_with(&sandbox, &["session"], &[json!({"op": "diagnostics"})]);
+    let notices = answers(&run)[0]["notices"].as_array().unwrap().clone();
+    assert!(notices.len() == 2 && notices[1] == HIDES, "{notices:?}");
+    assert!(notices[0].as_str().unwrap().contains(disables), "{notices:?}");
+    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
+    let instructions = answers(&run)[0]["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.ends_with(&format!("\nNote: {HIDES}.\n")), "{instructions}");
+    let shown = sandbox.run(&["show", "alpha"]).stderr;
+    assert!(shown.contains("which hides user:.claude/skills:alpha"), "{shown}");
+}
+
+#[test]
+fn an_agent_of_a_project_cannot_conceal_the_skill_of_the_user() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));
+    sandbox.write(
+        "repertoire.toml",
+        "[agents.a]\nskills.deny = [\"user:*:alpha\"]\nuses_skills = [\"alpha\"]\n",
+    );
+    let note = "takes the place of `user:.claude/skills:alpha`";
+    let prompt = sandbox.run(&["prompt", "--agent", "a"]).stdout;
+    assert!(prompt.contains(note), "{prompt}");
+    let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}", "--agent", "a"]).stdout;
+    assert!(loaded.contains(note), "{loaded}");
+}
+
+#[test]
 fn a_session_lists_diagnostics() {
     let run = run_with(&flawed(), &["session"], &[json!({"op": "diagnostics"})]);
     let answer = &answers(&run)[0];

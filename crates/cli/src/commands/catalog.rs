@@ -158,7 +158,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
             None => ui.write_json(&answer)?,
         }
-        wire::report(ui, &library.snapshot, &library.problems)?;
+        wire::report(ui, context, &library.snapshot, &library.problems)?;
         return Ok(Exit::Success);
     }
     let text = match note.as_str() {
@@ -176,7 +176,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     if args.report {
         report(ui, context, &catalog, &options, needed.as_ref())?;
     }
-    wire::report(ui, &library.snapshot, &library.problems)?;
+    wire::report(ui, context, &library.snapshot, &library.problems)?;
     Ok(Exit::Success)
 }
 

@@ -11,21 +11,42 @@ const MAX_NAMED: usize = 5;
 const MAX_NAME_CHARS: usize = 100;
 
 impl Snapshot {
-    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts: skills that broke after they
-    /// were read, broken skills, skills that
-    /// another one of their source has the name of, and skills that hide one of another tier, such as the user's.
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for people: skills that broke
+    /// after they were read, broken skills, skills that another one of their source has the name of, and skills that hide one of
+    /// another tier, such as the user's.
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
     pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
+        self.notices_with(&is_seen, |entry| {
+            self.hidden_by(entry).find(|hidden| is_seen(hidden))
+        })
+    }
+
+    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that those that
+    /// `is_told` accepts are hidden.
+    pub(crate) fn notices_for_models(
+        &self,
+        is_seen: impl Fn(&Entry) -> bool,
+        is_told: impl Fn(&Entry) -> bool,
+    ) -> Vec<String> {
+        self.notices_with(is_seen, |entry| self.hidden_by(entry).find(|hidden| is_told(hidden)))
+    }
+
+    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one hides.
+    fn notices_with<'s>(
+        &'s self,
+        is_seen: impl Fn(&Entry) -> bool,
+        hidden: impl Fn(&'s Entry) -> Option<&'s Entry>,
+    ) -> Vec<String> {
         let seen = || self.entries().iter().filter(|entry| is_seen(entry));
         let set_aside = || seen().filter(|entry| entry.state == State::Quarantined);
         let name = |entry: &Entry| shown(entry.name().as_str());
         let broken: Vec<String> = set_aside().filter(|entry| entry.collision.is_none()).map(name).collect();
         let doubled: Vec<String> = set_aside().filter(|entry| entry.collision.is_some()).map(name).collect();
-        let hiding: Vec<String> = seen()
-            .filter(|entry| entry.state == State::Active)
+        let hiding: Vec<String> = self
+            .held(&is_seen)
             .filter_map(|entry| {
-                let hidden = self.hidden_by(entry).find(|hidden| is_seen(hidden))?;
+                let hidden = hidden(entry)?;
                 let (source, instead) = (shown(&entry.source), shown(&hidden.source));
                 Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
             })
