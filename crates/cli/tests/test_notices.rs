@@ -173,6 +173,20 @@ fn an_agent_of_a_project_cannot_conceal_the_skill_of_the_user() {
 }
 
 #[test]
+fn x42_c4_two_different_skills_of_one_name_in_a_project_are_reported_to_people() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nAnother text.\n"));
+    let hides = "1 skill hides another of the same name: alpha (project:.agents/skills instead of project:.claude/skills)";
+    for arguments in [&["catalog"][..], &["call", "list_skills"], &["session"], &["serve", "--stdio"]] {
+        let run = run_with(&sandbox, arguments, &[initialize()]);
+        assert!(run.stderr.contains(hides), "{arguments:?} {}", run.stderr);
+        assert!(!run.stdout.contains("hides another"), "{arguments:?} {}", run.stdout);
+    }
+    sandbox.write(".claude/skills/alpha/SKILL.md", sandbox.read(crate::sandbox::ALPHA));
+    assert_eq!(sandbox.run(&["catalog"]).stderr, "", "copies are silent");
+}
+
+#[test]
 fn a_session_lists_diagnostics() {
     let run = run_with(&flawed(), &["session"], &[json!({"op": "diagnostics"})]);
     let answer = &answers(&run)[0];
