@@ -40,7 +40,7 @@ fn approve_shows_capabilities_first() {
 
     --- stderr
     error: nothing was approved: there is no terminal to ask on
-    hint: pass --yes to approve it
+    hint: a person has to run this command in a terminal
     ");
     assert_run!(sandbox.run(&["approvals"]), @r"
     exit 0
