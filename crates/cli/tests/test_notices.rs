@@ -320,6 +320,26 @@ fn p1_skills_are_offered_for_files() {
     let focus = |path: &str| json!({"op": "focus", "paths": [path]});
     let run = run_with(
         &sandbox,
+    let text = sandbox.run(&["catalog", "--format", "json", "--paths", "src/a/b.rs"]).stdout;
+    let catalog: Value = serde_json::from_str(&text).unwrap();
+    assert!(catalog["skills_for_files"].as_str().unwrap().contains("- rust: "), "{catalog}");
+    let plain = sandbox.run(&["catalog", "--format", "json"]).stdout;
+    assert!(text.starts_with(plain.trim_end().trim_end_matches('}')), "{text}");
+    std::fs::create_dir_all(sandbox.project().join("src/deep")).unwrap();
+    for (directory, path, is_offered) in [
+        ("src", "a.rs", true),
+        ("src/deep", "../a.rs", true),
+        ("src", "../a.rs", false),
+        ("src", "../../a.rs", false),
+    ] {
+        let run = sandbox.run_in(directory, &["catalog", "--paths", path]);
+        assert_eq!(
+            run.stdout.contains("<skills_for_files>"),
+            is_offered,
+            "{directory} {path} {}",
+            run.stdout
+        );
+    }
         &["session"],
         &[focus("src/x.rs"), focus("src/x.rs"), json!({"op": "focus", "paths": [1]})],
     );
