@@ -84,14 +84,8 @@ impl Entry {
 
     /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
     /// machine is not for them to know.
-    pub(crate) fn told_source(&self) -> String {
-        match self.source.split_once(':') {
-            Some((tier, path)) if Path::new(path).is_absolute() => {
-                let name = Path::new(path).file_name().unwrap_or_default();
-                format!("{tier}:{}", name.to_string_lossy())
-            }
-            _ => self.source.to_string(),
-        }
+    pub fn told_source(&self) -> String {
+        told_source(&self.source)
     }
 
     /// Returns `true` if `scope` allows to see it.
@@ -386,6 +380,17 @@ pub(crate) fn respelled(query: &str) -> Option<SkillName> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
     let is_spelling = query.starts_with(char::is_alphanumeric) && query.chars().all(is_plain);
     SkillName::slug(query).filter(|_| is_spelling)
+}
+
+/// Returns the source with the label `source` as models are told it: see [`Entry::told_source`].
+pub(crate) fn told_source(source: &str) -> String {
+    match source.split_once(':') {
+        Some((tier, path)) if Path::new(path).is_absolute() => {
+            let name = Path::new(path).file_name().unwrap_or_default();
+            format!("{tier}:{}", name.to_string_lossy())
+        }
+        _ => source.to_owned(),
+    }
 }
 
 /// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.

@@ -164,7 +164,14 @@ fn every_answer_names_the_source_of_the_skill() {
             let file = block_on(session.call("read_skill_file", &file));
             assert!(file.text().contains(source), "{}: {}", render.as_str(), file.text());
             assert_eq!(session.data(&file)["source"], source);
+            let missing = json!({"skill": name, "path": "references/b.md"});
+            let missing = block_on(session.call("read_skill_file", &missing));
+            assert_eq!(session.data(&missing)["source"], source);
+            let misused = block_on(session.call("load_skill", &json!({"name": name, "x": 1})));
+            assert_eq!(session.data(&misused)["source"], source);
         }
+        let unknown = block_on(session.call("load_skill", &json!({"name": "gti"})));
+        assert_eq!(session.data(&unknown)["source"], Value::Null);
         for (tool, arguments) in [
             ("list_skill_files", json!({"skill": "git"})),
             ("list_skills", json!({"query": "git"})),
@@ -367,5 +374,22 @@ fn a_call_that_is_dropped_has_given_nothing() {
             assert!(call.as_mut().poll(&mut context).is_pending());
         }
         assert!(session.loaded().is_empty());
+    }
+}
+
+#[test]
+fn the_result_of_a_tool_names_the_source_of_its_skill() {
+    let tools = r#"[{"name": "go", "description": "Goes."}]"#;
+    let base = definition("base", "# Base\n").with_resource("schema.json", tools);
+    let provider = MemoryProvider::new("project:.claude/skills", vec![base]);
+    let go = |_: &serde_json::Map<String, Value>| Ok("done".to_owned());
+    let builder = Library::builder().provider(Arc::new(provider)).handler("base", "go", Arc::new(go));
+    let session = block_on(block_on(builder.open()).unwrap().session()).unwrap();
+    load(&session, "base");
+    let call =
+        |tool: &str| block_on(session.call("call_skill_tool", &json!({"skill": "base", "tool": tool})));
+    assert!(call("go").text().contains("source=\"project:.claude/skills\""), "{}", call("go").text());
+    for tool in ["go", "come"] {
+        assert_eq!(session.data(&call(tool))["source"], "project:.claude/skills");
     }
 }
