@@ -288,6 +288,7 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
         json!({"op": "subagent", "inherit": "catalog", "skills": ["alpha"]}),
         json!({"op": "subagent", "inherit": "all"}),
         json!({"op": "subagent", "skills": "alpha"}),
+        json!({"op": "subagent", "skills": ["alpha"]}),
     ];
     let mut command = sandbox.command(&["session"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -303,6 +304,8 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
     assert_eq!(is_error, [true, false, true].map(Value::Bool));
     assert_eq!(opened[3]["error"]["message"], "`inherit` is one of: none, catalog, active");
     assert_eq!(opened[4]["error"]["message"], "`skills` is a list");
+    let message = "`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`";
+    assert_eq!(opened[5]["error"]["message"], message);
     drop(input);
     assert!(child.wait().unwrap().success());
 }
@@ -317,9 +320,6 @@ fn p1_skills_are_offered_for_files() {
     let note = run.stdout.strip_prefix(plain.trim_end()).unwrap();
     assert!(note.contains("\n<skills_for_files>\n- rust: Does rust things well."), "{note}");
     assert_eq!(sandbox.run(&["catalog", "--paths", "README.md"]).stdout, plain);
-    let focus = |path: &str| json!({"op": "focus", "paths": [path]});
-    let run = run_with(
-        &sandbox,
     let text = sandbox.run(&["catalog", "--format", "json", "--paths", "src/a/b.rs"]).stdout;
     let catalog: Value = serde_json::from_str(&text).unwrap();
     assert!(catalog["skills_for_files"].as_str().unwrap().contains("- rust: "), "{catalog}");
@@ -340,6 +340,9 @@ fn p1_skills_are_offered_for_files() {
             run.stdout
         );
     }
+    let focus = |path: &str| json!({"op": "focus", "paths": [path]});
+    let run = run_with(
+        &sandbox,
         &["session"],
         &[focus("src/x.rs"), focus("src/x.rs"), json!({"op": "focus", "paths": [1]})],
     );

@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// Returns the inheritance of agents that this session's agent starts.
-    fn inheritance(&self) -> Inherit {
+    pub fn inheritance(&self) -> Inherit {
         self.agent.as_ref().map_or(self.library.resources().inherit, |parent| parent.inherit)
     }
 

@@ -196,6 +196,10 @@ impl<'a> Conversation<'a> {
         options.agent = agent.map(str::to_owned);
         options.inherit = inherit(request)?;
         options.scope = scope(request)?;
+        let inherits = options.inherit.unwrap_or_else(|| parent.inheritance()) != Inherit::None;
+        if options.scope != Scope::default() && agent.is_none() && !inherits {
+            return Err(bad("`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`"));
+        }
         let child =
             block_on(parent.subagent_with(&options)).map_err(|error| self.not_started(agent, error))?;
         let id = child.id().to_owned();
