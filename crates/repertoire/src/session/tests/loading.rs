@@ -217,7 +217,7 @@ fn project_and_user(policy: Policy, agents: Vec<Agent>) -> Library {
         .provider(provider("project:.claude/skills"))
         .provider(provider("user:.claude/skills"))
         .policy(policy);
-    block_on(agents.into_iter().fold(builder, |builder, agent| builder.agent(agent)).open()).unwrap()
+    block_on(agents.into_iter().fold(builder, LibraryBuilder::agent).open()).unwrap()
 }
 
 #[test]
