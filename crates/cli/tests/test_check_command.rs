@@ -409,3 +409,17 @@ fn b12_the_help_for_a_name_says_what_names_look_like() {
         );
     }
 }
+
+#[test]
+fn a_hard_link_in_a_skill_is_reported_once() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.npmrc", "//registry.npmjs.org/:_authToken=secret\n");
+    for name in ["one.md", "two.md"] {
+        let link = sandbox.project().join(".agents/skills/alpha/references").join(name);
+        std::fs::hard_link(sandbox.home().join(".npmrc"), link).unwrap();
+    }
+    let run = sandbox.run(&["check", "alpha"]);
+    let found = "warning[file-hard-link]: `references/one.md` has another name elsewhere (a hard link); such files: 2\n";
+    assert_eq!((run.code, run.stdout.matches(found).count()), (0, 1), "{}", run.stdout);
+    assert!(sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).code == 0, "it is not refused");
+}
