@@ -40,7 +40,7 @@ fn approve_shows_capabilities_first() {
 
     --- stderr
     error: nothing was approved: there is no terminal to ask on
-    hint: pass --yes to approve it
+    hint: a person has to run this command in a terminal
     ");
     assert_run!(sandbox.run(&["approvals"]), @r"
     exit 0
@@ -280,7 +280,7 @@ fn h5_functions_that_become_no_tools_are_named() {
     sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
     sandbox.write(
         ".agents/skills/calc/tools.py",
-        "def add(a: int):\n    \"\"\"Adds.\"\"\"\n\ndef root(a, /):\n    pass\n\ndef load_skill():\n    pass\n",
+        "def add(a: int):\n    \"\"\"Adds.\"\"\"\n\ndef root(a, /):\n    pass\n\ndef load_skill():\n    pass\n\ndef calc():\n    \"\"\"Calculates.\"\"\"\n",
     );
     let root = "a function of tools.py becomes no tool: `root`: it has a positional-only parameter without a default";
     let load =
@@ -290,6 +290,8 @@ fn h5_functions_that_become_no_tools_are_named() {
     let tools =
         "info[tools-python]: the functions of tools.py become tools when a person approves the skill: add\n";
     assert!(checked.stdout.contains(tools), "{}", checked.stdout);
+    let own = "info[tools-python]: a function of tools.py becomes no tool: `calc` is the name of a skill\n";
+    assert!(checked.stdout.contains(own), "{}", checked.stdout);
     let approved = sandbox.run(&["approve", "calc", "--yes"]);
     assert_eq!(approved.code, 0, "{}", approved.stderr);
     for line in [root, load] {
@@ -304,6 +306,7 @@ fn h5_functions_that_become_no_tools_are_named() {
     sandbox.write(".agents/skills/calc/tools.py", "def add(");
     let broken = sandbox.run(&["check"]).stdout;
     assert!(broken.contains("the functions of tools.py cannot be read as tools: "), "{broken}");
+    assert!(!broken.contains("become tools"), "{broken}");
 }
 
 #[test]

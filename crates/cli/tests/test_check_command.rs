@@ -454,3 +454,17 @@ fn strict_demands_strings_in_metadata_and_license() {
         assert!(run.stdout.contains("1 error"), "{keys}: {}", run.transcript());
     }
 }
+
+#[test]
+fn a_hard_link_in_a_skill_is_reported_once() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.npmrc", "//registry.example/:_authToken=secret\n");
+    for name in ["one.md", "two.md"] {
+        let link = sandbox.project().join(".agents/skills/alpha/references").join(name);
+        std::fs::hard_link(sandbox.home().join(".npmrc"), link).unwrap();
+    }
+    let run = sandbox.run(&["check", "alpha"]);
+    let found = "warning[file-hard-link]: `references/one.md` has another name elsewhere (a hard link); such files: 2\n";
+    assert_eq!((run.code, run.stdout.matches(found).count()), (0, 1), "{}", run.stdout);
+    assert!(sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).code == 0, "it is not refused");
+}

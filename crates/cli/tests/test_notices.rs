@@ -126,6 +126,67 @@ fn models_are_told_of_broken_and_hiding_skills() {
 }
 
 #[test]
+fn a_project_that_disables_a_skill_of_the_user_is_reported_where_agents_run() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));
+    sandbox.write("repertoire.toml", "disabled = [\"user:*:alpha\"]\n");
+    let disables = "repertoire.toml of the project disables 1 skill from outside of it";
+    for arguments in [
+        &["catalog"][..],
+        &["call", "load_skill", "{\"name\": \"alpha\"}"],
+        &["prompt", "--role", "beta"],
+        &["session"],
+        &["serve", "--stdio"],
+    ] {
+        let run = run_with(&sandbox, arguments, &[initialize()]);
+        assert!(run.stderr.contains(HIDES) && run.stderr.contains(disables), "{arguments:?} {}", run.stderr);
+    }
+    let note = "takes the place of `user:.claude/skills:alpha`, which the project's configuration turns off.";
+    let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).stdout;
+    assert!(loaded.contains(note), "{loaded}");
+    let prompt = sandbox.run(&["prompt", "--role", "alpha"]).stdout;
+    assert!(prompt.contains(note), "{prompt}");
+    let run = run_with(&sandbox, &["session"], &[json!({"op": "diagnostics"})]);
+    let notices = answers(&run)[0]["notices"].as_array().unwrap().clone();
+    assert!(notices.len() == 2 && notices[1] == HIDES, "{notices:?}");
+    assert!(notices[0].as_str().unwrap().contains(disables), "{notices:?}");
+    let run = run_with(&sandbox, &["serve", "--stdio"], &[initialize()]);
+    let instructions = answers(&run)[0]["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.ends_with(&format!("\nNote: {HIDES}.\n")), "{instructions}");
+    let shown = sandbox.run(&["show", "alpha"]).stderr;
+    assert!(shown.contains("which hides user:.claude/skills:alpha"), "{shown}");
+}
+
+#[test]
+fn an_agent_of_a_project_cannot_conceal_the_skill_of_the_user() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));
+    sandbox.write(
+        "repertoire.toml",
+        "[agents.a]\nskills.deny = [\"user:*:alpha\"]\nuses_skills = [\"alpha\"]\n",
+    );
+    let note = "takes the place of `user:.claude/skills:alpha`";
+    let prompt = sandbox.run(&["prompt", "--agent", "a"]).stdout;
+    assert!(prompt.contains(note), "{prompt}");
+    let loaded = sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}", "--agent", "a"]).stdout;
+    assert!(loaded.contains(note), "{loaded}");
+}
+
+#[test]
+fn x42_c4_two_different_skills_of_one_name_in_a_project_are_reported_to_people() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nAnother text.\n"));
+    let hides = "1 skill hides another of the same name: alpha (project:.agents/skills instead of project:.claude/skills)";
+    for arguments in [&["catalog"][..], &["call", "list_skills"], &["session"], &["serve", "--stdio"]] {
+        let run = run_with(&sandbox, arguments, &[initialize()]);
+        assert!(run.stderr.contains(hides), "{arguments:?} {}", run.stderr);
+        assert!(!run.stdout.contains("hides another"), "{arguments:?} {}", run.stdout);
+    }
+    sandbox.write(".claude/skills/alpha/SKILL.md", sandbox.read(crate::sandbox::ALPHA));
+    assert_eq!(sandbox.run(&["catalog"]).stderr, "", "copies are silent");
+}
+
+#[test]
 fn a_session_lists_diagnostics() {
     let run = run_with(&flawed(), &["session"], &[json!({"op": "diagnostics"})]);
     let answer = &answers(&run)[0];
@@ -227,6 +288,7 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
         json!({"op": "subagent", "inherit": "catalog", "skills": ["alpha"]}),
         json!({"op": "subagent", "inherit": "all"}),
         json!({"op": "subagent", "skills": "alpha"}),
+        json!({"op": "subagent", "skills": ["alpha"]}),
     ];
     let mut command = sandbox.command(&["session"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -242,6 +304,8 @@ fn x83_x104_a_request_gets_fewer_skills_and_subagents_inherit_nothing() {
     assert_eq!(is_error, [true, false, true].map(Value::Bool));
     assert_eq!(opened[3]["error"]["message"], "`inherit` is one of: none, catalog, active");
     assert_eq!(opened[4]["error"]["message"], "`skills` is a list");
+    let message = "`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`";
+    assert_eq!(opened[5]["error"]["message"], message);
     drop(input);
     assert!(child.wait().unwrap().success());
 }
@@ -256,6 +320,26 @@ fn p1_skills_are_offered_for_files() {
     let note = run.stdout.strip_prefix(plain.trim_end()).unwrap();
     assert!(note.contains("\n<skills_for_files>\n- rust: Does rust things well."), "{note}");
     assert_eq!(sandbox.run(&["catalog", "--paths", "README.md"]).stdout, plain);
+    let text = sandbox.run(&["catalog", "--format", "json", "--paths", "src/a/b.rs"]).stdout;
+    let catalog: Value = serde_json::from_str(&text).unwrap();
+    assert!(catalog["skills_for_files"].as_str().unwrap().contains("- rust: "), "{catalog}");
+    let plain = sandbox.run(&["catalog", "--format", "json"]).stdout;
+    assert!(text.starts_with(plain.trim_end().trim_end_matches('}')), "{text}");
+    std::fs::create_dir_all(sandbox.project().join("src/deep")).unwrap();
+    for (directory, path, is_offered) in [
+        ("src", "a.rs", true),
+        ("src/deep", "../a.rs", true),
+        ("src", "../a.rs", false),
+        ("src", "../../a.rs", false),
+    ] {
+        let run = sandbox.run_in(directory, &["catalog", "--paths", path]);
+        assert_eq!(
+            run.stdout.contains("<skills_for_files>"),
+            is_offered,
+            "{directory} {path} {}",
+            run.stdout
+        );
+    }
     let focus = |path: &str| json!({"op": "focus", "paths": [path]});
     let run = run_with(
         &sandbox,

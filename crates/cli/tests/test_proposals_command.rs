@@ -228,7 +228,7 @@ fn approve_writes_the_files_and_records_a_version() {
     +Do alpha carefully.
     --- stderr
     error: nothing was approved: there is no terminal to ask on
-    hint: pass --yes to approve it
+    hint: a person has to run this command in a terminal
     ");
     assert!(sandbox.read(ALPHA).contains("Do alpha.\n"));
     assert_run!(sandbox.run(&["proposals", "approve", "1", "--yes"]), @r"

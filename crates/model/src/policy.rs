@@ -199,6 +199,9 @@ pub struct Policy {
     pub tolerated_sources: Vec<String>,
     /// The skills that are switched off for all agents.
     pub disabled: Vec<Pattern>,
+    /// Those of `disabled` that a project's file has and the user's does not. A skill that they alone switch off is reported where
+    /// another takes its name.
+    pub disabled_by_project: Vec<Pattern>,
     /// The skills of the kits that are in use; all others are switched off. `None` if no kit is in use.
     pub kit: Option<Vec<Pattern>>,
 }
@@ -225,6 +228,7 @@ impl Policy {
             rule_severities: BTreeMap::new(),
             tolerated_sources: Vec::new(),
             disabled: Vec::new(),
+            disabled_by_project: Vec::new(),
             kit: None,
         };
         match profile {
@@ -303,6 +307,14 @@ impl Policy {
     /// Returns whether the skill `name` of `source` is switched off.
     pub fn disables(&self, source: &str, name: &str) -> bool {
         self.disabled.iter().any(|pattern| pattern.matches(source, name)) || self.leaves_out(source, name)
+    }
+
+    /// Returns whether the skill `name` of `source` is switched off by a project's file and by nothing else.
+    pub fn is_disabled_by_project_alone(&self, source: &str, name: &str) -> bool {
+        let mut matching = self.disabled.iter().filter(|pattern| pattern.matches(source, name)).peekable();
+        matching.peek().is_some()
+            && matching.all(|pattern| self.disabled_by_project.contains(pattern))
+            && !self.leaves_out(source, name)
     }
 
     /// Returns `true` if kits are in use and none of them has the skill `name` of `source`.

@@ -294,7 +294,7 @@ impl AgentView {
         options.bound.clear();
         let limit = InstructionsLimit::of(client, self.options());
         let visible = self.visible(&snapshot);
-        let notices = snapshot.notices(|entry| visible.contains(entry));
+        let notices = self.session.notices(&snapshot);
         instructions::render(limit, &options, &notices, |options: &CatalogOptions| {
             snapshot.catalog_of(options, |entry| visible.contains(entry)).ok()
         })

@@ -23,6 +23,8 @@ const MAX_REASONS: usize = 5;
 pub(crate) struct PublishedSkill {
     /// Its name, the first part of its URIs.
     pub(crate) name: String,
+    /// The source that it comes from, as models are told it.
+    pub(crate) source: String,
     /// The description in the frontmatter.
     pub(crate) description: String,
     /// The frontmatter, typed by the YAML core schema.
@@ -230,9 +232,10 @@ fn publish(
     };
     let described = frontmatter.get("description").and_then(Value::as_str);
     let description = described.map_or_else(|| document.description.to_string(), str::to_owned);
-    let name = document.name.to_string();
+    let (name, source) = (document.name.to_string(), entry.told_source());
     let digest = bundle.digest();
-    PublishResult::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle, digest }))
+    let skill = PublishedSkill { name, source, description, frontmatter, bundle, digest };
+    PublishResult::Published(Arc::new(skill))
 }
 
 fn withheld(mut reasons: Vec<Diagnostic>) -> PublishResult {

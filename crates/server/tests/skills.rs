@@ -32,7 +32,9 @@ async fn served_files_match_their_digests() {
         let contents = &read["result"]["contents"][0];
         assert_eq!(digest(contents), resource["digest"], "{resource}");
         assert_eq!(contents["uri"], resource["uri"]);
+        assert_eq!(contents["_meta"], skill["_meta"]);
     }
+    assert_eq!(skill["_meta"]["io.github.repertoire-rs/source"], "project:skills");
     assert_eq!(skill["frontmatter"]["metadata"]["version"], "1.0");
 }
 

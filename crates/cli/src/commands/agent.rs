@@ -204,7 +204,7 @@ fn open(
         None => session,
     };
     let snapshot = session.registry().snapshot();
-    report(ui, &snapshot, snapshot.problems())?;
+    report(ui, context, &snapshot, snapshot.problems())?;
     let place = context.env.working_directory().display();
     let workplace = Fragment::new(
         "workplace",

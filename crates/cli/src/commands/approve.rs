@@ -83,7 +83,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
             Consent::Refused => return Err(CliError::no("nothing was approved")),
             Consent::Unasked => {
                 return Err(CliError::no("nothing was approved: there is no terminal to ask on")
-                    .hint("pass --yes to approve it"));
+                    .hint("a person has to run this command in a terminal"));
             }
         }
     }

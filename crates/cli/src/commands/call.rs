@@ -71,7 +71,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
     let snapshot = session.registry().snapshot();
-    report(ui, &snapshot, snapshot.problems())?;
+    report(ui, context, &snapshot, snapshot.problems())?;
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;

@@ -12,6 +12,7 @@ use repertoire_model::catalog::{
 use repertoire_model::delta::for_files;
 use repertoire_model::scope::Scope;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
@@ -59,6 +60,8 @@ pub(crate) struct CatalogArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', add = skill_names())]
     skills: Vec<String>,
     /// Also offer the skills whose `paths` match one of these files, separated by commas, in a note behind the catalog
+    ///
+    /// Files are relative to the working directory. In the format json the note is the field `skills_for_files`.
     #[arg(long, value_name = "FILES", value_delimiter = ',', value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<String>,
     /// Mark this skill as loaded; may be given several times
@@ -134,7 +137,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     }
     let catalog = render_seen(&library, seen, &options)?;
     let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
-    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&args.paths));
+    let files: Vec<String> = args.paths.iter().map(|path| context.project_path(path)).collect();
+    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&files));
     let about: Vec<(&str, &str)> =
         about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
     let note = for_files(&about, &options.tool_name);
@@ -158,11 +162,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
             None => ui.write_json(&answer)?,
         }
-        wire::report(ui, &library.snapshot, &library.problems)?;
+        wire::report(ui, context, &library.snapshot, &library.problems)?;
         return Ok(Exit::Success);
     }
     let text = match note.as_str() {
         "" => catalog.text.clone(),
+        note if options.format == Format::Json => with_field(&catalog.text, note),
         note => format!("{}\n\n{note}\n", catalog.text.trim_end()),
     };
     match &args.output {
@@ -176,7 +181,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     if args.report {
         report(ui, context, &catalog, &options, needed.as_ref())?;
     }
-    wire::report(ui, &library.snapshot, &library.problems)?;
+    wire::report(ui, context, &library.snapshot, &library.problems)?;
     Ok(Exit::Success)
 }
 
@@ -232,6 +237,12 @@ fn tiers_json<'a>(report: &'a CatalogReport, needed: Option<&'a TaskRanking>) ->
 /// Returns the skills that a task needs, with their places.
 fn ranked(needed: Option<&TaskRanking>) -> impl Iterator<Item = (usize, &RankedSkill)> {
     (1..).zip(needed.map(TaskRanking::skills).unwrap_or_default())
+}
+
+/// Returns `catalog`, a JSON object, with `note` in its field `skills_for_files`, behind the others.
+fn with_field(catalog: &str, note: &str) -> String {
+    let others = catalog.trim_end().strip_suffix('}').map_or_else(|| "{".to_owned(), |it| format!("{it},"));
+    format!("{others}\"skills_for_files\":{}}}", Value::from(note))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

@@ -15,7 +15,7 @@ use super::new::default_place;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file::{self, MAX_BYTES};
-use crate::ui::{Style, Ui};
+use crate::ui::{Style, Ui, count};
 use crate::wire::{Context, Library};
 
 /// Converts other layouts to skills
@@ -175,12 +175,27 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &MigrateArgs) -> Result<
         ui.write_json(&migration)?;
     } else {
         report(ui, &migration, args.write)?;
+        if !args.split && !args.write {
+            hint_at_split(ui, &found.roles)?;
+        }
     }
     // A plan that finds everything done is no failure; a skill that was to be written and was not is one.
     let is_done =
         |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
     Ok(if all_done { Exit::Success } else { Exit::No })
+}
+
+/// Tells of `--split` if prompts of `roles` have sections of knowledge.
+fn hint_at_split(ui: &mut Ui, roles: &[RoleFiles]) -> Result<(), CliError> {
+    let divisible = roles.iter().filter(|role| RoleSplit::of(role).is_some()).count();
+    if divisible > 0 {
+        let roles = count(divisible, "role");
+        ui.hint(&format!(
+            "sections of knowledge were found in {roles}; `--split` makes skills of them and keeps the rest as prompts"
+        ))?;
+    }
+    Ok(())
 }
 
 /// Returns notes about skills elsewhere that have the name of the one that `role` becomes.

@@ -101,7 +101,7 @@ fn agent_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, name: &str) -
     let mut agent = context.agent(name)?;
     agent.variables.extend(args.variables.iter().cloned());
     let library = context.open()?;
-    report(ui, &library.snapshot, &library.problems)?;
+    report(ui, context, &library.snapshot, &library.problems)?;
     context.expect_enabled(&library.snapshot, &agent)?;
     let session = context.session_options(None).with_tools(&agent.tools);
     let loaded =
@@ -121,7 +121,7 @@ fn role_prompt(ui: &mut Ui, context: &Context, args: &PromptArgs, role: &str) ->
         agent.variables.extend(variables.clone());
     }
     let library = context.open()?;
-    report(ui, &library.snapshot, &library.problems)?;
+    report(ui, context, &library.snapshot, &library.problems)?;
     let mut session = context.session_options(None);
     if let Some(agent) = &agent {
         session = session.with_tools(&agent.tools);

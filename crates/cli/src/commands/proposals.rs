@@ -354,7 +354,7 @@ fn approve(
         Consent::Refused => return Err(CliError::no("nothing was approved")),
         Consent::Unasked => {
             return Err(CliError::no("nothing was approved: there is no terminal to ask on")
-                .hint("pass --yes to approve it"));
+                .hint("a person has to run this command in a terminal"));
         }
     }
     let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;

@@ -103,7 +103,7 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     };
     let session = context.session_with(options, args.agent.as_deref(), &args.skills, runner)?;
     let snapshot = session.registry().snapshot();
-    report(ui, &snapshot, snapshot.problems())?;
+    report(ui, context, &snapshot, snapshot.problems())?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {
         let origin = conversation.take(role.clone())?;

@@ -1,9 +1,10 @@
 //! The context of a command: environment, global options and settings.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use repertoire::config::{ConfigInput, Settings};
+use repertoire::discovery::repository_root;
 use repertoire::event::JournalSink;
 use repertoire::event::otel::OtelSink;
 use repertoire::store::LazyStore;
@@ -74,6 +75,27 @@ impl Context {
     pub(crate) fn shown(&self, path: &str) -> String {
         match Path::new(path).strip_prefix(self.env.working_directory()) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Returns the file `path`, which is relative to the working directory, as a path in the project with `/` between its parts. One
+    /// that is absolute or outside of the project stays as it is.
+    pub(crate) fn project_path(&self, path: &str) -> String {
+        let here = self.env.working_directory();
+        let root = repository_root(here, self.env.home().as_deref()).unwrap_or_else(|| here.to_owned());
+        let mut full = PathBuf::new();
+        for part in here.join(path).components() {
+            match part {
+                Component::ParentDir => _ = full.pop(),
+                _ => full.push(part),
+            }
+        }
+        match full.strip_prefix(&root) {
+            Ok(inside) if Path::new(path).is_relative() => {
+                let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+                parts.join("/")
+            }
             _ => path.to_owned(),
         }
     }

@@ -4,14 +4,24 @@ use repertoire::Snapshot;
 use repertoire::provider::Problem;
 use repertoire_model::Severity;
 
+use super::context::Context;
 use crate::error::CliError;
 use crate::ui::Ui;
 
 /// The most problems of directories that are reported.
 const MAX_PROBLEMS: usize = 3;
 
-/// Warns of skills that are not offered or hide others, and of `problems`, in a few lines on standard error.
-pub(crate) fn report(ui: &mut Ui, snapshot: &Snapshot, problems: &[Problem]) -> Result<(), CliError> {
+/// Warns of skills that are not offered or hide others, of those that the project disables, and of `problems`, in a few lines on
+/// standard error.
+pub(crate) fn report(
+    ui: &mut Ui,
+    context: &Context,
+    snapshot: &Snapshot,
+    problems: &[Problem],
+) -> Result<(), CliError> {
+    for notice in context.disabled_by_project(snapshot) {
+        ui.warn(&notice)?;
+    }
     let notices = notices(snapshot, problems);
     for notice in &notices {
         ui.warn(notice)?;

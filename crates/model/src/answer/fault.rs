@@ -7,6 +7,8 @@ pub struct Fault {
     pub tool: String,
     /// The requested skill, as it was given and shortened.
     pub skill: Option<String>,
+    /// The source of the skill, where the skill was found.
+    pub source: Option<String>,
     /// The kind of fault.
     pub kind: FaultKind,
     /// The files of the skill, where the skill was found and its file was not.
@@ -16,7 +18,7 @@ pub struct Fault {
 impl Fault {
     /// Returns the fault `kind` of a call of `tool`.
     pub fn new(tool: impl Into<String>, skill: Option<String>, kind: FaultKind) -> Self {
-        Self { tool: tool.into(), skill, kind, available: None }
+        Self { tool: tool.into(), skill, source: None, kind, available: None }
     }
 }
 

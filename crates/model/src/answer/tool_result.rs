@@ -7,6 +7,8 @@ use serde_json::Value;
 pub struct ToolResult {
     /// The skill, by the name or address it was called with.
     pub skill: String,
+    /// The source of the skill, such as `project:.agents/skills`; empty if it is not known.
+    pub source: String,
     /// The tool, or the path of the script.
     pub tool: String,
     /// Its output; on failure, its error output.

@@ -167,7 +167,10 @@ pub(super) fn parse_agent(
         prefix: format!("agents.{given}"),
         directory,
         trust,
-        configured: ConfiguredAgent { agent: Agent::new(given.to_string()), ..ConfiguredAgent::default() },
+        configured: ConfiguredAgent {
+            agent: Agent { is_of_project: *trust != FileTrust::Whole, ..Agent::new(given.to_string()) },
+            ..ConfiguredAgent::default()
+        },
         faults,
     };
     if SkillName::new(given).is_none_or(|name| name.as_str() != given) {

@@ -59,6 +59,7 @@ impl Settings {
             assignments.extend(assignment(input, overridden)?);
         }
         let mut settings = Settings { disabled, ..settle(&assignments, of_project) };
+        settings.policy.disabled_by_project = settings.disabled_by_project_alone();
         if let Some(choice) = &input.kits {
             settings.policy.kit = Some(skills_in_use(&settings.kits, choice)?);
             settings.kits_in_use = Some(choice.clone());
@@ -223,6 +224,21 @@ mod tests {
         assert_eq!(files("user:skills", "pdf"), [user.clone(), project.join("repertoire.toml")]);
         assert_eq!(files("user:skills", "git-x"), [user]);
         assert!(!settings.policy.disables("user:skills", "gi"));
+    }
+
+    #[test]
+    fn a_skill_that_the_user_disables_too_is_not_disabled_by_the_project_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project");
+        std::fs::create_dir_all(home.path().join(".config/repertoire")).unwrap();
+        std::fs::create_dir_all(&project).unwrap();
+        let user = home.path().join(".config/repertoire/config.toml");
+        std::fs::write(user, "disabled = [\"pdf\", \"user:*:git\"]\n").unwrap();
+        let file = project.join("repertoire.toml");
+        std::fs::write(file, "disabled = [\"user:*:pdf\", \"user:*:git\", \"user:*:deploy\"]\n").unwrap();
+        let policy = Settings::load(&ConfigInput::new(&project).home(home.path())).unwrap().policy;
+        let is_alone = |name: &str| policy.is_disabled_by_project_alone("user:skills", name);
+        assert_eq!(["pdf", "git", "deploy", "other"].map(is_alone), [false, false, true, false]);
     }
 
     #[test]

@@ -325,6 +325,15 @@ impl Settings {
         self.disabled.iter().filter(move |it| it.pattern.matches(source, name))
     }
 
+    /// Returns the patterns of `disabled` that the project's file has and no file of the user.
+    pub(super) fn disabled_by_project_alone(&self) -> Vec<Pattern> {
+        let is_users = |pattern: &Pattern| {
+            self.disabled.iter().any(|it| it.owner != ConfigFileOwner::Project && it.pattern == *pattern)
+        };
+        let of_project = self.disabled.iter().filter(|it| it.owner == ConfigFileOwner::Project);
+        of_project.map(|it| &it.pattern).filter(|pattern| !is_users(pattern)).cloned().collect()
+    }
+
     /// Returns the settings of `profile` before any layer changes them.
     pub fn of(profile: Profile) -> Self {
         let standard = Self {

@@ -43,6 +43,8 @@ pub struct Agent {
     pub tools: AgentTools,
     /// True if it may decide about proposals of others.
     pub reviews: bool,
+    /// True if a project's file defines it. Its limits then do not conceal that a skill hides one of the user.
+    pub is_of_project: bool,
 }
 
 impl Agent {
@@ -56,6 +58,12 @@ impl Agent {
     /// A skill that an agent does not see does not exist for it, in the catalog and in every tool.
     pub fn sees(&self, entry: &Entry) -> bool {
         entry.is_within(&self.scope) && self.bound(entry) != Some(Bind::Hidden)
+    }
+
+    /// Returns `true` if the agent may be told that another skill hides this one: it sees it, or only a project's file keeps the
+    /// skill from it.
+    pub(crate) fn may_be_told_of(&self, entry: &Entry) -> bool {
+        self.is_of_project || self.sees(entry)
     }
 
     /// Returns the binding of the skill to the agent, if it has one; `source:name` takes precedence over

@@ -14,6 +14,7 @@ use repertoire_model::tokens::approximate;
 use repertoire_model::{Digest, Policy, SkillName, Standing};
 
 use super::agent::{Agent, Bind};
+use super::hiding::hiding_note;
 use super::skill_text::{qualified_address, skill_text};
 use super::template::{Jinja, Renderer};
 use crate::event::{Event, Via};
@@ -181,7 +182,8 @@ impl AgentPrompt {
             let opened = open(registry, agent, entry).await?;
             let skill = bindable(entry, &opened, registry.policy(), options);
             bound.push(BoundSkill::new(entry, &skill, Via::Bound));
-            texts.push(element(skill, &options.wording));
+            let note = hiding_note(snapshot, entry, [agent].into_iter().chain(ceilings));
+            texts.push(element(skill, note, &options.wording));
         }
         fragments.push(Fragment::new("bound-skills", prompt::BOUND_SKILLS, texts.join("\n")));
         let instructions = agent.instructions.clone().unwrap_or_default();
@@ -352,10 +354,11 @@ pub(crate) fn bindable(
 }
 
 /// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what
-/// there is of files.
+/// there is of files; the `note` follows it.
 ///
 /// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
-pub(crate) fn element(skill: LoadedSkill, wording: &Wording) -> String {
-    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
+pub(crate) fn element(skill: LoadedSkill, note: Option<String>, wording: &Wording) -> String {
+    let notes = note.into_iter().collect();
+    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)
 }

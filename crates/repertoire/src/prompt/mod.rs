@@ -4,6 +4,7 @@ mod agent;
 mod template;
 mod template_subset;
 mod skill_text;
+mod hiding;
 mod binding;
 mod role;
 #[cfg(feature = "fs")]
@@ -13,6 +14,7 @@ mod tests;
 
 pub use agent::{Agent, Bind, Inherit};
 pub use binding::{AgentPrompt, BindingOptions, BoundSkill, MAX_BOUND_SKILLS, MAX_PROMPT_BYTES, check};
+pub(crate) use hiding::hiding_note;
 pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
 #[cfg(feature = "fs")]
 pub use role_file::SYSTEM_PROMPT_FILE;

@@ -11,6 +11,7 @@ use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State, text}
 
 use super::agent::Agent;
 use super::binding::{BindingOptions, BoundSkill, bindable, element};
+use super::hiding::hiding_note;
 #[cfg(feature = "fs")]
 use super::role_file;
 use crate::event::Via;
@@ -242,7 +243,8 @@ impl RoleResolver {
             match self.options.binding {
                 RoleBinding::Inline => {
                     bound.extend(entry.map(|entry| BoundSkill::new(entry, &skill, Via::Role)));
-                    let text = element(*skill, &self.options.prompt.wording);
+                    let note = entry.and_then(|entry| hiding_note(snapshot, entry, agent.into_iter()));
+                    let text = element(*skill, note, &self.options.prompt.wording);
                     fragments.push(Fragment::new("role-skill", prompt::ROLE_SKILL, text));
                 }
                 RoleBinding::Hint => {

@@ -31,7 +31,7 @@ pub use releases::ReleaseFollower;
 pub(crate) use requires::{cycle, required};
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
-pub(crate) use snapshot::{holder, nearest_among, respelled};
+pub(crate) use snapshot::{holder, nearest_among, respelled, told_source};
 pub use subscription::Subscription;
 pub use visible::VisibleSkills;
 #[cfg(feature = "fs")]

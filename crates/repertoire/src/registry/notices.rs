@@ -11,21 +11,52 @@ const MAX_NAMED: usize = 5;
 const MAX_NAME_CHARS: usize = 100;
 
 impl Snapshot {
-    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts: skills that broke after they
-    /// were read, broken skills, skills that
-    /// another one of their source has the name of, and skills that hide one of another tier, such as the user's.
+    /// Returns one bounded line for each kind of surprise among the skills that `is_seen` accepts, for people: skills that broke
+    /// after they were read, broken skills, skills that another one of their source has the name of, and skills that hide one of
+    /// another tier, such as the user's, or a different one of their own tier.
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
     pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
+        self.notices_with(&is_seen, |entry| {
+            self.hidden_by(entry).chain(self.different_twins(entry)).find(|hidden| is_seen(hidden))
+        })
+    }
+
+    /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that those that
+    /// `is_told` accepts are hidden. Hidden skills of the same tier are left out: the model can do nothing about them.
+    pub(crate) fn notices_for_models(
+        &self,
+        is_seen: impl Fn(&Entry) -> bool,
+        is_told: impl Fn(&Entry) -> bool,
+    ) -> Vec<String> {
+        self.notices_with(is_seen, |entry| self.hidden_by(entry).find(|hidden| is_told(hidden)))
+    }
+
+    /// Returns the shadowed skills with the name and the tier of `entry` whose `SKILL.md` differs from its own.
+    fn different_twins(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
+        let content = |entry: &Entry| {
+            let (head, body) = (entry.document.head_checksum, &entry.document.body);
+            (head, body.checksum, body.length)
+        };
+        let shadowed = self.named(entry.name().as_str()).iter().filter(|it| it.state == State::Shadowed);
+        shadowed.filter(move |it| it.tier() == entry.tier() && content(it) != content(entry))
+    }
+
+    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one hides.
+    fn notices_with<'s>(
+        &'s self,
+        is_seen: impl Fn(&Entry) -> bool,
+        hidden: impl Fn(&'s Entry) -> Option<&'s Entry>,
+    ) -> Vec<String> {
         let seen = || self.entries().iter().filter(|entry| is_seen(entry));
         let set_aside = || seen().filter(|entry| entry.state == State::Quarantined);
         let name = |entry: &Entry| shown(entry.name().as_str());
         let broken: Vec<String> = set_aside().filter(|entry| entry.collision.is_none()).map(name).collect();
         let doubled: Vec<String> = set_aside().filter(|entry| entry.collision.is_some()).map(name).collect();
-        let hiding: Vec<String> = seen()
-            .filter(|entry| entry.state == State::Active)
+        let hiding: Vec<String> = self
+            .held(&is_seen)
             .filter_map(|entry| {
-                let hidden = self.hidden_by(entry).find(|hidden| is_seen(hidden))?;
+                let hidden = hidden(entry)?;
                 let (source, instead) = (shown(&entry.source), shown(&hidden.source));
                 Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
             })

@@ -28,6 +28,9 @@ const MAX_QUERY_CHARS: usize = 128;
 /// The largest difference in length of similar names, in bytes.
 const MAX_LENGTH_DIFFERENCE: usize = 6;
 
+/// The tier of the skills of a project.
+const PROJECT_TIER: &str = "project";
+
 /// Another way to the same skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -64,6 +67,8 @@ pub struct Entry {
     pub(crate) provider: usize,
     /// True if the policy refuses the library because of this skill.
     is_refused: bool,
+    /// True if it is a valid skill from outside of the project that the project's file alone disables.
+    is_disabled_by_project: bool,
 }
 
 impl Entry {
@@ -73,20 +78,14 @@ impl Entry {
     }
 
     /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
-    fn tier(&self) -> &str {
+    pub(super) fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
     }
 
     /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
     /// machine is not for them to know.
-    pub(crate) fn told_source(&self) -> String {
-        match self.source.split_once(':') {
-            Some((tier, path)) if Path::new(path).is_absolute() => {
-                let name = Path::new(path).file_name().unwrap_or_default();
-                format!("{tier}:{}", name.to_string_lossy())
-            }
-            _ => self.source.to_string(),
-        }
+    pub fn told_source(&self) -> String {
+        told_source(&self.source)
     }
 
     /// Returns `true` if `scope` allows to see it.
@@ -205,7 +204,12 @@ impl Snapshot {
                 }
                 Verdict::Distinct { state, diagnostic } => {
                     positions[index] = entries.len();
-                    entries.push(entry(provider, source, skill, state, diagnostic));
+                    let mut entry = entry(provider, source, skill, state, diagnostic);
+                    entry.is_disabled_by_project = state == State::Disabled
+                        && !entry.is_broken()
+                        && entry.tier() != PROJECT_TIER
+                        && policy.is_disabled_by_project_alone(source, entry.name().as_str());
+                    entries.push(entry);
                 }
             }
         }
@@ -259,11 +263,11 @@ impl Snapshot {
         holder(self.named(name), is_seen)
     }
 
-    /// Returns the valid skills with the name of `entry`, one of this snapshot's own, that come from another tier: those of the
-    /// user that a project's skill hides, and the like.
+    /// Returns the valid skills with the name of `entry`, one of this snapshot's own that holds its name, that come from another
+    /// tier: those of the user that a project's skill hides, and the like. Skills that only the project's file disables are among them.
     pub fn hidden_by(&self, entry: &Entry) -> impl Iterator<Item = &Entry> {
-        let others = self.named(entry.name().as_str()).iter();
-        others.filter(|other| other.state == State::Shadowed && other.tier() != entry.tier())
+        let others = self.named(entry.name().as_str()).iter().filter(|other| other.tier() != entry.tier());
+        others.filter(|other| other.state.is_reachable() || other.is_disabled_by_project)
     }
 
     /// Returns the problems of the sources themselves.
@@ -378,6 +382,17 @@ pub(crate) fn respelled(query: &str) -> Option<SkillName> {
     SkillName::slug(query).filter(|_| is_spelling)
 }
 
+/// Returns the source with the label `source` as models are told it: see [`Entry::told_source`].
+pub(crate) fn told_source(source: &str) -> String {
+    match source.split_once(':') {
+        Some((tier, path)) if Path::new(path).is_absolute() => {
+            let name = Path::new(path).file_name().unwrap_or_default();
+            format!("{tier}:{}", name.to_string_lossy())
+        }
+        _ => source.to_owned(),
+    }
+}
+
 /// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state.is_reachable() && is_seen(entry))
@@ -439,5 +454,6 @@ fn entry(
         also: Vec::new(),
         provider,
         is_refused: false,
+        is_disabled_by_project: false,
     }
 }

@@ -332,6 +332,24 @@ fn x42_c4_notices_name_broken_doubled_and_hiding_skills() {
 }
 
 #[test]
+fn x42_c4_a_different_skill_of_the_same_name_and_tier_is_reported_to_people() {
+    let provider = |label: &str, body: &str| -> Arc<dyn Provider> {
+        let skill = SkillDefinition::new("dup", "Does things well. Use when things are asked for.", body);
+        Arc::new(MemoryProvider::new(label, vec![skill]))
+    };
+    let notices = |second: &str| {
+        let snapshot = open(vec![provider("project:x", "One.\n"), provider("project:y", second)]).snapshot();
+        assert!(snapshot.notices_for_models(|_| true, |_| true).is_empty());
+        snapshot.notices(|_| true)
+    };
+    assert_eq!(
+        notices("Two.\n"),
+        ["1 skill hides another of the same name: dup (project:x instead of project:y)"]
+    );
+    assert_eq!(notices("One.\n"), [""; 0], "a copy is no surprise");
+}
+
+#[test]
 fn skills_are_found_by_every_way_of_naming_them() {
     let providers = vec![
         memory("project:x", &["alpha", "task-force", "taskforce"]),

@@ -9,6 +9,7 @@ use super::open::Session;
 use super::options::SkillAsTool;
 use crate::clock::{self, Instant};
 use crate::event::{CallOrigin, Event, EventKind, Outcome};
+use crate::registry::told_source;
 use crate::tool::{
     ArgumentNames, BUILTINS, Builtin, CallFailure, CallResult, EventDetails, LOAD_SKILL, SKILL_ALIASES, Tool,
     ToolCall, ToolReply, object_of, quoted,
@@ -164,10 +165,14 @@ impl Session {
 
     /// Returns the reply of the built-in tool `tool`; a failure is an answer too.
     fn replied(&self, tool: &str, called: CallResult) -> ToolReply {
-        called.unwrap_or_else(|CallFailure { kind, asked, details }| ToolReply {
+        let mut reply = called.unwrap_or_else(|CallFailure { kind, asked, details }| ToolReply {
             answer: self.fault(tool, asked.as_deref(), kind),
             details: *details,
-        })
+        });
+        if let (Answer::Fault(fault), Some(source)) = (&mut reply.answer, &reply.details.source) {
+            fault.source = Some(told_source(source));
+        }
+        reply
     }
 
     /// Returns the tool called `name`: by the host's name for it, or the usual one.

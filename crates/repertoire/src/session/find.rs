@@ -157,18 +157,11 @@ impl Session {
         }
     }
 
-    /// Returns the skills of other tiers that `entry` hides from this session's agent, each as `source:name`.
-    pub(super) fn hidden_by(&self, entry: &PinnedEntry) -> impl Iterator<Item = String> {
-        let holds = self.address(entry) == entry.name().as_str();
-        let hidden = entry.snapshot().hidden_by(entry).filter(move |hidden| holds && self.sees(hidden));
-        hidden.map(Entry::qualified_name)
-    }
-
     /// Returns the source of each of `entries`, skills of `snapshot`. If all have the same source, only those of skills that hide one of
     /// another tier from this session's agent are named.
     pub(crate) fn listed_sources(&self, snapshot: &Snapshot, entries: &[&Entry]) -> Vec<Option<String>> {
         let is_mixed = entries.windows(2).any(|pair| pair[0].source != pair[1].source);
-        let hides = |entry: &Entry| snapshot.hidden_by(entry).any(|hidden| self.sees(hidden));
+        let hides = |entry: &Entry| snapshot.hidden_by(entry).any(|hidden| self.may_be_told_of(hidden));
         entries.iter().map(|entry| (is_mixed || hides(entry)).then(|| entry.told_source())).collect()
     }
 

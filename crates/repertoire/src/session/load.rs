@@ -10,13 +10,10 @@ use super::find::broken;
 use super::open::Session;
 use super::required::{self, RequiredSkill};
 use crate::event::Via;
-use crate::prompt::{instructions, skill_text};
+use crate::prompt::{hiding_note, instructions, skill_text};
 use crate::provider::OpenedSkill;
 use crate::registry::{self, Entry, PinnedEntry, Snapshot};
 use crate::tool::EventDetails;
-
-/// The most hidden skills that one answer names.
-const MAX_HIDDEN: usize = 3;
 
 /// The result of loading a skill: the answer, and what its event records.
 pub(crate) struct LoadResult {
@@ -87,13 +84,8 @@ impl Session {
     /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
     /// it.
     fn origin(&self, entry: &PinnedEntry) -> Option<String> {
-        let hidden: Vec<String> =
-            self.hidden_by(entry).take(MAX_HIDDEN).map(|name| format!("`{name}`")).collect();
-        if !hidden.is_empty() {
-            let (source, hidden) = (entry.told_source(), hidden.join(", "));
-            return Some(format!(
-                "This skill comes from `{source}` and hides another of the same name, which is loaded as {hidden}."
-            ));
+        if let Some(note) = hiding_note(entry.snapshot(), entry, self.agents()) {
+            return Some(note);
         }
         let is_named = self.options().render == Render::Text && has_several_sources(entry.snapshot());
         is_named.then(|| format!("This skill comes from `{}`.", entry.told_source()))
@@ -178,6 +170,9 @@ impl Session {
             LoadDecision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
+        if is_bound {
+            notes.extend(hiding_note(entry.snapshot(), entry, self.agents()));
+        }
         let LoadedSkill { digest, source, version, available, .. } = skill;
         let answer = Answer::Acknowledged(Acknowledgement {
             source,

@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// Returns the inheritance of agents that this session's agent starts.
-    fn inheritance(&self) -> Inherit {
+    pub fn inheritance(&self) -> Inherit {
         self.agent.as_ref().map_or(self.library.resources().inherit, |parent| parent.inherit)
     }
 
@@ -295,16 +295,32 @@ impl Session {
 
     /// Returns `true` if this session's agent may know of the skill.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
+        self.agents().all(|agent| agent.sees(entry))
+    }
+
+    /// Returns `true` if this session's agent may be told that another skill hides this one.
+    pub(super) fn may_be_told_of(&self, entry: &Entry) -> bool {
+        self.agents().all(|agent| agent.may_be_told_of(entry))
+    }
+
+    /// Returns this session's agent and those that it sees no more than.
+    pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> + Clone {
+        self.agent.iter().chain(&self.ceilings)
+    }
+
+    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
+    /// another of a different tier.
+    pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
+        let visible = self.visible_skills(snapshot);
+        snapshot.notices_for_models(|entry| visible.contains(entry), |hidden| self.may_be_told_of(hidden))
     }
 
     /// Returns the skills of `snapshot` that this session's agent may know of.
     pub fn visible_skills<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
-        let agents = || self.agent.iter().chain(&self.ceilings);
-        if agents().any(|agent| !agent.bind.is_empty()) {
+        if self.agents().any(|agent| !agent.bind.is_empty()) {
             return snapshot.visible(|entry| self.sees(entry));
         }
-        let scopes = agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
+        let scopes = self.agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
         snapshot.within(&scopes.cloned().collect::<Vec<Scope>>())
     }
 

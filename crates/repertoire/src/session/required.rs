@@ -9,6 +9,7 @@ use repertoire_model::{SkillName, Toolbox};
 use super::open::Session;
 use super::options::Requires;
 use crate::future::BoxFuture;
+use crate::prompt::hiding_note;
 use crate::registry::{self, Entry, Snapshot};
 use crate::tool::quoted;
 
@@ -32,7 +33,7 @@ pub(super) struct RequiredSkill {
     pub(super) skill: LoadedSkill,
     pub(super) source: Arc<str>,
     pub(super) toolbox: Toolbox,
-    /// Notes for the model about its tools.
+    /// Notes for the model about its origin and its tools.
     pub(super) notes: Vec<String>,
 }
 
@@ -157,7 +158,7 @@ impl Walk<'_> {
     }
 
     async fn one(&mut self, id: &str) {
-        let Some(entry) = self.session.visible(self.snapshot, id).cloned() else {
+        let Some(entry) = self.session.visible(self.snapshot, id) else {
             let who = match self.path.as_slice() {
                 [_] | [] => "This skill".to_owned(),
                 [.., last] => format!("`{last}`"),
@@ -175,7 +176,7 @@ impl Walk<'_> {
         if self.session.is_active(&name) || !self.seen.insert(name.clone()) {
             return;
         }
-        self.load(&entry, name).await;
+        self.load(entry, name).await;
     }
 
     /// Follows what `entry` requires itself.
@@ -203,7 +204,9 @@ impl Walk<'_> {
             return;
         };
         self.room = rest;
-        let (skill, toolbox, notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
+        let (skill, toolbox, tool_notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
+        let hiding = hiding_note(self.snapshot, entry, self.session.agents());
+        let notes = hiding.into_iter().chain(tool_notes).collect();
         self.gathered.loaded.push(RequiredSkill { skill, source: Arc::clone(&entry.source), toolbox, notes });
     }
 }

@@ -378,7 +378,7 @@ impl Session {
                 Some(found) => self.run_tool(&entry, &address, found, arguments).await,
             },
         };
-        replied(asked, ran, details)
+        replied(asked, &entry, ran, details)
     }
 
     /// Runs a tool with the handler of the host, or with the runner.
@@ -435,14 +435,20 @@ impl Session {
                 None => Err(FaultKind::NoHandler { tool }),
             }
         };
-        replied(asked, ran, details)
+        replied(asked, &entry, ran, details)
     }
 }
 
-/// Returns the reply to a call for the skill `asked` that came to `ran`.
-fn replied(asked: &str, ran: Result<ToolRun, FaultKind>, mut details: EventDetails) -> CallResult {
+/// Returns the reply to a call for the skill `entry`, called `asked`, that came to `ran`.
+fn replied(
+    asked: &str,
+    entry: &Entry,
+    ran: Result<ToolRun, FaultKind>,
+    mut details: EventDetails,
+) -> CallResult {
     match ran {
-        Ok(ToolRun { result, sandbox, exit_code, digest }) => {
+        Ok(ToolRun { mut result, sandbox, exit_code, digest }) => {
+            result.source = entry.told_source();
             (details.sandbox, details.exit_code, details.digest) = (sandbox, exit_code, digest);
             Ok(ToolReply { answer: Answer::Tool(Box::new(result)), details })
         }

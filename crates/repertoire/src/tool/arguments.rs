@@ -4,6 +4,8 @@ use repertoire_model::answer::FaultKind;
 use repertoire_model::text;
 use serde_json::{Map, Value};
 
+use crate::session::SessionOptions;
+
 /// The longest quotation of a model's own text, in characters.
 const MAX_QUOTED_CHARS: usize = 100;
 
@@ -29,7 +31,7 @@ pub(super) struct Parameter<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     given: &'a Map<String, Value>,
-    aliases: bool,
+    options: &'a SessionOptions,
     /// The conversation that the call belongs to.
     pub(crate) conversation: &'a str,
     /// The name of the token that the caller authenticated with.
@@ -37,13 +39,17 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Returns the arguments `given`; `aliases` decides whether other usual names are accepted.
-    pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool, conversation: &'a str) -> Self {
-        Self { given, aliases, conversation, principal: None }
+    /// Returns the arguments `given`; `options` decide whether other usual names are accepted.
+    pub(crate) fn new(
+        given: &'a Map<String, Value>,
+        options: &'a SessionOptions,
+        conversation: &'a str,
+    ) -> Self {
+        Self { given, options, conversation, principal: None }
     }
 
     fn names<'p>(&self, parameter: &Parameter<'p>) -> impl Iterator<Item = &'p str> + use<'p> {
-        let aliases = if self.aliases { parameter.aliases } else { &[] };
+        let aliases = if self.options.argument_aliases { parameter.aliases } else { &[] };
         [parameter.name].into_iter().chain(aliases.iter().copied())
     }
 
@@ -151,11 +157,12 @@ impl<'a> Arguments<'a> {
     pub(super) fn only(&self, parameters: &[Parameter<'_>]) -> Result<(), FaultKind> {
         let is_known =
             |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));
+        let shown = parameters.iter().filter(|parameter| !self.options.hides(parameter.name));
         match self.given.keys().find(|name| !is_known(name)) {
             None => Ok(()),
             Some(unknown) => Err(FaultKind::UnknownArgument {
                 name: quoted(unknown),
-                takes: parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
+                takes: shown.map(|parameter| parameter.name.to_owned()).collect(),
             }),
         }
     }

@@ -55,8 +55,7 @@ impl Builtin {
         conversation: &'a str,
         principal: Option<&'a str>,
     ) -> BoxFuture<'a, CallResult> {
-        let aliases = session.options().argument_aliases;
-        let mut arguments = Arguments::new(arguments, aliases, conversation);
+        let mut arguments = Arguments::new(arguments, session.options(), conversation);
         arguments.principal = principal;
         (self.call)(session, arguments)
     }

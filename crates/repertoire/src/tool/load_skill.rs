@@ -73,7 +73,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             Ok(answer) => answer,
             Err(kind) => {
                 let fault = session.fault(TOOL.canonical, Some(asked.skill), kind);
-                with_files(fault, session.registry().resources(&entry).await.unwrap_or_default())
+                about(fault, &entry, session.registry().resources(&entry).await.unwrap_or_default())
             }
         };
         Ok(ToolReply { answer, details })
@@ -86,16 +86,17 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
     let answer = session.fault(TOOL.canonical, skill, kind);
     let Some(skill) = skill else { return answer };
     match session.find(skill).await {
-        Ok(entry) => with_files(answer, session.registry().resources(&entry).await.unwrap_or_default()),
+        Ok(entry) => about(answer, &entry, session.registry().resources(&entry).await.unwrap_or_default()),
         Err(_) => answer,
     }
 }
 
-/// Returns `answer`, if it is a fault, with the files that the skill has.
-fn with_files(answer: Answer, resources: Resources) -> Answer {
+/// Returns `answer`, if it is a fault, with the source of the skill and the files that it has.
+fn about(answer: Answer, entry: &Entry, resources: Resources) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
     let Resources { references, scripts, assets } = resources;
     Answer::Fault(Fault {
+        source: Some(entry.told_source()),
         available: Some(Box::new(AvailableFiles { references, scripts, assets })),
         ..fault
     })

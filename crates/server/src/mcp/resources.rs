@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
 use super::media_type;
-use super::skills::{self, DirectoryParams, find_readable, params_of, published_page, withheld_message};
+use super::skills::{
+    self, DirectoryParams, find_readable, params_of, published_page, source_meta, withheld_message,
+};
 use super::uri::{SkillUri, skill_uri};
 use crate::agent_view::AgentView;
 use crate::http::UnreadLimit;
@@ -50,6 +52,7 @@ fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
     let is_manifest = path == "SKILL.md";
     let name = if is_manifest { skill.name.as_str() } else { file.path.file_name() };
     let mut resource = Resource::new(skill_uri(&skill.name, path), name).with_size(file.size);
+    resource.meta = Some(source_meta(skill));
     resource.mime_type = media_type::by_name(path).map(str::to_owned);
     if is_manifest {
         resource.description = Some(skill.description.clone());
@@ -135,7 +138,8 @@ async fn read_file(
     match bytes {
         Ok(bytes) if Digest::of(&bytes) == file.digest => {
             record.served(Some(file.digest), &bytes);
-            Ok(ReadResourceResult::new(vec![contents(uri, path.as_str(), bytes)]))
+            let contents = contents(uri, path.as_str(), bytes).with_meta(source_meta(skill));
+            Ok(ReadResourceResult::new(vec![contents]))
         }
         // The published digest is stale.
         _ => {

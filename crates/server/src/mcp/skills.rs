@@ -4,7 +4,7 @@ use repertoire::event::Via;
 use repertoire::{Entry, EventKind, Outcome, Session, Snapshot};
 use repertoire_model::BundleFile;
 use rmcp::ErrorData;
-use rmcp::model::{ExtensionCapabilities, JsonObject};
+use rmcp::model::{ExtensionCapabilities, JsonObject, MetaObject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,8 @@ use crate::record::{Principal, RequestRecord};
 
 /// The name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// The `_meta` key of the source of a skill.
+const SOURCE: &str = "io.github.repertoire-rs/source";
 /// Lists skills.
 pub(crate) const LIST: &str = "skills/list";
 /// Returns one skill.
@@ -61,7 +63,13 @@ fn skill_json(skill: &PublishedSkill) -> Value {
         "uri": skill_uri(&skill.name, "SKILL.md"),
         "frontmatter": skill.frontmatter,
         "resources": skill.bundle.files().iter().map(resource).collect::<Value>(),
+        "_meta": source_meta(skill).0,
     })
+}
+
+/// Returns the `_meta` of a skill and of its files: the source of the skill.
+pub(crate) fn source_meta(skill: &PublishedSkill) -> MetaObject {
+    MetaObject(Map::from_iter([(SOURCE.to_owned(), Value::from(skill.source.as_str()))]))
 }
 
 /// Answers `skills/list`.

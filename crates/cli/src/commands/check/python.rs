@@ -19,21 +19,26 @@ pub(super) fn describe(ui: &mut Ui, context: &Context, checked: &mut CheckedSkil
     match context.python_tools(ui, &checked.library.registry, checked.entry) {
         Ok((tools, _)) => {
             let toolbox = Toolbox::read(tools.schema.as_bytes()).0;
-            let names: Vec<&str> = toolbox.names().collect();
+            let is_skill = |name: &&str| {
+                let skills = checked.library.snapshot.named(name);
+                skills.iter().any(|skill| skill.source == checked.entry.source)
+            };
+            let (skills, names): (Vec<&str>, Vec<&str>) = toolbox.names().partition(is_skill);
             found.message = if names.is_empty() {
                 format!("{PYTHON_FILE} has no function that can be a tool")
             } else {
                 format!("{}: {}", found.message, names.join(", "))
             };
-            for what in left_out(&tools) {
+            let skills = skills.into_iter().map(|name| format!("`{name}` is the name of a skill"));
+            for what in left_out(&tools).into_iter().chain(skills) {
                 let message = format!("a function of {PYTHON_FILE} becomes no tool: {what}");
                 reporter.report(RuleId::ToolsPython, message).in_file(PYTHON_FILE);
             }
         }
         Err(error) => {
-            let message =
+            found.message =
                 format!("the functions of {PYTHON_FILE} cannot be read as tools: {}", error.message());
-            reporter.report(RuleId::ToolsPython, message).in_file(PYTHON_FILE);
+            found.help = None;
         }
     }
     let others = reporter.finish();

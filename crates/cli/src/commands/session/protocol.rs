@@ -160,7 +160,7 @@ impl<'a> Conversation<'a> {
                 let catalog = block_on(session.refresh());
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
-            "diagnostics" => Ok(diagnostics(&session.registry().snapshot())),
+            "diagnostics" => Ok(diagnostics(self.context, &session.registry().snapshot())),
             "focus" => {
                 let paths = list(request, "paths")?.iter().map(Value::as_str);
                 let paths: Option<Vec<&str>> = paths.collect();
@@ -196,6 +196,10 @@ impl<'a> Conversation<'a> {
         options.agent = agent.map(str::to_owned);
         options.inherit = inherit(request)?;
         options.scope = scope(request)?;
+        let inherits = options.inherit.unwrap_or_else(|| parent.inheritance()) != Inherit::None;
+        if options.scope != Scope::default() && agent.is_none() && !inherits {
+            return Err(bad("`skills` only limits, and this sub-agent has none: give `agent`, or `inherit`"));
+        }
         let child =
             block_on(parent.subagent_with(&options)).map_err(|error| self.not_started(agent, error))?;
         let id = child.id().to_owned();
@@ -286,7 +290,9 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
 
 /// Returns everything about the library that its user may want to know: notices, skills that are not offered or have
 /// warnings, and problems of directories, a bounded number of them.
-fn diagnostics(snapshot: &Snapshot) -> Map<String, Value> {
+fn diagnostics(context: &Context, snapshot: &Snapshot) -> Map<String, Value> {
+    let mut notices = context.disabled_by_project(snapshot);
+    notices.extend(snapshot.notices(|_| true));
     let is_reported = |entry: &&repertoire::Entry| {
         entry.state != State::Active || diagnostic::worst(entry.diagnostics()) >= Some(Severity::Warning)
     };
@@ -308,7 +314,7 @@ fn diagnostics(snapshot: &Snapshot) -> Map<String, Value> {
         problems.iter().take(MAX_DIAGNOSTICS).map(DiagnosticJson::of_source).collect();
     let more = (skills.count() - listed.len()) + (problems.len() - listed_problems.len());
     fields(json!({
-        "notices": snapshot.notices(|_| true),
+        "notices": notices,
         "skills": listed,
         "problems": listed_problems,
         "more": more,

@@ -164,6 +164,7 @@ fn tool_result(result: &ToolResult) -> Value {
         "structured": result.structured,
         "note": (!notes.is_empty()).then(|| notes.join("\n")),
         "error": result.error.as_deref().map(sentence::note),
+        "source": sentence::source(&result.source),
         "untrusted": true,
     })
 }
@@ -303,8 +304,12 @@ fn results(results: &SearchResults, wording: &Wording) -> Value {
 fn fault(fault: &Fault, wording: &Wording) -> Value {
     let message = fault.message(wording);
     let available = fault.available.as_deref();
+    let source = fault.source.as_deref().map(sentence::line);
     if fault.tool != wording.load {
         let mut object = json!({ "error": message, "kind": fault.kind.as_str() });
+        if let Some(source) = source {
+            object["source"] = source.into();
+        }
         if let Some(AvailableFiles { references, scripts, assets }) = available {
             object["available_references"] = references.as_slice().into();
             object["available_scripts"] = scripts.as_slice().into();
@@ -313,5 +318,5 @@ fn fault(fault: &Fault, wording: &Wording) -> Value {
         return object;
     }
     let name = sentence::line(fault.skill.as_deref().unwrap_or_default());
-    Load { name: &name, available, error: Some(message), ..Load::default() }.object().into()
+    Load { name: &name, available, error: Some(message), source, ..Load::default() }.object().into()
 }

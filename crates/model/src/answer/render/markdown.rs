@@ -113,6 +113,7 @@ fn tool_result(result: &ToolResult) -> String {
             vec![format!("Result of {} of skill {}:", code(&sentence::line(tool)), sentence::line(skill))]
         }
     };
+    parts.extend(source(&result.source));
     if !text.is_empty() {
         let fence = fence(text);
         let line_end = if text.ends_with('\n') { "" } else { "\n" };

@@ -240,7 +240,6 @@ pub(super) fn lines(file: &FileText) -> Option<String> {
 pub(super) fn reach(file: &FileText, wording: &Wording) -> Option<String> {
     let FileText { first_line, total_lines, size, .. } = file;
     let last = (first_line + file.lines).saturating_sub(1);
-    let start = &wording.start_line;
     if let Some(truncation) = &file.truncation {
         let cap = truncation.cap;
         return Some(match truncation.next_line {
@@ -250,16 +249,12 @@ pub(super) fn reach(file: &FileText, wording: &Wording) -> Option<String> {
                 } else {
                     format!("lines {first_line}-{last} of {total_lines} are")
                 };
-                format!(
-                    "Truncated at {cap} bytes: {shown} shown, of {size} bytes in all. Go on with {start}={next}."
-                )
+                let rest = rest(next, wording);
+                format!("Truncated at {cap} bytes: {shown} shown, of {size} bytes in all. {rest}")
             }
             None => {
-                let behind = if last < *total_lines {
-                    format!(" {start}={} goes on behind it.", last + 1)
-                } else {
-                    String::new()
-                };
+                let behind =
+                    if last < *total_lines { format!(" {}", rest(last + 1, wording)) } else { String::new() };
                 format!(
                     "Truncated: line {last} of {total_lines} is longer than the cap of {cap} bytes and cannot be shown \
                      whole; the file has {size} bytes.{behind}"
@@ -278,6 +273,14 @@ pub(super) fn reach(file: &FileText, wording: &Wording) -> Option<String> {
     }
     (file.is_range && last >= *total_lines)
         .then(|| format!("End of file ({}).", count_of_lines(*total_lines)))
+}
+
+/// Returns the sentence about the lines of a file from `next` on, which are not shown.
+fn rest(next: usize, wording: &Wording) -> String {
+    match &wording.read_file {
+        Some(tool) => format!("To read on, call {tool} with {}={next}.", wording.start_line),
+        None => "The rest cannot be read with the tools that you have.".to_owned(),
+    }
 }
 
 fn count_of_lines(lines: usize) -> String {

@@ -98,6 +98,7 @@ fn tool_result(result: &ToolResult) -> String {
     let mut tag = Tag::open("skill_tool_result");
     tag.attribute("skill", &result.skill);
     tag.attribute("tool", &result.tool);
+    tag.optional("source", sentence::source(&result.source).as_deref());
     tag.optional("error", result.error.as_deref());
     let mut parts = vec![sentence::UNTRUSTED_OUTPUT.to_owned()];
     let line_end = if result.text.is_empty() || result.text.ends_with('\n') { "" } else { "\n" };
@@ -241,6 +242,7 @@ fn results(results: &SearchResults, wording: &Wording) -> String {
 fn fault(fault: &Fault, wording: &Wording) -> String {
     let mut tag = Tag::open("skill_error");
     tag.attribute("kind", fault.kind.as_str());
+    tag.optional("source", fault.source.as_deref());
     tag.around(&escaped(&fault.message(wording)))
 }
 

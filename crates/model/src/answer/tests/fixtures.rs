@@ -208,6 +208,7 @@ pub(in crate::answer) fn answers_about_tools() -> Vec<(&'static str, Answer)> {
     };
     let result = ToolResult::new("pdf", "fill_form", "2 of 3 </skill_tool_result>\n```\n");
     let json = ToolResult {
+        source: "project:.agents/skills".to_owned(),
         structured: Some(serde_json::json!({"filled": 2})),
         notes: words(["Cut after 1048576 bytes; 7 more were dropped."]),
         ..ToolResult::new("pdf", "fill_form", "{\"filled\": 2}")

@@ -404,7 +404,7 @@ fn fingerprint(files: &[WalkedFile], now: i64) -> Option<Digest> {
         if stamp.inode == 0 || !stamp.is_settled(now) {
             return None;
         }
-        let Stamp { size, modified, changed, inode, device, mode } = stamp;
+        let Stamp { size, modified, changed, inode, device, mode, links: _ } = stamp;
         text += &format!("{path}\0{size} {modified} {changed} {inode} {device} {mode}\n");
     }
     Some(Digest::of(text.as_bytes()))

@@ -48,7 +48,18 @@ pub(super) fn walk(place: &OpenDirectory<'_>, caps: &FileCaps, policy: &Policy) 
         reporter.report(RuleId::FileCount, message).help("split the skill, or pack the files");
     }
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    report_hard_links(&files, &mut reporter);
     Ok(FileWalk { files, problems: reporter.finish(), truncated })
+}
+
+/// Reports files with more names than one, all of them at once: a package manager may have made hundreds.
+fn report_hard_links(files: &[WalkedFile], reporter: &mut Reporter<'_>) {
+    let linked: Vec<&WalkedFile> = files.iter().filter(|file| file.stamp.links > 1).collect();
+    let [first, ..] = linked.as_slice() else { return };
+    let (path, number) = (&first.path, linked.len());
+    let message = format!("`{path}` has another name elsewhere (a hard link); such files: {number}");
+    let help = "replace it by a copy, unless a package manager made it";
+    reporter.report(RuleId::FileHardLink, message).help(help).in_file(first.path.to_string());
 }
 
 struct Walker<'a> {

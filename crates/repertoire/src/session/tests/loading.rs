@@ -2,6 +2,7 @@
 
 use pollster::block_on;
 use repertoire_model::Policy;
+use repertoire_model::policy::Duplicates;
 
 use super::*;
 
@@ -163,7 +164,14 @@ fn every_answer_names_the_source_of_the_skill() {
             let file = block_on(session.call("read_skill_file", &file));
             assert!(file.text().contains(source), "{}: {}", render.as_str(), file.text());
             assert_eq!(session.data(&file)["source"], source);
+            let missing = json!({"skill": name, "path": "references/b.md"});
+            let missing = block_on(session.call("read_skill_file", &missing));
+            assert_eq!(session.data(&missing)["source"], source);
+            let misused = block_on(session.call("load_skill", &json!({"name": name, "x": 1})));
+            assert_eq!(session.data(&misused)["source"], source);
         }
+        let unknown = block_on(session.call("load_skill", &json!({"name": "gti"})));
+        assert_eq!(session.data(&unknown)["source"], Value::Null);
         for (tool, arguments) in [
             ("list_skill_files", json!({"skill": "git"})),
             ("list_skills", json!({"query": "git"})),
@@ -198,6 +206,93 @@ fn a_skill_that_hides_another_is_announced_when_it_is_loaded() {
         let clerk = block_on(library.session_for("clerk")).unwrap();
         assert!(!load(&clerk, "git").contains("user:"), "it may not know of the other");
     }
+}
+
+/// Returns a library with the skill `git` of a project and of its user, under `policy`, with `agents`.
+fn project_and_user(policy: Policy, agents: Vec<Agent>) -> Library {
+    let provider = |label: &str| {
+        Arc::new(MemoryProvider::new(label, vec![definition("git", &format!("Of {label}.\n"))]))
+    };
+    let builder = Library::builder()
+        .provider(provider("project:.claude/skills"))
+        .provider(provider("user:.claude/skills"))
+        .policy(policy);
+    block_on(agents.into_iter().fold(builder, LibraryBuilder::agent).open()).unwrap()
+}
+
+#[test]
+fn a_project_cannot_replace_a_skill_of_the_user_without_notice() {
+    let turned_off =
+        "takes the place of `user:.claude/skills:git`, which the project's configuration turns off.";
+    let disabling = |pattern: &str| {
+        let mut policy = Policy::default();
+        policy.disabled = vec![Pattern::new(pattern).unwrap()];
+        policy
+    };
+    let mut policy = disabling("user:*:git");
+    let of_user = project_and_user(policy.clone(), Vec::new());
+    assert!(!load(&block_on(of_user.session()).unwrap(), "git").contains("takes the place"));
+    assert!(of_user.snapshot().notices(|_| true).is_empty(), "the user disabled it");
+
+    policy.disabled_by_project = policy.disabled.clone();
+    let of_project = project_and_user(policy, Vec::new());
+    let session = block_on(of_project.session()).unwrap();
+    assert!(load(&session, "git").contains(turned_off), "{}", load(&session, "git"));
+    let notice =
+        "1 skill hides another of the same name: git (project:.claude/skills instead of user:.claude/skills)";
+    assert_eq!(of_project.snapshot().notices(|_| true), [notice]);
+    assert_eq!(session.notices(&of_project.snapshot()), [notice]);
+    assert!(block_on(session.call("load_skill", &json!({"name": "user:.claude/skills:git"}))).is_error());
+
+    let mut policy = disabling("project:*:git");
+    policy.disabled_by_project = policy.disabled.clone();
+    let own = project_and_user(policy, Vec::new());
+    assert!(own.snapshot().notices(|_| true).is_empty(), "a project may disable what is its own");
+}
+
+#[test]
+fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() {
+    let scope = Scope { deny: vec![Pattern::new("user:*:git").unwrap()], ..Scope::default() };
+    let agent = |name: &str, is_of_project| Agent { scope: scope.clone(), is_of_project, ..Agent::new(name) };
+    for duplicates in [Duplicates::FirstWins, Duplicates::LastWins] {
+        let mut policy = Policy::default();
+        policy.duplicates = duplicates;
+        let library = project_and_user(policy, vec![agent("projects", true), agent("users", false)]);
+        for (name, is_told) in [("projects", true), ("users", false)] {
+            let session = block_on(library.session_for(name)).unwrap();
+            let text = load(&session, "git");
+            assert_eq!(text.contains("takes the place of `user:.claude/skills:git`"), is_told, "{text}");
+            assert_eq!(session.notices(&library.snapshot()).len(), usize::from(is_told));
+        }
+    }
+}
+
+#[test]
+fn a_bound_skill_that_hides_another_is_announced_in_the_prompt() {
+    let bound = Agent { uses_skills: vec!["git".to_owned()], ..Agent::new("bound") };
+    let library = project_and_user(Policy::default(), vec![bound]);
+    let session = block_on(library.session_for("bound")).unwrap();
+    let hides = "hides another of the same name, which is loaded as `user:.claude/skills:git`";
+    let prompt = block_on(session.prompt()).unwrap();
+    assert_eq!(prompt.matches(hides).count(), 1, "{prompt}");
+    let again = load(&session, "git");
+    assert!(again.contains("Already active") && again.contains(hides), "{again}");
+    let resolver = RoleResolver::new(library.registry().clone(), Vec::new(), RoleOptions::default());
+    let role = block_on(resolver.resolve("git")).unwrap().text;
+    assert_eq!(role.matches(hides).count(), 1, "{role}");
+}
+
+#[test]
+fn a_required_skill_that_hides_another_is_announced() {
+    let library = SkillDirectory::new(&["git"]);
+    library.skill("flow", "requires: [git]\n", "Flow.\n");
+    let user = MemoryProvider::new("user:.claude/skills", vec![definition("git", "Of the user.\n")]);
+    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let opened =
+        block_on(library.builder().provider(Arc::new(user)).session_options(options).open()).unwrap();
+    let session = block_on(opened.session()).unwrap();
+    let text = load(&session, "flow");
+    assert!(text.contains("Of skill `git`: This skill comes from `test` and hides"), "{text}");
 }
 
 /// A provider that never opens the skill `base`, or never reads its files.
@@ -279,5 +374,22 @@ fn a_call_that_is_dropped_has_given_nothing() {
             assert!(call.as_mut().poll(&mut context).is_pending());
         }
         assert!(session.loaded().is_empty());
+    }
+}
+
+#[test]
+fn the_result_of_a_tool_names_the_source_of_its_skill() {
+    let tools = r#"[{"name": "go", "description": "Goes."}]"#;
+    let base = definition("base", "# Base\n").with_resource("schema.json", tools);
+    let provider = MemoryProvider::new("project:.claude/skills", vec![base]);
+    let go = |_: &serde_json::Map<String, Value>| Ok("done".to_owned());
+    let builder = Library::builder().provider(Arc::new(provider)).handler("base", "go", Arc::new(go));
+    let session = block_on(block_on(builder.open()).unwrap().session()).unwrap();
+    load(&session, "base");
+    let call =
+        |tool: &str| block_on(session.call("call_skill_tool", &json!({"skill": "base", "tool": tool})));
+    assert!(call("go").text().contains("source=\"project:.claude/skills\""), "{}", call("go").text());
+    for tool in ["go", "come"] {
+        assert_eq!(session.data(&call(tool))["source"], "project:.claude/skills");
     }
 }

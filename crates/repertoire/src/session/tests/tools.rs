@@ -609,3 +609,23 @@ fn h28_unloading_a_skill_that_is_not_loaded() {
         assert_eq!(reply.text(), format!("Skill '{name}' is not loaded."));
     }
 }
+
+#[test]
+fn the_rest_of_a_file_is_offered_by_a_tool_that_the_model_has() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.write("alpha/references/big.md", &"0123456789\n".repeat(5));
+    let options = |offered| SessionOptions { read_bytes: 30, offered, ..SessionOptions::default() };
+    let asked = json!({"name": "alpha", "reference": "big.md"});
+    for (offered, expect) in [
+        (OfferedTools::All, "To read on, call read_skill_file with start_line=3."),
+        (OfferedTools::Minimal, "The rest cannot be read with the tools that you have."),
+    ] {
+        let session = library.session_with(options(offered));
+        let text = block_on(session.call("load_skill", &asked)).text().to_owned();
+        assert!(text.contains(expect), "{text}");
+    }
+    let session = library.session_with(options(OfferedTools::Minimal));
+    let unknown = block_on(session.call("load_skill", &json!({"name": "alpha", "start_line": 3})));
+    assert!(unknown.is_error() && !unknown.text().contains("force"), "{}", unknown.text());
+    assert!(!unknown.text().contains("asset`"), "{}", unknown.text());
+}

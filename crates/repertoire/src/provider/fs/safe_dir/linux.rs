@@ -228,6 +228,7 @@ fn stamp(stat: &Stat) -> Stamp {
         inode: stat.st_ino as u64,
         device: stat.st_dev as u64,
         mode: stat.st_mode as u32,
+        links: stat.st_nlink as u64,
     }
 }
 

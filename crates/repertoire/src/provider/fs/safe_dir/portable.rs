@@ -165,6 +165,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
         inode: cap_fs_ext::MetadataExt::ino(metadata),
         device: cap_fs_ext::MetadataExt::dev(metadata),
         mode: metadata.mode(),
+        links: cap_fs_ext::MetadataExt::nlink(metadata),
     }
 }
 
@@ -183,6 +184,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
         inode: metadata.ino(),
         device: metadata.dev(),
         mode: 0,
+        links: 0,
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Stamp {
     pub(crate) inode: u64,
     pub(crate) device: u64,
     pub(crate) mode: u32,
+    /// The number of names that the file has; 0 if it is not known.
+    pub(crate) links: u64,
 }
 
 /// The permission bit of an owner who may execute the file.
