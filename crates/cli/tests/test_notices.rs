@@ -158,6 +158,19 @@ fn a_project_that_disables_a_skill_of_the_user_is_reported_where_agents_run() {
 }
 
 #[test]
+fn a_project_that_leaves_out_all_skills_of_the_user_is_reported() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[discovery]\nuser = false\n");
+    let leaves_out = "repertoire.toml of the project leaves out all of your own skills";
+    for arguments in [&["call", "load_skill", "{\"name\": \"alpha\"}"][..], &["serve", "--stdio"]] {
+        let run = run_with(&sandbox, arguments, &[initialize()]);
+        assert!(run.stderr.contains(leaves_out), "{arguments:?} {}", run.stderr);
+    }
+    sandbox.write("../home/.config/repertoire/config.toml", "[discovery]\nuser = false\n");
+    assert_eq!(sandbox.run(&["catalog"]).stderr, "", "it is the user's own choice");
+}
+
+#[test]
 fn an_agent_of_a_project_cannot_conceal_the_skill_of_the_user() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nThe user's own.\n"));

@@ -11,6 +11,10 @@ use crate::env;
 use crate::error::CliError;
 use crate::ui::count;
 
+/// The notice that a project leaves out all skills of the user.
+const USER_OFF: &str = "repertoire.toml of the project leaves out all of your own skills (discovery.user = false); \
+                        `discovery.user = true` in your own configuration brings them back";
+
 impl Context {
     /// Returns the patterns of the configuration that disable `entry`.
     pub(crate) fn disabled_by(&self, entry: &Entry) -> impl Iterator<Item = &DisabledPattern> {
@@ -68,7 +72,7 @@ impl Context {
         Err(self.with_enable_hints(CliError::usage(message), entry))
     }
 
-    /// Returns the notice that files of the project disable skills of the user, a line per file.
+    /// Returns the notices that files of the project disable skills of the user, a line per file.
     pub(crate) fn disabled_by_project(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut files: BTreeMap<&Path, usize> = BTreeMap::new();
         let is_disabled = |entry: &&Entry| entry.state == State::Disabled;
@@ -86,7 +90,11 @@ impl Context {
                 "{file} of the project disables {skills} from outside of it; `rep list --all` shows which"
             )
         };
-        files.into_iter().map(line).collect()
+        let mut notices: Vec<String> = files.into_iter().map(line).collect();
+        if self.settings.user_off_by_project {
+            notices.push(USER_OFF.to_owned());
+        }
+        notices
     }
 
     /// Returns the notice that kits are in use, if skills are disabled by that.

@@ -64,8 +64,10 @@ impl Settings {
             settings.policy.kit = Some(skills_in_use(&settings.kits, choice)?);
             settings.kits_in_use = Some(choice.clone());
         }
+        let without_project = settle(&assignments[of_project..], 0);
+        settings.user_off_by_project = without_project.discover_user && !settings.discover_user;
         // A project that asks for strictness answers for its own skills; those of the user stay usable beside them.
-        if settings.policy.can_refuse() && !settle(&assignments[of_project..], 0).policy.can_refuse() {
+        if settings.policy.can_refuse() && !without_project.policy.can_refuse() {
             settings.policy.tolerated_sources = users_sources;
         }
         clash(&settings).or_else(|| clash_of_agents(&settings)).map_or(Ok(settings), Err)

@@ -235,6 +235,8 @@ pub struct Settings {
     pub kits: BTreeMap<String, Vec<Pattern>>,
     /// The kits that are in use, which the policy has the skills of.
     pub kits_in_use: Option<KitChoice>,
+    /// `true` if the skills of the user are not discovered because the project's file says so.
+    pub user_off_by_project: bool,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
     /// The options of sessions and of catalogs.
@@ -341,6 +343,7 @@ impl Settings {
             disabled: Vec::new(),
             kits: BTreeMap::new(),
             kits_in_use: None,
+            user_off_by_project: false,
             roots: Vec::new(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
