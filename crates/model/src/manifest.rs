@@ -436,6 +436,10 @@ impl Field<'_, '_, '_> {
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`; did you mean `{meant}`?"))
                 .help(format!("write `{meant}`, or put a key of your own under `metadata`")),
+            None if self.key == "keywords" => self
+                .reporter
+                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
+                .help("put it into the description, or under `metadata` as `trigger_keywords`"),
             None if is_hint(self.key) => self
                 .reporter
                 .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))

@@ -38,7 +38,7 @@ struct Team {
 
 fn files(name: &str, tag: &str) -> SkillFiles {
     let text = format!(
-        "---\nname: {name}\ndescription: Does {name} things well. Use when {name} is asked for.\nmetadata:\n  tags: {tag}\n---\n# It\n"
+        "---\nname: {name}\ndescription: Does {name} things well. Use when {name} is asked for.\nmetadata:\n  tags: {tag}\n---\n# It\n\n[x](../../store:vault/zulu/SKILL.md)\n"
     );
     let file = |bytes: &[u8]| FileData { executable: false, bytes: bytes.to_vec() };
     SkillFiles::from([
@@ -379,6 +379,14 @@ fn records_of_a_namesake_out_of_scope_are_hidden() {
         let answer = team.ask(&Request::Http("GET", path.to_owned(), String::new()), "");
         assert!(answer.contains("\"loads\":0"), "{path} {answer}");
     }
+}
+
+#[test]
+fn advice_on_links_names_no_skill_out_of_scope() {
+    let team = Team::start(HIDDEN, &|token| token.scope.scope.allow = Some(patterns(&["beta"])));
+    let answer = team.ask(&Request::Http("GET", "/api/v1/skills/beta".to_owned(), String::new()), "");
+    assert!(answer.contains("leads out of the skill"), "{answer}");
+    assert!(!answer.contains("write the name `zulu`"), "{answer}");
 }
 
 #[test]
