@@ -1,6 +1,6 @@
 //! Tests of `rep list`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
@@ -32,7 +32,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     broken  quarantined  project:.claude/skills
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
-    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep check` to see what is wrong
     hint: run `rep explain alpha` to see why
     "#);
     assert_run!(sandbox.run(&["list"]), @r#"
@@ -43,7 +43,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
-    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep check` to see what is wrong
     hint: run `rep list --all` to see all
     "#);
 }
@@ -277,6 +277,42 @@ fn output_to_a_program_is_not_padded_to_the_longest_description() {
 }
 
 #[test]
+fn list_and_check_find_the_same() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/gone/SKILL.md",
+        "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\n[x](missing.md) \u{202e}\n",
+    );
+    let of = |arguments: &[&str]| -> Vec<(Value, Value)> {
+        let run = sandbox.run(arguments);
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        let skill =
+            answer["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "gone").unwrap();
+        let found = skill["diagnostics"].as_array().unwrap().iter();
+        found.map(|found| (found["rule"].clone(), found["severity"].clone())).collect()
+    };
+    let checked = of(&["check", "--json"]);
+    assert!(checked.len() > 1, "{checked:?}");
+    assert_eq!(of(&["list", "--json"]), checked);
+    assert!(sandbox.run(&["list"]).stderr.contains("1 with errors"));
+
+    // A larger library is listed without reading its instructions and files.
+    for number in 0..20 {
+        sandbox.write(&format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
+    }
+    let listed = of(&["list", "--json"]);
+    assert!(listed.len() < checked.len() && listed.iter().all(|found| checked.contains(found)), "{listed:?}");
+    assert!(
+        sandbox
+            .run(&["list"])
+            .stderr
+            .contains("`rep check` to see what is wrong; it reads instructions and files too")
+    );
+    sandbox.write(".agents/skills/gone/SKILL.md", skill("gone", "[x](missing.md)\n"));
+    assert!(sandbox.run(&["list"]).stderr.contains("run `rep check` to check instructions and files too"));
+}
+
+#[test]
 fn near_misses_are_reported() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/almost/SKILLS.md", skill("almost", "x\n"));
@@ -310,7 +346,7 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
     c     shadowed  root:clone                 Does c things well. Use when c is asked for.
     --- stderr
     3 active, 1 shadowed, 1 with warnings
-    hint: run `rep --root clone check` to see what is wrong; it reads instructions and files too
+    hint: run `rep --root clone check` to see what is wrong
     hint: run `rep --root clone explain c` to see why
     "#);
     // The places of agents have no such depths.
@@ -370,7 +406,7 @@ fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
     --- stderr
     warning: the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own ([DIR]/project/.agents/skills/SKILL.md)
     2 active
-    hint: run `rep check` to see what is wrong; it reads instructions and files too
+    hint: run `rep check` to see what is wrong
     "#);
 }
 
@@ -392,32 +428,4 @@ fn a_clone_in_a_directory_of_skills_is_counted() {
     std::fs::remove_dir_all(sandbox.project().join(".agents/skills/alpha")).unwrap();
     let run = sandbox.run(&["list"]);
     assert!(run.stderr.contains(expect), "{}", run.stderr);
-}
-
-#[test]
-fn warnings_of_a_list_are_those_of_the_frontmatter_whatever_the_number_of_skills() {
-    let sandbox = Sandbox::new();
-    for number in 1..=24 {
-        let name = format!("s{number}");
-        let text = skill(&name, "See [x](gone.md).\n");
-        let text = if number == 1 { text.replace("---\nSee", "licence: MIT\n---\nSee") } else { text };
-        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), text);
-        if number == 3 || number == 24 {
-            let run = sandbox.run(&["list"]);
-            assert_eq!(
-                run.stderr,
-                format!(
-                    "{number} active, 1 with warnings\n\
-                     hint: run `rep check` to see what is wrong; it reads instructions and files too\n"
-                )
-            );
-            let json = sandbox.json(&["list", "--json"]);
-            let found = json["skills"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .flat_map(|it| it["diagnostics"].as_array().unwrap());
-            assert_eq!(found.map(|found| &found["rule"]).collect::<Vec<_>>(), ["field-unknown"]);
-        }
-    }
 }

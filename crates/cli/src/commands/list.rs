@@ -15,14 +15,17 @@ use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
 
+/// The most skills that are checked in full. Checking takes ten times as long as listing.
+const MOST_CHECKED: usize = 20;
+
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
 /// Shows every active skill, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Warnings and errors are those of the frontmatter; `rep check`
-/// reads instructions and files too.
+/// merged: the first source wins, and the other is shown by --all. Where there are more than 20 skills, diagnostics leave out what
+/// only the instructions and the files of a skill show; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed, disabled and quarantined skills too
@@ -75,7 +78,6 @@ struct SkillJson<'a> {
     /// The clients that it is disabled for, if not for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_for: Vec<String>,
-    /// The findings of the listing, which does not check instructions and files.
     diagnostics: Vec<DiagnosticJson>,
 }
 
@@ -111,9 +113,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     let origins = args.origin.then(|| context.origins(&library));
     let for_clients = if args.all { disabled_for_clients(&Places::new(&context.env)) } else { Vec::new() };
     let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
-    // Checking instructions and files too would take ten times as long.
-    let findings: Vec<Vec<Diagnostic>> =
-        entries.iter().map(|entry| entry.diagnostics().cloned().collect()).collect();
+    let findings = library.findings(&entries, MOST_CHECKED);
     let rows: Vec<Row<'_>> = entries
         .into_iter()
         .zip(&findings)
@@ -318,8 +318,12 @@ fn summary(
         hints.push(context.hint_without_skills());
     }
     hints.extend(context.hints_about_unlisted(library));
+    let is_checked = entries.len() <= MOST_CHECKED;
     if faulty + flawed > 0 || !library.problems.is_empty() {
-        hints.push("run `rep check` to see what is wrong; it reads instructions and files too".to_owned());
+        let too = if is_checked { "" } else { "; it reads instructions and files too" };
+        hints.push(format!("run `rep check` to see what is wrong{too}"));
+    } else if !is_checked {
+        hints.push("run `rep check` to check instructions and files too".to_owned());
     }
     if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {
         hints.push(if args.all {
