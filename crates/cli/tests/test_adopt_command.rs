@@ -100,7 +100,7 @@ fn copies_that_differ_in_hidden_files_or_links_are_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or are too large to compare: .env; `--from DIR` chooses one
+    left alone: beta: its copies (.agents/skills/beta, .claude/skills/beta) have hidden files or links that differ or could not be compared: .env; `--from DIR` chooses one
     "#);
     sandbox.write(".agents/skills/beta/.env", "KEY=2");
     assert_eq!(adopt().code, 1, "another content");
@@ -120,7 +120,7 @@ fn copies_with_the_same_hidden_directories_are_gathered() {
     }
     sandbox.write(".claude/skills/beta/.venv/lib/b", "one copy has it");
     let run = adopt();
-    assert!(run.code == 1 && run.stderr.contains("compare: .venv/lib/b;"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("compared: .venv/lib/b;"), "{}", run.stderr);
     fs::remove_file(sandbox.project().join(".claude/skills/beta/.venv/lib/b")).unwrap();
     assert_eq!(adopt().code, 0);
 }
@@ -174,7 +174,7 @@ fn copies_with_hidden_files_that_are_too_large_to_compare_count_as_different() {
         sandbox.write(&format!("{place}/skills/beta/.data"), letter.repeat((1 << 20) + 1));
     }
     let run = sandbox.run(&["adopt", "beta", "--yes"]);
-    assert!(run.code == 1 && run.stderr.contains("too large to compare: .data;"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("could not be compared: .data;"), "{}", run.stderr);
     assert!(sandbox.project().join(".claude/skills/beta/.data").is_file());
 }
 

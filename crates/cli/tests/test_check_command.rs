@@ -464,7 +464,7 @@ fn a_hard_link_in_a_skill_is_reported_once() {
         std::fs::hard_link(sandbox.home().join(".npmrc"), link).unwrap();
     }
     let run = sandbox.run(&["check", "alpha"]);
-    let found = "warning[file-hard-link]: `references/one.md` has another name elsewhere (a hard link); such files: 2\n";
+    let found = "warning[file-hard-link]: `references/one.md` is a hard link: the same file has another path (and 1 more)\n";
     assert_eq!((run.code, run.stdout.matches(found).count()), (0, 1), "{}", run.stdout);
     assert!(sandbox.run(&["call", "load_skill", "{\"name\": \"alpha\"}"]).code == 0, "it is not refused");
 }

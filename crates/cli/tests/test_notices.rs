@@ -166,6 +166,7 @@ fn a_project_that_leaves_out_all_skills_of_the_user_is_reported() {
         let run = run_with(&sandbox, arguments, &[initialize()]);
         assert!(run.stderr.contains(leaves_out), "{arguments:?} {}", run.stderr);
     }
+    assert_eq!(sandbox.run(&["--root", ".agents/skills", "catalog"]).stderr, "", "nothing is discovered");
     sandbox.write("../home/.config/repertoire/config.toml", "[discovery]\nuser = false\n");
     assert_eq!(sandbox.run(&["catalog"]).stderr, "", "it is the user's own choice");
 }

@@ -91,7 +91,7 @@ fn heading<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         if !is_fenced
             && line.len() >= MIN_UNDERLINE
             && line.bytes().all(|byte| byte == b'=')
-            && !title.is_empty()
+            && title.contains(char::is_alphabetic)
         {
             return Some(title);
         }

@@ -239,9 +239,10 @@ impl Field<'_, '_, '_> {
         }
     }
 
-    /// Reports a value that is a number in YAML.
+    /// Reports a value that is a number or a truth value in YAML.
     fn must_be_text(&mut self) {
-        if matches!(self.value, Node::Scalar(scalar) if scalar.to_json().is_number()) {
+        let is_other = |value: &serde_json::Value| value.is_number() || value.is_boolean();
+        if matches!(self.value, Node::Scalar(scalar) if is_other(&scalar.to_json())) {
             self.mistyped("text");
         }
     }

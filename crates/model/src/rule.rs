@@ -131,7 +131,7 @@ rules! {
     FileCollision "file-collision" [W E W W E] "two files differ only in case";
     FileSymlink "file-symlink" [W E W W E] "a symbolic link inside a skill is not followed";
     FileSpecial "file-special" [W E W W E] "a device, socket or pipe inside a skill is not read";
-    FileHardLink "file-hard-link" [W W I - W] "a file has another name elsewhere, so it may be one from outside of the skill";
+    FileHardLink "file-hard-link" [W W I - W] "a file is a hard link, so it may be one from outside of the skill";
     FileCount "file-count" [W W W W E] "the skill has more or larger files than are looked at";
     LinkBroken "link-broken" [W W I - W] "a link leads to a file that does not exist";
     LinkEscape "link-escape" [W W I - W] "a link leads out of the skill";

@@ -91,7 +91,7 @@ impl Context {
             )
         };
         let mut notices: Vec<String> = files.into_iter().map(line).collect();
-        if self.settings.user_off_by_project {
+        if self.settings.user_off_by_project && self.globals.root.is_empty() {
             notices.push(USER_OFF.to_owned());
         }
         notices

@@ -221,6 +221,7 @@ pub const PROTECTED: &[&str] = &[
 /// Entries that are protected in a directory of this name: files that are read or run at login, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".aws", "config"),
+    (".aws", "credentials"),
     (".cargo", "config"),
     (".cargo", "config.toml"),
     (".config", "agents"),

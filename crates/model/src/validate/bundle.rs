@@ -21,7 +21,7 @@ pub struct LinkedSkill {
     pub path: String,
 }
 
-/// Returns the skill that a path leads to, which is given from the directory of the checked skill on, as in `../other/SKILL.md`.
+/// Finds the skill at a path relative to the directory of the checked skill, such as `../other/SKILL.md`.
 pub type SkillLookup<'a> = &'a (dyn Fn(&str) -> Option<LinkedSkill> + Sync);
 
 /// The facts about a skill that the rules about files need.
@@ -194,7 +194,7 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
             None => {
                 reporter
                     .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
-                    .help(escape_help(facts, index, "", &target))
+                    .help_with(|| escape_help(facts, index, "", &target))
                     .at(place.span(&range));
             }
             Some(path) if !index.holds(&path) => {
@@ -285,14 +285,16 @@ fn check_reference(
     for Link { target, range } in links.iter().filter(|link| !leads(&link.target)) {
         let shown = text::shorten(target, 120);
         let is_outside = resolve(directory, target).is_none() || target.starts_with('/');
-        let (rule, message, help) = if is_outside {
-            let help = escape_help(facts, index, directory, target);
-            (RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"), help)
+        let finding = if is_outside {
+            reporter
+                .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
+                .help_with(|| escape_help(facts, index, directory, target))
         } else {
-            let message = format!("the link to {shown} leads to no file of the skill");
-            (RuleId::LinkBroken, message, "add the file, or correct the link".to_owned())
+            reporter
+                .report(RuleId::LinkBroken, format!("the link to {shown} leads to no file of the skill"))
+                .help("add the file, or correct the link")
         };
-        reporter.report(rule, message).help(help).in_file(path.as_str()).at(place.span(range));
+        finding.in_file(path.as_str()).at(place.span(range));
     }
     let mut seen = HashSet::new();
     let further = links.into_iter().find_map(|link| {

@@ -310,11 +310,11 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
     (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
 }
 
-/// Returns `body` without the comments of HTML in it.
+/// Returns `body` without the comments of HTML in it; one that does not end is no comment.
 fn without_comments(body: &str) -> String {
     let mut parts = body.split("<!--");
     let before = parts.next().unwrap_or_default().to_owned();
-    parts.fold(before, |kept, part| kept + part.split_once("-->").map_or("", |(_, after)| after))
+    parts.fold(before, |kept, part| kept + part.split_once("-->").map_or(part, |(_, after)| after))
 }
 
 #[cfg(test)]

@@ -77,6 +77,11 @@ impl Finding<'_> {
         self
     }
 
+    /// Adds the hint that `help` returns, which is not called if the finding is not kept.
+    pub fn help_with(self, help: impl FnOnce() -> String) -> Self {
+        if self.0.is_some() { self.help(help()) } else { self }
+    }
+
     /// Adds the span.
     pub fn at(mut self, span: impl Into<Option<Span>>) -> Self {
         if let Some(diagnostic) = &mut self.0 {
@@ -103,7 +108,10 @@ mod tests {
         let policy = Policy::default();
         let mut reporter = Reporter::new(&policy);
         for number in 1..=MAX_FINDINGS_PER_RULE + 5 {
-            reporter.report(RuleId::FieldUnknown, format!("number {number}")).help("help");
+            reporter.report(RuleId::FieldUnknown, format!("number {number}")).help_with(|| {
+                assert!(number <= MAX_FINDINGS_PER_RULE, "nobody reads this help");
+                "help".to_owned()
+            });
         }
         reporter.report(RuleId::BodyEmpty, "empty");
         let found = reporter.finish();

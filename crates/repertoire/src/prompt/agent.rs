@@ -60,10 +60,10 @@ impl Agent {
         entry.is_within(&self.scope) && self.bound(entry) != Some(Bind::Hidden)
     }
 
-    /// Returns `true` if the agent may be told that another skill hides this one: it sees it, or only a project's file keeps the
-    /// skill from it.
+    /// Returns `true` if the agent may be told that another skill hides this one: it sees it, or a project's file keeps a skill from
+    /// it that is not the project's.
     pub(crate) fn may_be_told_of(&self, entry: &Entry) -> bool {
-        self.is_of_project || self.sees(entry)
+        self.sees(entry) || (self.is_of_project && !entry.is_of_project())
     }
 
     /// Returns the binding of the skill to the agent, if it has one; `source:name` takes precedence over

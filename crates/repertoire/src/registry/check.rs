@@ -1,6 +1,6 @@
 //! Everything the rules find in a skill.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::validate::{self, BundleCheck, BundleFacts, LinkedSkill, Reporter, ToolFacts};
@@ -155,8 +155,10 @@ fn linked_skill(entry: &Entry, snapshot: &Snapshot, path: &str) -> Option<Linked
             part => target.push(part),
         }
     }
-    let skills = snapshot.active().chain([entry]).filter(|skill| target.starts_with(&*skill.path));
-    let skill = skills.max_by_key(|skill| skill.path.len())?;
+    let own = Path::new(&*entry.path);
+    let skill = target.ancestors().find_map(|directory| {
+        if directory == own { Some(entry) } else { snapshot.active_at(directory.to_str()?) }
+    })?;
     let path = target.strip_prefix(&*skill.path).ok()?.to_str()?.to_owned();
     Some(LinkedSkill { name: skill.name().clone(), path })
 }

@@ -17,9 +17,10 @@ impl Snapshot {
     ///
     /// Nothing in them is longer than a line; names are made visible, but not escaped for markup.
     pub fn notices(&self, is_seen: impl Fn(&Entry) -> bool) -> Vec<String> {
-        self.notices_with(&is_seen, |entry| {
+        let hidden = |entry: &Entry| {
             self.hidden_by(entry).chain(self.different_twins(entry)).find(|hidden| is_seen(hidden))
-        })
+        };
+        self.notices_with(&is_seen, hidden, |entry| entry.source.to_string())
     }
 
     /// Returns the same notices for a model that may know of the skills that `is_seen` accepts, and may be told that those that
@@ -29,7 +30,8 @@ impl Snapshot {
         is_seen: impl Fn(&Entry) -> bool,
         is_told: impl Fn(&Entry) -> bool,
     ) -> Vec<String> {
-        self.notices_with(is_seen, |entry| self.hidden_by(entry).find(|hidden| is_told(hidden)))
+        let hidden = |entry: &Entry| self.hidden_by(entry).find(|hidden| is_told(hidden));
+        self.notices_with(is_seen, hidden, Entry::told_source)
     }
 
     /// Returns the shadowed skills with the name and the tier of `entry` whose `SKILL.md` differs from its own.
@@ -42,11 +44,13 @@ impl Snapshot {
         shadowed.filter(move |it| it.tier() == entry.tier() && content(it) != content(entry))
     }
 
-    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one hides.
+    /// Returns the notices about the skills that `is_seen` accepts; `hidden` finds the skill that another one hides, and `source` names
+    /// the source of a skill.
     fn notices_with<'s>(
         &'s self,
         is_seen: impl Fn(&Entry) -> bool,
         hidden: impl Fn(&'s Entry) -> Option<&'s Entry>,
+        source: impl Fn(&Entry) -> String,
     ) -> Vec<String> {
         let seen = || self.entries().iter().filter(|entry| is_seen(entry));
         let set_aside = || seen().filter(|entry| entry.state == State::Quarantined);
@@ -57,8 +61,8 @@ impl Snapshot {
             .held(&is_seen)
             .filter_map(|entry| {
                 let hidden = hidden(entry)?;
-                let (source, instead) = (shown(&entry.source), shown(&hidden.source));
-                Some(format!("{} ({source} instead of {instead})", shown(entry.name().as_str())))
+                let (from, instead) = (shown(&source(entry)), shown(&source(hidden)));
+                Some(format!("{} ({from} instead of {instead})", shown(entry.name().as_str())))
             })
             .collect();
         let is_stale = |entry: &&Entry| entry.state == State::Active && entry.is_last_good();

@@ -10,24 +10,26 @@ use super::{Entry, Lookup, Snapshot};
 /// The most skills that are followed to find a cycle.
 const MAX_FOLLOWED: usize = 1_000;
 
-/// Programs that skills of other clients list under `requires`.
+/// Programs that skills of other clients list under `requires`, and that skills are hardly named after.
 const PROGRAMS: &[&str] = &[
-    "bash", "bun", "cargo", "curl", "docker", "ffmpeg", "gh", "git", "go", "jq", "node", "npm", "npx", "pip",
-    "python", "python3", "uv", "wget",
+    "bash", "bun", "cargo", "curl", "go", "jq", "node", "npm", "npx", "pip", "python", "python3", "uv",
+    "wget",
 ];
 
 /// Returns the names of the skills that a skill with this `manifest` requires.
 ///
-/// Other clients keep programs and packages in `requires`: a list in `metadata`, or with a program or a phrase in it, that names no skill
-/// is not about skills.
-pub(crate) fn required<'m>(manifest: &'m Manifest, snapshot: &Snapshot) -> &'m [String] {
+/// Other clients keep programs, packages and phrases in `requires`. These are left out where no skill has such a name, and so is a list in
+/// `metadata` that names no skill at all.
+pub(crate) fn required(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let is_in_metadata = manifest.metadata.iter().any(|(key, _)| key == "requires");
     let is_skill = |id: &String| !matches!(snapshot.find(id), Lookup::Unknown(_));
-    let may_be_other = is_in_metadata || manifest.requires.iter().any(|id| is_no_skill(id));
-    if may_be_other && !manifest.requires.iter().any(is_skill) { &[] } else { &manifest.requires }
+    if is_in_metadata && !manifest.requires.iter().any(is_skill) {
+        return Vec::new();
+    }
+    manifest.requires.iter().filter(|id| !is_no_skill(id) || is_skill(id)).cloned().collect()
 }
 
-/// Returns whether `id`, which no skill is called, is a program, a package or a phrase rather than a name.
+/// Returns whether `id` is a program, a package or a phrase rather than the name of a skill.
 fn is_no_skill(id: &str) -> bool {
     let name = id.rsplit(':').next().unwrap_or_default();
     PROGRAMS.contains(&name) || name.contains('.') || SkillName::new(name).is_none()
@@ -41,13 +43,12 @@ pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<
         return Vec::new();
     }
     let mut reporter = Reporter::new(policy);
-    for id in requires {
+    for id in &requires {
         let (problem, help) = match snapshot.find(id) {
             Lookup::Found(_) | Lookup::Quarantined(_) => continue,
             Lookup::Disabled(_) => {
                 ("is disabled", "enable the skill, or take it out of `requires`".to_owned())
             }
-            Lookup::Unknown(_) if is_no_skill(id) => continue,
             // The nearest names are too many to be suggestions: a part of the name is enough for one.
             Lookup::Unknown(near) => match text::nearest(id, near.iter().map(|name| name.as_str())) {
                 Some(near) => ("does not exist", format!("did you mean `{near}`?")),
@@ -137,6 +138,7 @@ mod tests {
                 skill("c", &["yt", "curl"]),
                 skill("d", &["emblemia"]),
                 skill("e", &["emblem"]),
+                skill("f", &["docker", "Gemini API key"]),
                 skill("yt", &[]),
                 skill("emblemai", &[]),
                 skill("ethers-js", &[]),
@@ -145,6 +147,7 @@ mod tests {
         for name in ["a", "b", "c"] {
             assert_eq!(found(skills(), name), Vec::<String>::new(), "{name}");
         }
+        assert_eq!(found(skills(), "f"), ["requires-unknown: the required skill `docker` does not exist"]);
         let help = |name: &str| {
             let library = pollster::block_on(
                 Library::builder().provider(Arc::new(MemoryProvider::new("test", skills()))).open(),

@@ -1,8 +1,9 @@
 //! An immutable, numbered view of all skills.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use repertoire_model::resolve::{self, NameCandidate, Verdict};
@@ -80,6 +81,11 @@ impl Entry {
     /// Returns the tier of its source, such as `project` or `user`: the part of the label before the first colon.
     pub(super) fn tier(&self) -> &str {
         self.source.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns `true` if it is one of the project's own skills.
+    pub(crate) fn is_of_project(&self) -> bool {
+        self.tier() == PROJECT_TIER
     }
 
     /// Returns the source as models are told it: of an absolute path the last part alone, because where skills lie on a
@@ -180,6 +186,8 @@ pub struct Snapshot {
     /// The labels of the sources that could not be listed.
     pub(super) unlisted: Vec<Arc<str>>,
     pub(super) visible: VisibleCache,
+    /// The positions of active skills by their paths, once somebody asked.
+    paths: OnceLock<HashMap<Arc<str>, usize>>,
 }
 
 impl Snapshot {
@@ -207,7 +215,7 @@ impl Snapshot {
                     let mut entry = entry(provider, source, skill, state, diagnostic);
                     entry.is_disabled_by_project = state == State::Disabled
                         && !entry.is_broken()
-                        && entry.tier() != PROJECT_TIER
+                        && !entry.is_of_project()
                         && policy.is_disabled_by_project_alone(source, entry.name().as_str());
                     entries.push(entry);
                 }
@@ -226,6 +234,7 @@ impl Snapshot {
             problems,
             unlisted: Vec::new(),
             visible: VisibleCache::default(),
+            paths: OnceLock::new(),
         }
     }
 
@@ -247,6 +256,15 @@ impl Snapshot {
     /// Returns the skills that hold their name, sorted by name.
     pub fn active(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.state == State::Active)
+    }
+
+    /// Returns the active skill at `path`, the location shown to people.
+    pub(super) fn active_at(&self, path: &str) -> Option<&Entry> {
+        let paths = self.paths.get_or_init(|| {
+            let active = self.entries.iter().enumerate().filter(|(_, entry)| entry.state == State::Active);
+            active.map(|(position, entry)| (Arc::clone(&entry.path), position)).collect()
+        });
+        self.entries.get(*paths.get(path)?)
     }
 
     /// Returns the skills that hold their name among those that `is_seen` accepts, sorted by name.

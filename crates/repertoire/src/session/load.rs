@@ -43,7 +43,7 @@ impl Session {
         }
         let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
         let requires = registry::required(&opened.skill.document.manifest, &self.registry().snapshot());
-        let gathered = required::gather(self, entry, requires).await;
+        let gathered = required::gather(self, entry, &requires).await;
         let (decision, given) = if is_accounted {
             self.record_load(&skill, &gathered.loaded, force)
         } else {
@@ -53,7 +53,7 @@ impl Session {
         };
         let shared_notes = self.expose(skill.address.clone(), toolbox);
         let LoadDecision::Give(presence) = decision else {
-            return Ok(self.acknowledge(entry, decision, skill, requires).await);
+            return Ok(self.acknowledge(entry, decision, skill, &requires).await);
         };
         let required = gathered.given(&given);
         let digest = skill.digest;

@@ -183,7 +183,7 @@ impl Walk<'_> {
     async fn deeper(&mut self, entry: &Entry, name: SkillName) {
         if self.seen.len() <= MAX_FOLLOWED {
             self.path.push(name);
-            self.follow(registry::required(&entry.document.manifest, self.snapshot)).await;
+            self.follow(&registry::required(&entry.document.manifest, self.snapshot)).await;
             self.path.pop();
         }
     }

@@ -233,7 +233,7 @@ fn gathered(
         } else {
             let files = differing(&contents).into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
             format!(
-                "its copies ({places}) have hidden files or links that differ or are too large to compare: {files}; \
+                "its copies ({places}) have hidden files or links that differ or could not be compared: {files}; \
                  `--from DIR` chooses one"
             )
         });

@@ -13,9 +13,9 @@
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `confidence`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
-//! | a tool or script of a skill | `skill`, `tool`, `result`, `structured`, `note`, `error`, `untrusted` |
+//! | a tool or script of a skill | `skill`, `tool`, `result`, `structured`, `note`, `error`, `source`, `untrusted` |
 //! | a host's own tool | `result`, `error` |
-//! | any other fault | `error`, `kind`, and the three `available_…` where the files of the skill are known |
+//! | any other fault | `error`, `kind`, `source` where the skill was found, and the three `available_…` where its files are known |
 
 use serde_json::{Map, Value, json};
 

@@ -56,8 +56,11 @@ pub(super) fn walk(place: &OpenDirectory<'_>, caps: &FileCaps, policy: &Policy) 
 fn report_hard_links(files: &[WalkedFile], reporter: &mut Reporter<'_>) {
     let linked: Vec<&WalkedFile> = files.iter().filter(|file| file.stamp.links > 1).collect();
     let [first, ..] = linked.as_slice() else { return };
-    let (path, number) = (&first.path, linked.len());
-    let message = format!("`{path}` has another name elsewhere (a hard link); such files: {number}");
+    let others = match linked.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let message = format!("`{}` is a hard link: the same file has another path{others}", first.path);
     let help = "replace it by a copy, unless a package manager made it";
     reporter.report(RuleId::FileHardLink, message).help(help).in_file(first.path.to_string());
 }

@@ -265,6 +265,13 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
             assert_eq!(session.notices(&library.snapshot()).len(), usize::from(is_told));
         }
     }
+    let scope = Scope { deny: vec![Pattern::new("project:*:git").unwrap()], ..Scope::default() };
+    let agent = Agent { scope, is_of_project: true, ..Agent::new("own") };
+    let library = project_and_user(Policy::default(), vec![agent]);
+    let session = block_on(library.session_for("own")).unwrap();
+    let text = load(&session, "git");
+    assert!(!text.contains("takes the place"), "a project may leave out what is its own: {text}");
+    assert!(session.notices(&library.snapshot()).is_empty());
 }
 
 #[test]
