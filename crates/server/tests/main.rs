@@ -12,6 +12,7 @@
 mod world;
 mod skill_tools;
 mod stdio;
+mod roots;
 mod skills;
 mod reload;
 mod bad_input;

@@ -9,13 +9,14 @@ use repertoire::tool::Definition;
 use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -25,7 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
-use super::{prompts, resources, skills, tools};
+use super::{prompts, resources, roots, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
 use crate::http::UnreadLimit;
 use crate::record::Principal;
@@ -75,6 +76,8 @@ pub(crate) struct Handler {
     conversation: Arc<str>,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
+    /// Notes about skills for the files in the client's roots, for the next result of a tool.
+    root_notes: Mutex<Vec<String>>,
 }
 
 impl Handler {
@@ -98,6 +101,7 @@ impl Handler {
             principal: Principal::default(),
             conversation,
             own: Mutex::default(),
+            root_notes: Mutex::default(),
         }
     }
 
@@ -134,16 +138,20 @@ impl Handler {
     /// Returns the session for a request. If it remembers what is loaded, each client has its own: skills that one client loaded
     /// must not change the tools of another.
     async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
-        if !self.view.session.remembers_loads() || is_stateless_http(context) {
+        let needs_own = self.has_own_session() || self.view.session.remembers_loads();
+        if !needs_own || is_stateless_http(context) {
             return Ok(self.current_session());
         }
         self.own_session().await
     }
 
+    fn has_own_session(&self) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Returns the client's own session, opening it first if necessary.
     async fn own_session(&self) -> Result<Arc<Session>, ErrorData> {
-        let has_own = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !has_own {
+        if !self.has_own_session() {
             let session = self.view.open_session().await;
             let session = session.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
             self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
@@ -170,6 +178,33 @@ impl Handler {
         } else {
             self.own_tools.send_modify(|count| *count += 1);
         }
+    }
+
+    /// Prepares the note about skills for the files in the client's roots, if there are such skills.
+    ///
+    /// Only a client on this machine is asked: the roots of another one are directories elsewhere.
+    async fn look_into_roots(&self, context: &NotificationContext<RoleServer>) {
+        let is_http = context.extensions.get::<Parts>().is_some();
+        if is_http || !self.has_tools() || !self.has_skills_for_files() || !roots::are_offered(&context.peer)
+        {
+            return;
+        }
+        let directories = tokio::select! {
+            directories = roots::directories(&context.peer) => directories,
+            () = self.ended.cancelled() => return,
+        };
+        let Ok(session) = self.own_session().await else { return };
+        let focus = move || session.focus(&roots::files(&directories));
+        let Ok(note) = tokio::task::spawn_blocking(focus).await else { return };
+        if !note.text.is_empty() {
+            self.root_notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.text);
+        }
+    }
+
+    /// Returns whether a skill is about some files of a project.
+    fn has_skills_for_files(&self) -> bool {
+        let snapshot = self.view.shared.registry.snapshot();
+        self.view.offered(&snapshot).any(|entry| !entry.document.manifest.paths.is_empty())
     }
 
     fn changes(&self) -> ChangeReceiver {
@@ -318,6 +353,10 @@ impl ServerHandler for Handler {
             result = tools::call(&self.view, &session, &origin, request, &client) => result?,
         };
         self.notify_tools(before, &session, &context);
+        if result.is_error != Some(true) {
+            let mut notes = self.root_notes.lock().unwrap_or_else(PoisonError::into_inner);
+            result.content.extend(notes.drain(..).map(ContentBlock::text));
+        }
         result.meta = family.meta(&self.server_info());
         Ok(result.into())
     }
@@ -472,6 +511,10 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.look_into_roots(&context).await;
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.is_notified.swap(true, Ordering::Relaxed) {
             return;
@@ -480,6 +523,7 @@ impl ServerHandler for Handler {
         // Changes before the task runs must not be lost.
         let seen = changes.versions();
         let (has_resources, ended) = (self.has_extension(), self.ended.clone());
-        tokio::spawn(notify::notify_peer(context.peer, seen, changes, has_resources, ended));
+        tokio::spawn(notify::notify_peer(context.peer.clone(), seen, changes, has_resources, ended));
+        self.look_into_roots(&context).await;
     }
 }

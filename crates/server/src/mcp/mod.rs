@@ -10,6 +10,7 @@ mod tools;
 mod prompts;
 mod resources;
 mod notify;
+mod roots;
 mod handler;
 mod in_flight;
 mod output;
