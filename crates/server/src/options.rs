@@ -1,6 +1,7 @@
 //! Options of a server.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire::event::Surface;
@@ -151,6 +152,8 @@ pub struct ServerOptions {
     pub result: ResultForm,
     /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
     pub instructions_tokens: usize,
+    /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
+    pub project: Option<PathBuf>,
     /// Receives notices.
     pub notices: Notices,
     /// Returns the number of events that the journal dropped, for `/metrics`.
@@ -172,6 +175,7 @@ impl Default for ServerOptions {
             extension: Switch::default(),
             result: ResultForm::default(),
             instructions_tokens: INSTRUCTIONS_TOKENS,
+            project: None,
             notices: Notices::default(),
             dropped_events: Probe::default(),
             store: Probe::default(),

@@ -1,12 +1,12 @@
-//! Skills for the files in the roots of a client.
+//! Skills for the files in the roots of a client, or in the project of the server.
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
+use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, watched};
+use crate::world::{Client, World, changed, watched};
 
 /// A library with a skill for files of Terraform, and one for migrations.
 fn world() -> World {
@@ -27,29 +27,27 @@ fn project() -> tempfile::TempDir {
     project
 }
 
-/// Answers the server's question for the roots with one.
-async fn answer_with(client: &mut Client, root: &Path) {
-    let asked = client.notification("roots/list").await;
-    let result = json!({"roots": [{"uri": format!("file://{}", root.display()), "name": "shop"}]});
-    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
-}
-
-async fn load(client: &mut Client) -> Vec<Value> {
+/// Loads a skill, and answers the server's question for the roots meanwhile if there is an `answer`.
+async fn load(client: &mut Client, answer: Option<Value>) -> Vec<Value> {
     let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
-    let answer = client.request("tools/call", params).await;
-    answer["result"]["content"].as_array().unwrap().clone()
+    let id = client.start_request("tools/call", params).await;
+    if let Some(answer) = answer {
+        let asked = client.notification("roots/list").await;
+        let mut message = json!({"jsonrpc": "2.0", "id": asked["id"]});
+        message.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        client.send(&message).await;
+    }
+    client.answer_to(id).await["result"]["content"].as_array().unwrap().clone()
 }
 
-/// Calls a tool until its result has a note behind it, and returns the note.
-async fn note(client: &mut Client) -> String {
-    let noted = async {
-        loop {
-            if let [_, note] = &load(client).await[..] {
-                return note["text"].as_str().unwrap().to_owned();
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), noted).await.expect("a note")
+/// Returns the answer of a client with one root.
+fn root(path: &Path) -> Option<Value> {
+    Some(json!({"result": {"roots": [{"uri": format!("file://{}", path.display()), "name": "shop"}]}}))
+}
+
+fn note(content: &[Value]) -> &str {
+    assert_eq!(content.len(), 2, "{content:?}");
+    content[1]["text"].as_str().unwrap()
 }
 
 #[tokio::test]
@@ -57,30 +55,48 @@ async fn p1_skills_for_the_files_in_the_roots_are_offered_once() {
     let (world, project) = (world(), project());
     let mut client = Client::start(&world.server(), None);
     client.initialize_with("2025-11-25", json!({"roots": {"listChanged": true}})).await;
-    answer_with(&mut client, &project.path().join("deploy")).await;
+    let content = load(&mut client, root(&project.path().join("deploy"))).await;
     assert_eq!(
-        note(&mut client).await,
+        note(&content),
         "Skills for the files you work on; load one with `load_skill` before you change these files:\n\
          <skills_for_files>\n\
          - terraform: Does terraform things well. Use when terraform is asked for.\n\
          </skills_for_files>"
     );
-    assert_eq!(load(&mut client).await.len(), 1, "once is enough");
+    assert_eq!(load(&mut client, None).await.len(), 1, "once is enough");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})).await;
-    answer_with(&mut client, project.path()).await;
-    let note = note(&mut client).await;
-    assert!(note.contains("- migrations: ") && !note.contains("- terraform: "), "{note}");
+    // The notification is handled by a task of its own.
+    client.request("ping", json!({})).await;
+    let content = load(&mut client, root(project.path())).await;
+    assert!(note(&content).contains("- migrations: ") && !note(&content).contains("- terraform: "));
     client.end().await;
 }
 
 #[tokio::test]
+async fn without_roots_the_files_are_those_of_the_project_of_the_server() {
+    let (world, project) = (world(), project());
+    let options = changed(ServerOptions::default(), |options| {
+        options.project = Some(project.path().join("api"));
+    });
+    let server = world.server_with(options);
+    let mut older = Client::start(&server, None);
+    older.initialize("2025-06-18").await;
+    let content = load(&mut older, None).await;
+    assert!(note(&content).contains("- migrations: ") && !note(&content).contains("- terraform: "));
+    older.end().await;
+    let mut newer = Client::start(&server, None);
+    let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let answer = newer.modern("tools/call", params).await;
+    assert!(note(answer["result"]["content"].as_array().unwrap()).contains("- migrations: "));
+    newer.end().await;
+}
+
+#[tokio::test]
 async fn clients_are_asked_for_roots_only_if_they_have_some_and_a_skill_is_for_files() {
-    for (world, version, capabilities) in
-        [(world(), "2025-11-25", json!({})), (World::new(), "2025-11-25", json!({"roots": {}}))]
-    {
+    for (world, capabilities) in [(world(), json!({})), (World::new(), json!({"roots": {}}))] {
         let mut client = Client::start(&world.server(), None);
-        client.initialize_with(version, capabilities).await;
-        assert_eq!(load(&mut client).await.len(), 1);
+        client.initialize_with("2025-11-25", capabilities).await;
+        assert_eq!(load(&mut client, None).await.len(), 1);
         assert!(client.others().is_empty(), "{:?}", client.others());
         client.end().await;
     }
@@ -93,26 +109,21 @@ async fn bad_answers_about_roots_are_no_error() {
         json!({"error": {"code": -32601, "message": "method not found"}}),
         json!({"result": {"roots": [{"uri": "https://example.com"}, {"uri": "file:///no/such/place"}]}}),
         json!({"result": {"roots": "none"}}),
-        json!({}),
     ] {
         let mut client = Client::start(&world.server(), None);
         client.initialize_with("2025-06-18", json!({"roots": {}})).await;
-        let asked = client.notification("roots/list").await;
-        let mut message = json!({"jsonrpc": "2.0", "id": asked["id"]});
-        message.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
-        client.send(&message).await;
-        assert_eq!(load(&mut client).await.len(), 1, "{answer}");
+        assert_eq!(load(&mut client, Some(answer.clone())).await.len(), 1, "{answer}");
         client.end().await;
     }
 }
 
-#[tokio::test]
-async fn a_client_that_never_answers_about_roots_is_served_and_can_leave() {
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_answers_about_roots_gets_its_result() {
     let world = world();
     let mut client = Client::start(&world.server(), None);
     client.initialize_with("2025-11-25", json!({"roots": {}})).await;
-    client.notification("roots/list").await;
-    assert_eq!(load(&mut client).await.len(), 1);
+    assert_eq!(load(&mut client, None).await.len(), 1);
+    assert_eq!(client.others()[0]["method"], "roots/list");
     client.end().await;
 }
 
@@ -123,8 +134,7 @@ async fn tools_stay_current_for_a_client_with_roots() {
     let _watcher = watched(&server);
     let mut client = Client::start(&server, None);
     client.initialize_with("2025-11-25", json!({"roots": {}})).await;
-    answer_with(&mut client, project.path()).await;
-    note(&mut client).await;
+    note(&load(&mut client, root(project.path())).await);
     world.skill("gamma", "", "# Gamma\n");
     client.notification("notifications/tools/list_changed").await;
     assert!(client.request("tools/list", json!({})).await.to_string().contains("gamma"));

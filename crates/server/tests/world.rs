@@ -214,10 +214,16 @@ impl Client {
 
     /// Sends a request of a client with a handshake, and returns the whole response.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.start_request(method, params).await;
+        self.answer_to(id).await
+    }
+
+    /// Sends a request of a client with a handshake, and returns its id.
+    pub async fn start_request(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        self.answer_to(id).await
+        id
     }
 
     /// Sends a stateless request, and returns the whole response.

@@ -51,10 +51,11 @@ def converse(world, name, agent):
     catalog_is_there(turns[0], agent.catalog)
     offers_the_tool(turns[0])
     results_are_markdown(turns[-1])
+    skills_for_files_are_named(turns[-1])
     for before, after in zip(turns, turns[1:]):
         prefix_is_stable(before, after)
     size = len(json.dumps(turns[0].body))
-    return f"{len(turns)} turns; catalog in the {agent.catalog} of request 1 ({size:,} bytes), results as Markdown, prefix stable"
+    return f"{len(turns)} turns; catalog in the {agent.catalog} of request 1 ({size:,} bytes), results as Markdown, a note about files, prefix stable"
 
 
 def finds_the_rest(world, name, agent):
@@ -73,6 +74,9 @@ def leaves_out_what_is_disabled(world, name, agent):
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(place, model.url)
         shutil.copytree(LIBRARY, place / "home" / agent.files)
+        # Claude Code offers a skill with `paths` once it has worked on such a file.
+        skill = place / "home" / agent.files / SKILLS[0] / "SKILL.md"
+        skill.write_text(skill.read_text().replace('paths: ["*.csv"]\n', ""))
         before = offered(model, command, place, variables, agent)
         switch(world, place, "disable", name)
         without = offered(model, command, place, variables, agent)
@@ -103,6 +107,7 @@ def conversation(world, name, agent):
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(place, model.url)
         world.connect(place, name)
+        (place / "sales.csv").write_text("amount\n7\n")
         outcome = run(command, place, environment(place, **variables), agent.seconds)
         end_orphans(world.rep)
         turns = model.turns()
@@ -131,6 +136,11 @@ def results_are_markdown(request):
     for wanted in (BODY, REFERENCE):
         if not any(wanted in text for text in texts):
             raise Failed(f"no result has {wanted!r} as it is")
+
+
+def skills_for_files_are_named(request):
+    if not any(f"<skills_for_files>\n- {SKILLS[0]}: " in text for text in strings(request.messages)):
+        raise Failed("no result has the note about skills for the files of the project")
 
 
 def strings(value):

@@ -1,21 +1,26 @@
-// The first TypeScript SDK, which many clients are still built on: tools, prompts, resources, notifications.
+// The first TypeScript SDK, which many clients are still built on: tools, prompts, resources, notifications, roots.
 //
 // Usage: legacy_sdk.mjs PACKAGES TARGET [ARGUMENT…], where TARGET is a URL or the command of a server.
 import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 const [packages, target, ...args] = process.argv.slice(2);
 const require = createRequire(`${packages}/package.json`);
-const load = name => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/client/${name}.js`)).href);
-const { Client } = await load('index');
-const { StdioClientTransport } = await load('stdio');
-const { StreamableHTTPClientTransport } = await load('streamableHttp');
+const load = name => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${name}.js`)).href);
+const { Client } = await load('client/index');
+const { StdioClientTransport } = await load('client/stdio');
+const { StreamableHTTPClientTransport } = await load('client/streamableHttp');
+const { ListRootsRequestSchema } = await load('types');
 
 const transport = args.length
     ? new StdioClientTransport({ command: target, args, stderr: 'ignore' })
     : new StreamableHTTPClientTransport(new URL(target));
-const client = new Client({ name: 'tests', version: '0' });
+const client = new Client({ name: 'tests', version: '0' }, { capabilities: { roots: {} } });
+const root = mkdtempSync('root-');
+writeFileSync(`${root}/sales.csv`, 'amount\n7\n');
+client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: pathToFileURL(root).href }] }));
 await client.connect(transport);
 try {
     const { tools } = await client.listTools();
@@ -24,6 +29,8 @@ try {
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 3);
     const result = await client.callTool({ name: 'load_skill', arguments: { name: 'csv-report' } });
+    // The roots are asked for over pipes alone.
+    assert.equal(result.content[1]?.text.includes('<skills_for_files>\n- csv-report: '), args.length ? true : undefined);
     assert(result.content[0].text.includes('# CSV report\n\nBegin the answer') && !result.structuredContent);
     const { resources } = await client.listResources();
     assert.equal(resources.length, 3);

@@ -17,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use repertoire::discovery::repository_root;
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::dashboard::{DashboardOptions, Host};
 use repertoire_server::http::{AddressRange, HttpOptions, HttpServer};
@@ -248,6 +249,9 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
     options.notices = Notices::new(move |notice| teller.tell(notice));
+    // Clients of some applications start servers in the home directory, which is no project.
+    let here = context.env.working_directory();
+    options.project = repository_root(here, context.env.home().as_deref()).map(|_| here.to_owned());
     let (journal, traces) = (context.journal(), context.traces());
     if journal.is_some() || traces.is_some() {
         options.dropped_events = Probe::new(move || {

@@ -76,8 +76,8 @@ pub(crate) struct Handler {
     conversation: Arc<str>,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
-    /// Notes about skills for the files in the client's roots, for the next result of a tool.
-    root_notes: Mutex<Vec<String>>,
+    /// True if skills for the files that the client works on have been looked for, since its roots changed last.
+    has_looked_for_files: AtomicBool,
 }
 
 impl Handler {
@@ -101,7 +101,7 @@ impl Handler {
             principal: Principal::default(),
             conversation,
             own: Mutex::default(),
-            root_notes: Mutex::default(),
+            has_looked_for_files: AtomicBool::new(false),
         }
     }
 
@@ -180,25 +180,26 @@ impl Handler {
         }
     }
 
-    /// Prepares the note about skills for the files in the client's roots, if there are such skills.
+    /// Returns the note about skills for the files that the client works on, once and again after its roots have changed.
     ///
-    /// Only a client on this machine is asked: the roots of another one are directories elsewhere.
-    async fn look_into_roots(&self, context: &NotificationContext<RoleServer>) {
+    /// The directories of a client over HTTP may be those of another machine, so it gets none.
+    async fn note_for_files(&self, context: &RequestContext<RoleServer>) -> Option<String> {
         let is_http = context.extensions.get::<Parts>().is_some();
-        if is_http || !self.has_tools() || !self.has_skills_for_files() || !roots::are_offered(&context.peer)
+        if is_http || self.has_looked_for_files.swap(true, Ordering::Relaxed) || !self.has_skills_for_files()
         {
-            return;
+            return None;
         }
-        let directories = tokio::select! {
-            directories = roots::directories(&context.peer) => directories,
-            () = self.ended.cancelled() => return,
+        let mut directories = match ProtocolFamily::of(context) {
+            ProtocolFamily::Handshake => roots::directories(&context.peer).await,
+            ProtocolFamily::Stateless => Vec::new(),
         };
-        let Ok(session) = self.own_session().await else { return };
-        let focus = move || session.focus(&roots::files(&directories));
-        let Ok(note) = tokio::task::spawn_blocking(focus).await else { return };
-        if !note.text.is_empty() {
-            self.root_notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.text);
+        if directories.is_empty() {
+            directories.extend(self.view.options().project.clone());
         }
+        let session = self.own_session().await.ok()?;
+        let focus = move || session.focus(&roots::files(&directories));
+        let note = tokio::task::spawn_blocking(focus).await.ok()?;
+        Some(note.text).filter(|text| !text.is_empty())
     }
 
     /// Returns whether a skill is about some files of a project.
@@ -354,8 +355,7 @@ impl ServerHandler for Handler {
         };
         self.notify_tools(before, &session, &context);
         if result.is_error != Some(true) {
-            let mut notes = self.root_notes.lock().unwrap_or_else(PoisonError::into_inner);
-            result.content.extend(notes.drain(..).map(ContentBlock::text));
+            result.content.extend(self.note_for_files(&context).await.map(ContentBlock::text));
         }
         result.meta = family.meta(&self.server_info());
         Ok(result.into())
@@ -511,8 +511,8 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
-        self.look_into_roots(&context).await;
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        self.has_looked_for_files.store(false, Ordering::Relaxed);
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -523,7 +523,6 @@ impl ServerHandler for Handler {
         // Changes before the task runs must not be lost.
         let seen = changes.versions();
         let (has_resources, ended) = (self.has_extension(), self.ended.clone());
-        tokio::spawn(notify::notify_peer(context.peer.clone(), seen, changes, has_resources, ended));
-        self.look_into_roots(&context).await;
+        tokio::spawn(notify::notify_peer(context.peer, seen, changes, has_resources, ended));
     }
 }

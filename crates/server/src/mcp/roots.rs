@@ -1,8 +1,9 @@
-//! The files in a client's roots: the directories that it works in.
+//! The roots of a client, which are the directories that it works in, and their files.
 
 use std::collections::VecDeque;
 use std::fs::{DirEntry, canonicalize, read_dir};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use repertoire::discovery::repository_root;
@@ -16,16 +17,22 @@ const MAX_ROOTS: usize = 16;
 /// The most entries of directories that are read, in all roots together. Those nearest to the roots come first.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Returns whether the client of `peer` has roots.
-pub(crate) fn are_offered(peer: &Peer<RoleServer>) -> bool {
-    peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some())
-}
+/// The time that a client has to name its roots, while a call waits for it.
+const ANSWER_TIME: Duration = Duration::from_secs(2);
 
-/// Asks the client for its roots, and returns those that are directories of a file system; none if it does not answer.
+/// Returns the roots of a client that are directories of a file system, and asks it for them; none if it has no roots or does not
+/// answer.
 #[expect(deprecated, reason = "older clients have roots")]
 pub(crate) async fn directories(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
-    let Ok(listed) = peer.list_roots().await else { return Vec::new() };
-    listed.roots.iter().filter_map(|root| directory(&root.uri)).take(MAX_ROOTS).collect()
+    if peer.peer_info().is_none_or(|info| info.capabilities.roots.is_none()) {
+        return Vec::new();
+    }
+    match tokio::time::timeout(ANSWER_TIME, peer.list_roots()).await {
+        Ok(Ok(listed)) => {
+            listed.roots.iter().filter_map(|root| directory(&root.uri)).take(MAX_ROOTS).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the path of a `file://` URI of this machine.
