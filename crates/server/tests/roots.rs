@@ -117,7 +117,7 @@ async fn bad_answers_about_roots_are_no_error() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_client_that_never_answers_about_roots_gets_its_result() {
     let world = world();
     let mut client = Client::start(&world.server(), None);
