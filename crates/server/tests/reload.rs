@@ -28,6 +28,21 @@ async fn a_new_skill_is_announced_and_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tools_stay_current_after_a_person_invoked_a_skill() {
+    let world = World::new();
+    world.skill("own", "disable-model-invocation: true\n", "# Own\n");
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    client.request("prompts/get", json!({"name": "own"})).await;
+    world.skill("gamma", "", "# Gamma\n");
+    client.notification(TOOLS).await;
+    let tools = client.request("tools/list", json!({})).await.to_string();
+    assert!(tools.contains("gamma"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_changed_lists_are_announced() {
     let world = World::new();
     let server = world.server();

@@ -6,7 +6,7 @@ use std::path::Path;
 use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, changed, watched};
+use crate::world::{Client, World, changed};
 
 /// A library with a skill for files of Terraform, and one for migrations.
 fn world() -> World {
@@ -127,16 +127,15 @@ async fn a_client_that_never_answers_about_roots_gets_its_result() {
     client.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn tools_stay_current_for_a_client_with_roots() {
+#[tokio::test]
+async fn a_skill_that_was_loaded_is_not_offered() {
     let (world, project) = (world(), project());
-    let server = world.server();
-    let _watcher = watched(&server);
-    let mut client = Client::start(&server, None);
-    client.initialize_with("2025-11-25", json!({"roots": {}})).await;
-    note(&load(&mut client, root(project.path())).await);
-    world.skill("gamma", "", "# Gamma\n");
-    client.notification("notifications/tools/list_changed").await;
-    assert!(client.request("tools/list", json!({})).await.to_string().contains("gamma"));
+    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let mut client = Client::start(&world.server_with(options), None);
+    client.initialize("2025-11-25").await;
+    let params = json!({"name": "load_skill", "arguments": {"name": "terraform"}});
+    let answer = client.request("tools/call", params).await;
+    let content = answer["result"]["content"].as_array().unwrap();
+    assert!(note(content).contains("- migrations: ") && !note(content).contains("- terraform: "));
     client.end().await;
 }

@@ -13,6 +13,8 @@ from model_server import MODEL, ModelServer, tool_entry
 MANY = 400
 TASK = "Summarise sales.csv."
 SKILLS = ["csv-report", "pdf-forms", "release-notes"]
+# The skill whose `paths` match a file of the project.
+FOR_FILES = "release-notes"
 DESCRIPTION = "Summarises CSV files as a short report."
 BODY = '# CSV report\n\nBegin the answer with the word BANANA, then give one line for each column:\n\n```text\n| column | "total" |\n```'
 REFERENCE = "- `region`: where it was sold; never added up\n- `amount`: in cents"
@@ -75,8 +77,8 @@ def leaves_out_what_is_disabled(world, name, agent):
         command, variables = agent.prepare(place, model.url)
         shutil.copytree(LIBRARY, place / "home" / agent.files)
         # Claude Code offers a skill with `paths` once it has worked on such a file.
-        skill = place / "home" / agent.files / SKILLS[0] / "SKILL.md"
-        skill.write_text(skill.read_text().replace('paths: ["*.csv"]\n', ""))
+        skill = place / "home" / agent.files / FOR_FILES / "SKILL.md"
+        skill.write_text(skill.read_text().replace("paths: [CHANGES.md]\n", ""))
         before = offered(model, command, place, variables, agent)
         switch(world, place, "disable", name)
         without = offered(model, command, place, variables, agent)
@@ -107,7 +109,7 @@ def conversation(world, name, agent):
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(place, model.url)
         world.connect(place, name)
-        (place / "sales.csv").write_text("amount\n7\n")
+        (place / "CHANGES.md").write_text("# Changes\n")
         outcome = run(command, place, environment(place, **variables), agent.seconds)
         end_orphans(world.rep)
         turns = model.turns()
@@ -139,7 +141,7 @@ def results_are_markdown(request):
 
 
 def skills_for_files_are_named(request):
-    if not any(f"<skills_for_files>\n- {SKILLS[0]}: " in text for text in strings(request.messages)):
+    if not any(f"<skills_for_files>\n- {FOR_FILES}: " in text for text in strings(request.messages)):
         raise Failed("no result has the note about skills for the files of the project")
 
 

@@ -19,7 +19,7 @@ const transport = args.length
     : new StreamableHTTPClientTransport(new URL(target));
 const client = new Client({ name: 'tests', version: '0' }, { capabilities: { roots: {} } });
 const root = mkdtempSync('root-');
-writeFileSync(`${root}/sales.csv`, 'amount\n7\n');
+writeFileSync(`${root}/CHANGES.md`, '# Changes\n');
 client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: pathToFileURL(root).href }] }));
 await client.connect(transport);
 try {
@@ -30,7 +30,7 @@ try {
     assert.equal(prompts.length, 3);
     const result = await client.callTool({ name: 'load_skill', arguments: { name: 'csv-report' } });
     // The roots are asked for over pipes alone.
-    assert.equal(result.content[1]?.text.includes('<skills_for_files>\n- csv-report: '), args.length ? true : undefined);
+    assert.equal(result.content[1]?.text.includes('<skills_for_files>\n- release-notes: '), args.length ? true : undefined);
     assert(result.content[0].text.includes('# CSV report\n\nBegin the answer') && !result.structuredContent);
     const { resources } = await client.listResources();
     assert.equal(resources.length, 3);

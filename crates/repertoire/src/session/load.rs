@@ -47,6 +47,8 @@ impl Session {
         let (decision, given) = if is_accounted {
             self.record_load(&skill, &gathered.loaded, force)
         } else {
+            // A note about files need not offer a skill that was given.
+            self.state().focused.insert(entry.name().clone());
             // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
             // is always given. Without tracking of the context, so is every skill.
             (LoadDecision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])

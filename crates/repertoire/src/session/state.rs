@@ -26,7 +26,7 @@ pub(super) struct SessionState {
     pub(super) ledger: Ledger,
     /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
     pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
-    /// The skills that were offered for the files that the model works on.
+    /// The skills that were offered for the files that the model works on, or given without being tracked.
     pub(super) focused: BTreeSet<SkillName>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,

@@ -183,7 +183,11 @@ impl Handler {
     /// Returns the note about skills for the files that the client works on, once and again after its roots have changed.
     ///
     /// The directories of a client over HTTP may be those of another machine, so it gets none.
-    async fn note_for_files(&self, context: &RequestContext<RoleServer>) -> Option<String> {
+    async fn note_for_files(
+        &self,
+        session: &Arc<Session>,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<String> {
         let is_http = context.extensions.get::<Parts>().is_some();
         if is_http || self.has_looked_for_files.swap(true, Ordering::Relaxed) || !self.has_skills_for_files()
         {
@@ -196,7 +200,7 @@ impl Handler {
         if directories.is_empty() {
             directories.extend(self.view.options().project.clone());
         }
-        let session = self.own_session().await.ok()?;
+        let session = Arc::clone(session);
         let focus = move || session.focus(&roots::files(&directories));
         let note = tokio::task::spawn_blocking(focus).await.ok()?;
         Some(note.text).filter(|text| !text.is_empty())
@@ -355,7 +359,7 @@ impl ServerHandler for Handler {
         };
         self.notify_tools(before, &session, &context);
         if result.is_error != Some(true) {
-            result.content.extend(self.note_for_files(&context).await.map(ContentBlock::text));
+            result.content.extend(self.note_for_files(&session, &context).await.map(ContentBlock::text));
         }
         result.meta = family.meta(&self.server_info());
         Ok(result.into())
