@@ -105,14 +105,14 @@ impl Delta {
     }
 }
 
-/// Returns the note that offers `skills`, each a name and a description, for the files that the model works on; the empty text
-/// where there are none. It has no line end at its end.
+/// Returns the note that offers `skills`, each a name and a description, for the files that the model works on, or may; the empty
+/// text where there are none. It has no line end at its end.
 ///
 /// ```
 /// use repertoire_model::delta::for_files;
 /// assert_eq!(
 ///     for_files(&[("pdf", "Fills forms.")], "load_skill"),
-///     "Skills for the files you work on; load one with `load_skill` before you change these files:\n\
+///     "Skills for some files of this project; load one with `load_skill` before you change such files:\n\
 ///      <skills_for_files>\n- pdf: Fills forms.\n</skills_for_files>"
 /// );
 /// ```
@@ -121,7 +121,7 @@ pub fn for_files(skills: &[(&str, &str)], load_tool: &str) -> String {
         return String::new();
     }
     let mut note = format!(
-        "Skills for the files you work on; load one with `{load_tool}` before you change these files:\n<skills_for_files>\n"
+        "Skills for some files of this project; load one with `{load_tool}` before you change such files:\n<skills_for_files>\n"
     );
     let described = |(name, description): &(&str, &str)| DescribedSkill {
         name: (*name).to_owned(),

@@ -16,6 +16,12 @@ const MAX_PATH_PARTS: usize = 256;
 /// The most patterns that the alternatives of one pattern stand for.
 const MAX_ALTERNATIVES: usize = 64;
 
+/// The most comparisons of a pattern with a file, about a second of work.
+const MAX_COMPARISONS: usize = 50_000_000;
+
+/// The most comparisons for one skill, so that one does not use up those of the others.
+const MAX_SKILL_COMPARISONS: usize = 2_000_000;
+
 /// The reason why a pattern is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -95,11 +101,106 @@ fn unbalanced(pattern: &str, open: char, close: char) -> Option<char> {
 /// assert!(!matches("src/*.rs", "src/bin/main.rs"));
 /// ```
 pub fn matches(pattern: &str, path: &str) -> bool {
-    if pattern.len() > MAX_PATTERN_BYTES || path.len() > MAX_PATH_BYTES {
-        return false;
+    FileMatcher::new(&[path]).matches_any(&[pattern])
+}
+
+/// Compares the files of a project with the patterns of many skills.
+///
+/// The work is limited, for one skill and for all of them: patterns beyond the limit match nothing.
+///
+/// ```
+/// use repertoire_model::file_glob::FileMatcher;
+/// let mut files = FileMatcher::new(&["src/main.rs", "deploy/main.tf"]);
+/// assert!(files.matches_any(&["*.py", "*.tf"]));
+/// assert!(!files.matches_any(&["*.py"]));
+/// ```
+#[derive(Debug)]
+pub struct FileMatcher<'f> {
+    files: Vec<FilePath<'f>>,
+    comparisons_left: usize,
+}
+
+impl<'f> FileMatcher<'f> {
+    /// Returns the matcher of `files`, paths as in [`matches`].
+    pub fn new<T: AsRef<str>>(files: &'f [T]) -> Self {
+        let files = files.iter().filter_map(|file| FilePath::new(file.as_ref())).collect();
+        Self { files, comparisons_left: MAX_COMPARISONS }
+    }
+
+    /// Returns whether one of `patterns`, those of one skill, matches one of the files.
+    pub fn matches_any<T: AsRef<str>>(&mut self, patterns: &[T]) -> bool {
+        let mut allowed = self.comparisons_left.min(MAX_SKILL_COMPARISONS);
+        for pattern in patterns {
+            let alternatives = prepare(pattern.as_ref());
+            let comparisons = alternatives.len() * self.files.len();
+            if comparisons > allowed {
+                return false;
+            }
+            allowed -= comparisons;
+            self.comparisons_left -= comparisons;
+            if alternatives.iter().any(|pattern| self.files.iter().any(|file| pattern.matches(file))) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The path of a file.
+#[derive(Debug)]
+struct FilePath<'f> {
+    parts: Vec<&'f str>,
+    is_absolute: bool,
+}
+
+impl<'f> FilePath<'f> {
+    /// Returns the path, unless it is too long or has no parts.
+    fn new(path: &'f str) -> Option<Self> {
+        if path.len() > MAX_PATH_BYTES {
+            return None;
+        }
+        let parts = parts(path);
+        let is_sound = !parts.is_empty() && parts.len() <= MAX_PATH_PARTS;
+        is_sound.then(|| Self { parts, is_absolute: path.starts_with('/') })
+    }
+}
+
+/// A pattern without braces.
+struct PathPattern {
+    parts: Vec<String>,
+    /// True if it is about the name of a file alone.
+    is_name: bool,
+}
+
+impl PathPattern {
+    fn matches(&self, file: &FilePath<'_>) -> bool {
+        // Most files have another name.
+        if let (Some(wanted), Some(name)) = (self.parts.last(), file.parts.last())
+            && wanted != "**"
+            && !glob(wanted, name)
+        {
+            return false;
+        }
+        self.is_name || matches_parts(&self.parts, &file.parts, file.is_absolute)
+    }
+}
+
+/// Returns the patterns without braces that `pattern` stands for; none if it matches nothing.
+fn prepare(pattern: &str) -> Vec<PathPattern> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Vec::new();
     }
     let alternatives = alternatives(pattern.trim()).unwrap_or_default();
-    alternatives.iter().any(|pattern| matches_one(pattern, path))
+    let prepared = alternatives.iter().map(|pattern| {
+        let is_below = pattern.ends_with('/');
+        let mut parts: Vec<String> = parts(pattern).into_iter().map(str::to_owned).collect();
+        let is_name = parts.len() == 1 && !is_below;
+        if is_below && !parts.is_empty() {
+            parts.push("**".to_owned());
+        }
+        PathPattern { parts, is_name }
+    });
+    prepared.filter(|pattern| !pattern.parts.is_empty()).collect()
 }
 
 /// Returns the patterns without braces that `pattern` stands for, unless they are too many.
@@ -121,38 +222,19 @@ fn alternatives(pattern: &str) -> Option<Vec<String>> {
     Some(plain)
 }
 
-fn matches_one(pattern: &str, path: &str) -> bool {
-    let is_below = pattern.ends_with('/');
-    let mut pattern: Vec<&str> = parts(pattern);
-    let path_parts = parts(path);
-    if pattern.is_empty() || path_parts.is_empty() || path_parts.len() > MAX_PATH_PARTS {
-        return false;
-    }
-    if pattern.len() == 1 && !is_below {
-        return path_parts.last().is_some_and(|name| glob(pattern[0], name));
-    }
-    if is_below {
-        pattern.push("**");
-    }
-    // Where the project lies is not known here.
-    if path.starts_with('/') {
-        pattern.insert(0, "**");
-    }
-    matches_parts(&pattern, &path_parts)
-}
-
 fn parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
 }
 
-/// Returns whether `pattern` matches the whole of `path`; as in [`glob`], backtracking is limited to the last `**`.
-fn matches_parts(pattern: &[&str], path: &[&str]) -> bool {
+/// Returns whether `pattern` matches the whole of `path`, or one of its ends; as in [`glob`], backtracking is limited to the last
+/// `**`.
+fn matches_parts(pattern: &[String], path: &[&str], is_end_enough: bool) -> bool {
     let (mut at, mut place) = (0, 0);
-    let mut last_star = None;
+    let mut last_star = is_end_enough.then_some((0, 0));
     loop {
         match (pattern.get(at), path.get(place)) {
             (None, None) => return true,
-            (Some(&"**"), _) => {
+            (Some(part), _) if part == "**" => {
                 last_star = Some((at + 1, place));
                 at += 1;
                 continue;
@@ -236,5 +318,18 @@ mod tests {
         assert!(!matches(&"x".repeat(10_000), "x"));
         let (pattern, path) = (format!("**/{}z", "a/".repeat(240)), format!("/{}", "a/".repeat(2_040)));
         assert!(!matches(&pattern, &path));
+    }
+
+    #[test]
+    fn the_work_for_many_files_is_limited_for_a_skill_and_for_all() {
+        let files: Vec<String> = (0..10_000).map(|index| format!("src/{index}.tsx")).collect();
+        let mut matcher = FileMatcher::new(&files);
+        let hostile = vec!["**/{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}0"; 100];
+        assert!(!matcher.matches_any(&hostile));
+        assert!(matcher.matches_any(&["*.py", "src/*.tsx"]), "others are compared nevertheless");
+        assert!(matcher.comparisons_left > MAX_COMPARISONS - 2 * MAX_SKILL_COMPARISONS);
+        (0..100).for_each(|_| assert!(!matcher.matches_any(&hostile)));
+        assert!(!matcher.matches_any(&hostile));
+        assert!(matcher.comparisons_left < MAX_SKILL_COMPARISONS);
     }
 }

@@ -154,6 +154,8 @@ pub struct ServerOptions {
     pub instructions_tokens: usize,
     /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
     pub project: Option<PathBuf>,
+    /// The user's home directory: a repository there is not the project of the directories below it.
+    pub home: Option<PathBuf>,
     /// Receives notices.
     pub notices: Notices,
     /// Returns the number of events that the journal dropped, for `/metrics`.
@@ -176,6 +178,7 @@ impl Default for ServerOptions {
             result: ResultForm::default(),
             instructions_tokens: INSTRUCTIONS_TOKENS,
             project: None,
+            home: None,
             notices: Notices::default(),
             dropped_events: Probe::default(),
             store: Probe::default(),

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use repertoire::Agent;
+use repertoire_model::Pattern;
 use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, changed};
+use crate::world::{Client, World, changed, watched};
 
 /// A library with a skill for files of Terraform, and one for migrations.
 fn world() -> World {
@@ -58,7 +60,7 @@ async fn p1_skills_for_the_files_in_the_roots_are_offered_once() {
     let content = load(&mut client, root(&project.path().join("deploy"))).await;
     assert_eq!(
         note(&content),
-        "Skills for the files you work on; load one with `load_skill` before you change these files:\n\
+        "Skills for some files of this project; load one with `load_skill` before you change such files:\n\
          <skills_for_files>\n\
          - terraform: Does terraform things well. Use when terraform is asked for.\n\
          </skills_for_files>"
@@ -123,7 +125,51 @@ async fn a_client_that_never_answers_about_roots_gets_its_result() {
     let mut client = Client::start(&world.server(), None);
     client.initialize_with("2025-11-25", json!({"roots": {}})).await;
     assert_eq!(load(&mut client, None).await.len(), 1);
-    assert_eq!(client.others()[0]["method"], "roots/list");
+    let asked = client.notification("roots/list").await;
+    let cancelled = client.notification("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    client.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_leaves_the_note_for_the_next() {
+    let (world, project) = (world(), project());
+    let mut client = Client::start(&world.server(), None);
+    client.initialize_with("2025-11-25", json!({"roots": {}})).await;
+    let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let id = client.start_request("tools/call", params).await;
+    client.notification("roots/list").await;
+    let cancelled = json!({"requestId": id});
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})).await;
+    assert!(note(&load(&mut client, root(project.path())).await).contains("- terraform: "));
+    client.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn skills_for_files_that_come_later_are_offered() {
+    let (world, project) = (World::new(), project());
+    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let server = world.server_with(options);
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    assert_eq!(load(&mut client, None).await.len(), 1);
+    world.skill("terraform", "paths: [\"*.tf\"]\n", "# Terraform\n");
+    client.notification("notifications/tools/list_changed").await;
+    assert!(note(&load(&mut client, None).await).contains("- terraform: "));
+    client.end().await;
+}
+
+#[tokio::test]
+async fn skills_that_an_agent_may_not_see_are_not_offered() {
+    let (world, project) = (world(), project());
+    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let mut agent = Agent::new("narrow");
+    agent.scope.deny = vec![Pattern::new("terra*").unwrap()];
+    let mut client = Client::start(&world.server_for(options, vec![agent]), Some("narrow"));
+    client.initialize("2025-11-25").await;
+    let content = load(&mut client, None).await;
+    assert!(note(&content).contains("- migrations: ") && !note(&content).contains("terraform"));
     client.end().await;
 }
 

@@ -2,7 +2,7 @@
 //
 // Usage: legacy_sdk.mjs PACKAGES TARGET [ARGUMENT…], where TARGET is a URL or the command of a server.
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -41,4 +41,5 @@ try {
     console.log(`${version}: ${tools.length} tools, ${prompts.length} prompts, ${resources.length} resources`);
 } finally {
     await client.close();
+    rmSync(root, { recursive: true });
 }

@@ -10,6 +10,7 @@ use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, CatalogReport, Format, Reason, SkillTier, Tier,
 };
 use repertoire_model::delta::for_files;
+use repertoire_model::file_glob::FileMatcher;
 use repertoire_model::scope::Scope;
 use serde::Serialize;
 use serde_json::Value;
@@ -138,7 +139,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     let catalog = render_seen(&library, seen, &options)?;
     let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
     let files: Vec<String> = args.paths.iter().map(|path| context.project_path(path)).collect();
-    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&files));
+    let mut files = FileMatcher::new(&files);
+    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&mut files));
     let about: Vec<(&str, &str)> =
         about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
     let note = for_files(&about, &options.tool_name);

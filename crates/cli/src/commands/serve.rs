@@ -249,9 +249,11 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
     options.notices = Notices::new(move |notice| teller.tell(notice));
-    // Clients of some applications start servers in the home directory, which is no project.
-    let here = context.env.working_directory();
-    options.project = repository_root(here, context.env.home().as_deref()).map(|_| here.to_owned());
+    let (here, home) = (context.env.working_directory(), context.env.home());
+    // Some applications start servers in the home directory, which is no project.
+    let is_project = home.as_deref() != Some(here) && repository_root(here, home.as_deref()).is_some();
+    options.project = is_project.then(|| here.to_owned());
+    options.home = home;
     let (journal, traces) = (context.journal(), context.traces());
     if journal.is_some() || traces.is_some() {
         options.dropped_events = Probe::new(move || {

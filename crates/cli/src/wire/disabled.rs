@@ -75,9 +75,8 @@ impl Context {
     /// Returns the notices that files of the project disable skills of the user, a line per file.
     pub(crate) fn disabled_by_project(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut files: BTreeMap<&Path, usize> = BTreeMap::new();
-        let is_disabled = |entry: &&Entry| entry.state == State::Disabled;
-        let is_of_project = |entry: &&Entry| entry.source.starts_with("project:");
-        for entry in snapshot.entries().iter().filter(is_disabled).filter(|entry| !is_of_project(entry)) {
+        let is_outside = |entry: &&Entry| entry.state == State::Disabled && !entry.is_of_project();
+        for entry in snapshot.entries().iter().filter(is_outside) {
             let by_project = self.disabled_by(entry).find(|it| it.owner == ConfigFileOwner::Project);
             if let Some(it) = by_project {
                 *files.entry(&it.file).or_default() += 1;

@@ -312,14 +312,32 @@ pub(crate) fn first_paragraph(body: &str) -> Option<String> {
 
 /// Returns `body` without the comments of HTML in it; one that does not end is no comment.
 fn without_comments(body: &str) -> String {
-    let mut parts = body.split("<!--");
-    let before = parts.next().unwrap_or_default().to_owned();
-    parts.fold(before, |kept, part| kept + part.split_once("-->").map_or(part, |(_, after)| after))
+    let (mut kept, mut rest) = (String::with_capacity(body.len()), body);
+    while let Some((before, comment)) = rest.split_once("<!--")
+        && let Some((_, after)) = comment.split_once("-->")
+    {
+        kept.push_str(before);
+        rest = after;
+    }
+    kept + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_are_no_text() {
+        for (body, expect) in [
+            ("a <!-- b --> c", "a  c"),
+            ("<!-- a\n<!-- b -->\nReal.", "\nReal."),
+            ("a --> b", "a --> b"),
+            ("a <!-- b", "a <!-- b"),
+            ("<!-- a --><!-- b -->c<!--", "c<!--"),
+        ] {
+            assert_eq!(without_comments(body), expect, "{body}");
+        }
+    }
 
     #[test]
     fn workflows_are_distinguished_from_purposes() {

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use repertoire_model::file_glob::FileMatcher;
 use repertoire_model::resolve::{self, NameCandidate, Verdict};
 use repertoire_model::scope::Scope;
-use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, file_glob, text};
+use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, text};
 
 use super::visible_cache::VisibleCache;
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
@@ -84,7 +85,7 @@ impl Entry {
     }
 
     /// Returns `true` if it is one of the project's own skills.
-    pub(crate) fn is_of_project(&self) -> bool {
+    pub fn is_of_project(&self) -> bool {
         self.tier() == PROJECT_TIER
     }
 
@@ -136,10 +137,9 @@ impl Entry {
         self.state == State::Active && self.allows_models()
     }
 
-    /// Returns `true` if one of the globs in its `paths` matches one of `files`, paths with `/` between their parts.
-    pub fn is_about<T: AsRef<str>>(&self, files: &[T]) -> bool {
-        let globs = &self.document.manifest.paths;
-        globs.iter().any(|glob| files.iter().any(|file| file_glob::matches(glob, file.as_ref())))
+    /// Returns `true` if one of the globs in its `paths` matches one of `files`.
+    pub fn is_about(&self, files: &mut FileMatcher<'_>) -> bool {
+        files.matches_any(&self.document.manifest.paths)
     }
 
     /// Returns `true` if the skill's author allows models to invoke it, and does not keep it for people.

@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use repertoire_model::catalog::{Catalog, CatalogOptions, Format, OverBudget, Tier};
 use repertoire_model::delta::{Delta, MAX_LISTED, for_files};
+use repertoire_model::file_glob::FileMatcher;
 use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
@@ -212,12 +213,15 @@ impl Session {
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
         let snapshot = self.registry().snapshot();
         let active = self.active();
-        let mut skills: Vec<&Entry> = self.offered(&snapshot).filter(|entry| entry.is_about(files)).collect();
+        let mut files = FileMatcher::new(files);
+        let mut skills: Vec<&Entry> =
+            self.offered(&snapshot).filter(|entry| entry.is_about(&mut files)).collect();
         let mut state = self.state();
-        skills.retain(|entry| !active.contains(entry.name()) && !state.focused.contains(entry.name()));
+        skills
+            .retain(|entry| !active.contains(entry.name()) && !state.offered_or_given.contains(entry.name()));
         // Those that do not fit are offered by the next note.
         skills.truncate(MAX_LISTED);
-        state.focused.extend(skills.iter().map(|entry| entry.name().clone()));
+        state.offered_or_given.extend(skills.iter().map(|entry| entry.name().clone()));
         drop(state);
         let described: Vec<(&str, &str)> =
             skills.iter().map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();

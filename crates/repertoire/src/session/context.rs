@@ -71,7 +71,7 @@ impl Session {
         };
         self.look().await;
         let mut state = self.state();
-        state.focused.clear();
+        state.offered_or_given.clear();
         match newest {
             Some(newest) => state.pin(&newest),
             // The notes since the catalog was written are gone with the transcript, so they are due again.

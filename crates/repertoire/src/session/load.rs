@@ -47,8 +47,7 @@ impl Session {
         let (decision, given) = if is_accounted {
             self.record_load(&skill, &gathered.loaded, force)
         } else {
-            // A note about files need not offer a skill that was given.
-            self.state().focused.insert(entry.name().clone());
+            self.note_given(entry, &skill, &gathered.loaded);
             // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
             // is always given. Without tracking of the context, so is every skill.
             (LoadDecision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])
@@ -81,6 +80,17 @@ impl Session {
         notes.extend(shared_notes);
         let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens, required: details })
+    }
+
+    /// Records that `skill` is given without being tracked, and `first` with it, so that no note about files offers them.
+    fn note_given(&self, entry: &Entry, skill: &LoadedSkill, first: &[RequiredSkill]) {
+        let mut state = self.state();
+        if skill.address == entry.name().as_str() {
+            state.offered_or_given.insert(entry.name().clone());
+        }
+        if !self.keeps_account() {
+            state.offered_or_given.extend(first.iter().map(|required| required.skill.name.clone()));
+        }
     }
 
     /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for

@@ -26,8 +26,8 @@ pub(super) struct SessionState {
     pub(super) ledger: Ledger,
     /// The digests that skills in the context were last seen to have on disk, and whether the model was notified of them.
     pub(super) on_disk: HashMap<SkillName, (Digest, bool)>,
-    /// The skills that were offered for the files that the model works on, or given without being tracked.
-    pub(super) focused: BTreeSet<SkillName>,
+    /// The skills that were offered for the files that the model works on, or given without being tracked: no note offers them again.
+    pub(super) offered_or_given: BTreeSet<SkillName>,
     /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
     /// The digests of the skills whose text a prompt was recorded to hold.
@@ -57,7 +57,7 @@ impl SessionState {
             text: None,
             ledger,
             on_disk: HashMap::new(),
-            focused: BTreeSet::new(),
+            offered_or_given: BTreeSet::new(),
             prompt: None,
             shown: BTreeMap::new(),
             invoked: BTreeSet::new(),

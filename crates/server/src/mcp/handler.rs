@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::request::Parts;
 use repertoire::tool::Definition;
-use repertoire::{Session, SkillName};
+use repertoire::{Entry, Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock, CustomRequest, CustomResult,
@@ -25,6 +25,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
+use super::roots::HostDirectories;
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
@@ -76,8 +77,8 @@ pub(crate) struct Handler {
     conversation: Arc<str>,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
-    /// True if skills for the files that the client works on have been looked for, since its roots changed last.
-    has_looked_for_files: AtomicBool,
+    /// The number of the snapshot whose skills for files were offered, since the client's roots changed last.
+    offered_for_files: Mutex<Option<u64>>,
 }
 
 impl Handler {
@@ -101,7 +102,7 @@ impl Handler {
             principal: Principal::default(),
             conversation,
             own: Mutex::default(),
-            has_looked_for_files: AtomicBool::new(false),
+            offered_for_files: Mutex::default(),
         }
     }
 
@@ -180,7 +181,7 @@ impl Handler {
         }
     }
 
-    /// Returns the note about skills for the files that the client works on, once and again after its roots have changed.
+    /// Returns the note about skills for the files that the client works on, once for each change of the library and of its roots.
     ///
     /// The directories of a client over HTTP may be those of another machine, so it gets none.
     async fn note_for_files(
@@ -188,28 +189,25 @@ impl Handler {
         session: &Arc<Session>,
         context: &RequestContext<RoleServer>,
     ) -> Option<String> {
+        let snapshot = self.view.shared.registry.snapshot();
         let is_http = context.extensions.get::<Parts>().is_some();
-        if is_http || self.has_looked_for_files.swap(true, Ordering::Relaxed) || !self.has_skills_for_files()
-        {
+        let offered = || self.offered_for_files.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_http || *offered() == Some(snapshot.number()) {
             return None;
         }
-        let mut directories = match ProtocolFamily::of(context) {
-            ProtocolFamily::Handshake => roots::directories(&context.peer).await,
-            ProtocolFamily::Stateless => Vec::new(),
+        let has_globs = |entry: &Entry| !entry.document.manifest.paths.is_empty();
+        let note = if self.view.offered(&snapshot).any(has_globs) {
+            let is_asked = ProtocolFamily::of(context) == ProtocolFamily::Handshake;
+            let options = self.view.options();
+            let host = HostDirectories { project: options.project.clone(), home: options.home.clone() };
+            let files = roots::files(is_asked.then_some(&context.peer), host).await;
+            let session = Arc::clone(session);
+            tokio::task::spawn_blocking(move || session.focus(&files).text).await.ok()
+        } else {
+            None
         };
-        if directories.is_empty() {
-            directories.extend(self.view.options().project.clone());
-        }
-        let session = Arc::clone(session);
-        let focus = move || session.focus(&roots::files(&directories));
-        let note = tokio::task::spawn_blocking(focus).await.ok()?;
-        Some(note.text).filter(|text| !text.is_empty())
-    }
-
-    /// Returns whether a skill is about some files of a project.
-    fn has_skills_for_files(&self) -> bool {
-        let snapshot = self.view.shared.registry.snapshot();
-        self.view.offered(&snapshot).any(|entry| !entry.document.manifest.paths.is_empty())
+        *offered() = Some(snapshot.number());
+        note.filter(|note| !note.is_empty())
     }
 
     fn changes(&self) -> ChangeReceiver {
@@ -359,7 +357,12 @@ impl ServerHandler for Handler {
         };
         self.notify_tools(before, &session, &context);
         if result.is_error != Some(true) {
-            result.content.extend(self.note_for_files(&session, &context).await.map(ContentBlock::text));
+            let note = tokio::select! {
+                note = self.note_for_files(&session, &context) => note,
+                () = context.ct.cancelled() => None,
+                () = self.abandoned.cancelled() => None,
+            };
+            result.content.extend(note.map(ContentBlock::text));
         }
         result.meta = family.meta(&self.server_info());
         Ok(result.into())
@@ -516,7 +519,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        self.has_looked_for_files.store(false, Ordering::Relaxed);
+        *self.offered_for_files.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -47,6 +47,30 @@ fn p1_skills_are_offered_once_for_the_files_that_they_are_about() {
 }
 
 #[test]
+fn p1_skills_that_were_given_are_not_offered_to_a_host_without_a_transcript() {
+    let library = SkillDirectory::new(&["alpha"]);
+    library.skill("rust", "paths: \"*.rs\"\n", "Borrow.\n");
+    library.skill("cargo", "paths: Cargo.toml\nrequires: [rust]\n", "Build.\n");
+    let options =
+        SessionOptions { account: Account::None, requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let session = library.session_with(options);
+    load(&session, "alpha");
+    load(&session, "cargo");
+    assert_eq!(session.focus(&["Cargo.toml", "main.rs"]).text, "");
+}
+
+#[test]
+fn p1_a_shadowed_skill_that_was_given_is_not_taken_for_the_one_that_hides_it() {
+    let library = SkillDirectory::new(&[]);
+    library.skill("rust", "paths: \"*.rs\"\n", "Borrow.\n");
+    let other = SkillDefinition::new("rust", "Does other things. Use when asked.", "Lend.\n");
+    let builder = library.builder().provider(Arc::new(MemoryProvider::new("other", vec![other])));
+    let session = block_on(block_on(builder.open()).unwrap().session()).unwrap();
+    assert!(load(&session, "other:rust").contains("Lend."));
+    assert!(session.focus(&["main.rs"]).text.contains("- rust: "));
+}
+
+#[test]
 fn p1_skills_that_do_not_fit_into_one_note_are_offered_by_the_next() {
     let library = SkillDirectory::new(&[]);
     for index in 0..60 {
