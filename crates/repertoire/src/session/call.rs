@@ -204,7 +204,7 @@ impl Session {
         let (kind, skill) = match self.visible(&snapshot, tool) {
             Some(entry) => (FaultKind::SkillAsTool, Some(entry.name().to_string())),
             None => match self.refusal(tool) {
-                Some(why) => (FaultKind::NotApproved { tool: quoted(tool), why }, None),
+                Some((skill, why)) => (FaultKind::NotApproved { tool: quoted(tool), why }, skill),
                 None => {
                     let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
                     (FaultKind::UnknownTool { tools, near: self.nearest_skill(&snapshot, tool) }, None)

@@ -91,15 +91,18 @@ impl Session {
         }
     }
 
-    /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill.
-    pub(super) fn refusal(&self, tool: &str) -> Option<RunRefusal> {
+    /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill, and the skill's address if the
+    /// tool belongs to one.
+    pub(super) fn refusal(&self, tool: &str) -> Option<(Option<String>, RunRefusal)> {
         let names = &self.options().names;
         let is_ours =
             [names.call.as_str(), "call_skill_tool", names.run_script.as_str(), RUN].contains(&tool);
         if is_ours {
-            return self.runner().is_none().then_some(RunRefusal::Off);
+            return self.runner().is_none().then_some((None, RunRefusal::Off));
         }
-        self.state().refused.iter().find(|((_, refused), _)| refused == tool).map(|(_, why)| *why)
+        let state = self.state();
+        let ((skill, _), why) = state.refused.iter().find(|((_, refused), _)| refused == tool)?;
+        Some((Some(skill.clone()), *why))
     }
 
     /// Returns the reason why `tool` of the skill with this `address` cannot be called, if it is known to have one.

@@ -99,6 +99,8 @@ fn never_trusted_sources_have_no_tools() {
                   Note: Its tools cannot be called: skills of its source may not run anything.\n";
     assert!(text.starts_with(expect), "{text}");
     assert!(call(&session, "maths", "add", json!({})).contains("comes from a source"));
+    let direct = block_on(session.call("add", &json!({}))).text().to_owned();
+    assert!(direct.contains("Skill `maths` comes from a source"), "{direct}");
     assert!(
         run(&session, "maths", "scripts/a.sh", json!({}))
             .contains("comes from a source whose skills may not run anything")
