@@ -392,7 +392,8 @@ impl Settings {
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
             Profile::Bernstein => {
-                let mut session = SessionOptions { render: Render::Json, ..session };
+                let mut session =
+                    SessionOptions { render: Render::Json, reload: Reload::AlwaysBody, ..session };
                 session.catalog.format = Format::List;
                 session.catalog.usage = false;
                 let session = with_surface(session, &[], &["asset", "force"]);
@@ -468,6 +469,8 @@ mod tests {
         assert_eq!(offered(Profile::Yodoca), "list_skills propose_skill_update read_skill_file");
         assert_eq!(offered(Profile::Helix), "read_skill_file");
         assert_eq!(offered(Profile::Harness), "unload_skill");
+        // B29: `load_skill` without a file returns the body, every time.
+        assert_eq!(Settings::of(Profile::Bernstein).session.reload, Reload::AlwaysBody);
         let hidden = Settings::of(Profile::Bernstein).session.hidden_arguments;
         assert_eq!(hidden.into_iter().collect::<Vec<_>>(), ["asset", "force"]);
     }
