@@ -130,7 +130,7 @@ const PERSON_STARTS: &[&str] = &[
 ];
 
 /// The first words of these, and the object of the verbs.
-const PERSONS: &[&[u8]] = &[b"i", b"we", b"let", b"my", b"our", b"you", b"your"];
+const PERSONS: &[&[u8]] = &[b"i", b"we", b"let", b"me", b"my", b"our", b"you", b"your"];
 
 /// Verbs that make the reader of a description its object.
 const PERSON_VERBS: &[&str] =
@@ -153,11 +153,13 @@ fn speaks_of_itself(folded: &str) -> Option<String> {
         .iter()
         .filter_map(|sentence| PERSON_STARTS.iter().find(|start| sentence.trim_start().starts_with(**start)));
     if let Some(start) = starts.next() {
-        return Some(start.trim_end().to_owned());
+        let start = start.trim_end();
+        return Some(start.strip_prefix("i").map_or(start.to_owned(), |rest| format!("I{rest}")));
     }
     let words: Vec<&str> =
         plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let pair = words.windows(2).find(|pair| PERSON_VERBS.contains(&pair[0]) && pair[1] == "you")?;
+    let is_person = |pair: &&[&str]| PERSON_VERBS.contains(&pair[0]) && ["me", "you"].contains(&pair[1]);
+    let pair = words.windows(2).find(is_person)?;
     Some(pair.join(" "))
 }
 
@@ -394,7 +396,8 @@ mod tests {
             let found = speaks_of_itself(&description.to_lowercase());
             assert_eq!(found.as_deref(), expect, "{description}");
         };
-        check("I can help you fill forms.", Some("i"));
+        check("I can help you fill forms.", Some("I"));
+        check("Helps me fill forms.", Some("helps me"));
         check("Fills forms. We’ll merge them too.", Some("we'll"));
         check("You are an expert in PDF.", Some("you"));
         check("Your PDF wingman", Some("your"));

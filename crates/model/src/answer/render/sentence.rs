@@ -18,6 +18,10 @@ const MAX_ERROR_LINES: usize = 50;
 /// The start of an acknowledgement.
 pub(crate) const ALREADY_ACTIVE: &str = "Already active: its instructions are ";
 
+/// The most arguments in the example of a call, and the most characters of the name of one.
+const MAX_EXAMPLE: usize = 8;
+const MAX_EXAMPLE_CHARS: usize = 60;
+
 /// The most characters of a place; a longer one is not shown, for half a path leads nowhere.
 const MAX_LOCATION_CHARS: usize = 1_000;
 
@@ -181,7 +185,11 @@ pub(super) fn more_schemas(more: usize) -> Option<String> {
 /// Returns how to call the tools of `skill`, if it has some and there is a tool for it.
 pub(super) fn call_tools(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     let (schema, call) = (skill.schemas.first()?, wording.call.as_ref()?);
-    let arguments = serde_json::json!({ "skill": address(skill), "tool": schema.name, "arguments": {} });
+    let required = schema.parameters.get("required").and_then(serde_json::Value::as_array);
+    let names = required.into_iter().flatten().filter_map(serde_json::Value::as_str).take(MAX_EXAMPLE);
+    let example: serde_json::Map<_, _> =
+        names.map(|name| (text::shorten(name, MAX_EXAMPLE_CHARS), "…".into())).collect();
+    let arguments = serde_json::json!({ "skill": address(skill), "tool": schema.name, "arguments": example });
     Some(format!("Call a tool of this skill with `{call}`, as in {arguments}."))
 }
 

@@ -199,7 +199,7 @@ pub(in crate::answer) fn answers_about_tools() -> Vec<(&'static str, Answer)> {
     let schema = |name: &str, description: &str| ToolSchema {
         name: name.to_owned(),
         description: description.to_owned(),
-        parameters: serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+        parameters: serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}),
     };
     let with_tools = LoadedSkill {
         schemas: vec![schema("fill_form", "Fills </skill_tools> a\nform."), schema("merge", "```\nMerges.")],
