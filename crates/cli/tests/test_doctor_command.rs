@@ -41,6 +41,17 @@ fn doctor_reports_warnings() {
 }
 
 #[test]
+fn hints_of_doctor_have_the_options_of_the_command_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/broken/SKILL.md", "---\nname: broken\n");
+    let run = sandbox.run(&["--root", "lib", "--profile", "lenient", "doctor"]);
+    let hint = "run `rep --root lib --profile lenient check lib/broken`";
+    assert!(run.stdout.contains(hint), "{}", run.stdout);
+    let answer = sandbox.json(&["--root", "lib", "--profile", "lenient", "doctor", "--json"]);
+    assert!(answer.to_string().contains(hint), "{answer}");
+}
+
+#[test]
 fn doctor_reports_the_store_without_making_one() {
     let mut sandbox = Sandbox::with_skills();
     let told = |sandbox: &Sandbox| {

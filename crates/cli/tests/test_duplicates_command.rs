@@ -17,16 +17,18 @@ fn duplicates_are_skills_of_one_name_or_of_one_content() {
     exit 0
     --- stdout
     alpha: 2 places with different files
-      .agents/skills/alpha  active
-      [DIR]/home/.kiro/skills/alpha  shadowed
+      active      .agents/skills/alpha
+      shadowed    [DIR]/home/.kiro/skills/alpha
     beta: 2 places with the same files
-      .agents/skills/beta  active
-      .claude/skills/beta  shadowed
+      active      .agents/skills/beta
+      shadowed    .claude/skills/beta
     --- stderr
     2 skills more than once, 1 of them with differences
     hint: `--diff` shows the differences
     hint: `rep adopt alpha` gathers its copies in one place and links the others to it
     "#);
+    let given = sandbox.run(&["--root", ".agents/skills", "--root", ".claude/skills", "duplicates"]);
+    assert!(given.stdout.contains("beta: 2 places") && !given.stderr.contains("adopt"), "{}", given.stderr);
     let run = sandbox.run(&["duplicates", "alpha", "--diff"]);
     assert!(run.stdout.contains("-Do alpha.\n+Do another.\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("beta"), "{}", run.stdout);

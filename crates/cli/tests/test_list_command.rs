@@ -377,6 +377,13 @@ fn skills_that_are_not_listed_are_hinted_at() {
     assert!(run.stdout.contains("1 more skill too deep"), "{}", run.stdout);
     let run = sandbox.run(&["--root", "lib", "explain", "b"]);
     assert!(run.stdout.contains("lib/a/inside/b is there, but inside another skill"), "{}", run.stdout);
+    // Only `doctor` takes the time in a large library.
+    for index in 0..60 {
+        sandbox.write(&format!("lib/more-{index}/SKILL.md"), skill(&format!("more-{index}"), "x\n"));
+    }
+    assert!(!sandbox.run(&["--root", "lib", "list"]).stderr.contains("more skills"));
+    let run = sandbox.run(&["--root", "lib", "doctor"]);
+    assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
 }
 
 #[test]

@@ -36,7 +36,10 @@ struct DoctorJson {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
-    let checks = checks::all(env, globals);
+    let mut checks = checks::all(env, globals);
+    for hint in checks.iter_mut().filter_map(|check| check.hint.as_mut()) {
+        *hint = ui.with_options(hint);
+    }
     let worst = checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok);
     let exit = if worst == Status::Error { Exit::No } else { Exit::Success };
     if ui.is_json() {

@@ -108,7 +108,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Resu
     if different > 0 && !args.diff {
         ui.hint("`--diff` shows the differences")?;
     }
-    if let Some(name) = groups.iter().find_map(|group| group.names().pop_first()) {
+    // Copies are gathered from the directories of clients alone.
+    if context.globals.root.is_empty()
+        && let Some(name) = groups.iter().find_map(|group| group.names().pop_first())
+    {
         ui.hint(&format!("`rep adopt {name}` gathers its copies in one place and links the others to it"))?;
     }
     Ok(Exit::Success)
@@ -170,8 +173,9 @@ fn write(
     writeln!(ui.out(), "{names}: {} with {content}", count(group.skills.len(), "place"))?;
     for entry in &group.skills {
         let directory = escape(&context.shown(entry.directory())).into_owned();
-        let state = ui.paint(Style::Faint, entry.state.as_str());
-        writeln!(ui.out(), "  {directory}  {state}")?;
+        // The path comes last, because it may be longer than a line.
+        let state = ui.paint(Style::Faint, &format!("{:<11}", entry.state.as_str()));
+        writeln!(ui.out(), "  {state} {directory}")?;
     }
     if !args.diff || group.is_identical() {
         return Ok(());

@@ -152,14 +152,22 @@ impl Context {
         }
     }
 
-    /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories; none for a large
-    /// library, where the search would take long.
+    /// Returns hints about skills that `library` leaves out, as [`Context::hints_about_any_unlisted`] does; none for a large library,
+    /// where the search would take long.
     pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
+        if library.snapshot.entries().len() > MOST_LISTED_FOR_HINTS {
+            return Vec::new();
+        }
+        self.hints_about_any_unlisted(library)
+    }
+
+    /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories.
+    pub(crate) fn hints_about_any_unlisted(&self, library: &Library) -> Vec<String> {
         let listed: HashSet<&Path> =
             library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
         // Without any, `hint_without_skills` has looked below the directories that were given.
         let is_told = listed.is_empty() && !self.globals.root.is_empty();
-        if is_told || listed.len() > MOST_LISTED_FOR_HINTS {
+        if is_told {
             return Vec::new();
         }
         let policy = self.settings.policy.clone();
@@ -347,6 +355,9 @@ impl Library {
         }
         if all.len() <= MAX_NAMES_SHOWN {
             error = error.hint(format!("there are: {}", all.join(", ")));
+        }
+        if name.trim().is_empty() {
+            return error;
         }
         error.hint(format!("run `rep explain {name}` to see why it is missing"))
     }

@@ -353,7 +353,7 @@ impl Checks {
         } else {
             self.ok("library", counts.join(", "));
         }
-        for hint in context.hints_about_unlisted(library) {
+        for hint in context.hints_about_any_unlisted(library) {
             self.info("library", hint);
         }
     }

@@ -14,12 +14,15 @@ use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::ui::{Style, Ui, count, escape};
+use crate::ui::{Style, Ui, count, escape, wrap_indented};
 
 use crate::wire::{Context, Library};
 
 /// The most skills of a group that are named.
 const MAX_NAMED: usize = 20;
+
+/// The words before these places.
+const NOT_THERE: &str = "  not there: ";
 
 /// The most places that are not there and are named.
 const MAX_MISSING: usize = 8;
@@ -174,8 +177,9 @@ impl Absence {
         let missing = self.places.iter().filter(|place| !place.exists);
         let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
         if !missing.is_empty() {
-            let missing = ui.paint(Style::Faint, &escape(&first_of(&missing)));
-            writeln!(ui.out(), "  not there: {missing}")?;
+            let missing = wrap_indented(&escape(&first_of(&missing)), ui.width(), NOT_THERE.len());
+            let missing = ui.paint(Style::Faint, &missing);
+            writeln!(ui.out(), "{NOT_THERE}{missing}")?;
         }
         if self.places.is_empty() {
             writeln!(ui.out(), "  nothing: discovery is off and no roots are configured")?;
