@@ -35,7 +35,7 @@ fn files_of_a_skill() {
     exit 1
     --- stdout
     --- stderr
-    error: line 1000 is past the end: it has only 3 lines
+    error: line 1000 is past the end: the text has only 3 lines
     "#);
     assert_eq!(sandbox.run(&["show", "alpha", "--lines", "9:"]).code, 1);
     assert_run!(sandbox.run(&["show", "alpha", "--asset", "logo.png"]), @r#"

@@ -16,11 +16,14 @@ const MAX_PATH_PARTS: usize = 256;
 /// The most patterns that the alternatives of one pattern stand for.
 const MAX_ALTERNATIVES: usize = 64;
 
-/// The most comparisons of a pattern with a file, about a second of work.
-const MAX_COMPARISONS: usize = 50_000_000;
+/// The most work of comparing patterns with files, about a second, in comparisons of one byte.
+const MAX_WORK: usize = 1_000_000_000;
 
-/// The most comparisons for one skill, so that one does not use up those of the others.
-const MAX_SKILL_COMPARISONS: usize = 2_000_000;
+/// The most work for one skill, so that one does not use up that of the others.
+const MAX_SKILL_WORK: usize = 20_000_000;
+
+/// The work of comparing a name with one that has no wildcard, or only one at its start.
+const PLAIN_WORK: usize = 8;
 
 /// The reason why a pattern is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,32 +120,41 @@ pub fn matches(pattern: &str, path: &str) -> bool {
 #[derive(Debug)]
 pub struct FileMatcher<'f> {
     files: Vec<FilePath<'f>>,
-    comparisons_left: usize,
+    work_left: usize,
+    max_skill_work: usize,
 }
 
 impl<'f> FileMatcher<'f> {
     /// Returns the matcher of `files`, paths as in [`matches`].
     pub fn new<T: AsRef<str>>(files: &'f [T]) -> Self {
         let files = files.iter().filter_map(|file| FilePath::new(file.as_ref())).collect();
-        Self { files, comparisons_left: MAX_COMPARISONS }
+        Self { files, work_left: MAX_WORK, max_skill_work: MAX_SKILL_WORK }
     }
 
     /// Returns whether one of `patterns`, those of one skill, matches one of the files.
     pub fn matches_any<T: AsRef<str>>(&mut self, patterns: &[T]) -> bool {
-        let mut allowed = self.comparisons_left.min(MAX_SKILL_COMPARISONS);
-        for pattern in patterns {
+        let allowed = self.work_left.min(self.max_skill_work);
+        let mut work = Work { left: allowed };
+        let is_match = patterns.iter().any(|pattern| {
             let alternatives = prepare(pattern.as_ref());
-            let comparisons = alternatives.len() * self.files.len();
-            if comparisons > allowed {
-                return false;
-            }
-            allowed -= comparisons;
-            self.comparisons_left -= comparisons;
-            if alternatives.iter().any(|pattern| self.files.iter().any(|file| pattern.matches(file))) {
-                return true;
-            }
-        }
-        false
+            alternatives.iter().any(|pattern| self.files.iter().any(|file| pattern.matches(file, &mut work)))
+        });
+        self.work_left -= allowed - work.left;
+        is_match
+    }
+}
+
+/// The work that may still be done.
+struct Work {
+    left: usize,
+}
+
+impl Work {
+    /// Takes `amount` from the work that is left, and returns whether there was as much.
+    fn take(&mut self, amount: usize) -> bool {
+        let is_enough = self.left >= amount;
+        self.left = self.left.saturating_sub(amount);
+        is_enough
     }
 }
 
@@ -167,21 +179,49 @@ impl<'f> FilePath<'f> {
 
 /// A pattern without braces.
 struct PathPattern {
-    parts: Vec<String>,
+    parts: Vec<PartPattern>,
     /// True if it is about the name of a file alone.
     is_name: bool,
 }
 
 impl PathPattern {
-    fn matches(&self, file: &FilePath<'_>) -> bool {
+    /// Returns whether it matches `file`; if no work is left, it does not.
+    fn matches(&self, file: &FilePath<'_>, work: &mut Work) -> bool {
+        let (Some(last), Some(name)) = (self.parts.last(), file.parts.last()) else { return false };
         // Most files have another name.
-        if let (Some(wanted), Some(name)) = (self.parts.last(), file.parts.last())
-            && wanted != "**"
-            && !glob(wanted, name)
-        {
-            return false;
+        last.matches(name, work)
+            && (self.is_name || matches_parts(&self.parts, &file.parts, file.is_absolute, work))
+    }
+}
+
+/// A part of a pattern. Most are a name, or the end of one.
+enum PartPattern {
+    /// `**`: any number of directories.
+    Directories,
+    Name(String),
+    End(String),
+    Glob(String),
+}
+
+impl PartPattern {
+    fn new(part: &str) -> Self {
+        let is_plain = |text: &str| !text.contains(['*', '?']);
+        match part.strip_prefix('*') {
+            Some("*") => Self::Directories,
+            Some(end) if is_plain(end) => Self::End(end.to_owned()),
+            None if is_plain(part) => Self::Name(part.to_owned()),
+            _ => Self::Glob(part.to_owned()),
         }
-        self.is_name || matches_parts(&self.parts, &file.parts, file.is_absolute)
+    }
+
+    /// Returns whether it matches `name`; if no work is left, it does not.
+    fn matches(&self, name: &str, work: &mut Work) -> bool {
+        match self {
+            Self::Directories => true,
+            Self::Name(wanted) => work.take(PLAIN_WORK) && name == wanted,
+            Self::End(end) => work.take(PLAIN_WORK) && name.ends_with(end.as_str()),
+            Self::Glob(pattern) => work.take(PLAIN_WORK + pattern.len() * name.len()) && glob(pattern, name),
+        }
     }
 }
 
@@ -193,14 +233,14 @@ fn prepare(pattern: &str) -> Vec<PathPattern> {
     let alternatives = alternatives(pattern.trim()).unwrap_or_default();
     let prepared = alternatives.iter().map(|pattern| {
         let is_below = pattern.ends_with('/');
-        let mut parts: Vec<String> = parts(pattern).into_iter().map(str::to_owned).collect();
+        let mut parts: Vec<PartPattern> = parts(pattern).into_iter().map(PartPattern::new).collect();
         let is_name = parts.len() == 1 && !is_below;
         if is_below && !parts.is_empty() {
-            parts.push("**".to_owned());
+            parts.push(PartPattern::Directories);
         }
         PathPattern { parts, is_name }
     });
-    prepared.filter(|pattern| !pattern.parts.is_empty()).collect()
+    prepared.collect()
 }
 
 /// Returns the patterns without braces that `pattern` stands for, unless they are too many.
@@ -227,19 +267,22 @@ fn parts(path: &str) -> Vec<&str> {
 }
 
 /// Returns whether `pattern` matches the whole of `path`, or one of its ends; as in [`glob`], backtracking is limited to the last
-/// `**`.
-fn matches_parts(pattern: &[String], path: &[&str], is_end_enough: bool) -> bool {
+/// `**`. If no work is left, it does not.
+fn matches_parts(pattern: &[PartPattern], path: &[&str], is_end_enough: bool, work: &mut Work) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut last_star = is_end_enough.then_some((0, 0));
     loop {
+        if !work.take(1) {
+            return false;
+        }
         match (pattern.get(at), path.get(place)) {
             (None, None) => return true,
-            (Some(part), _) if part == "**" => {
+            (Some(PartPattern::Directories), _) => {
                 last_star = Some((at + 1, place));
                 at += 1;
                 continue;
             }
-            (Some(part), Some(name)) if glob(part, name) => {
+            (Some(part), Some(name)) if part.matches(name, work) => {
                 (at, place) = (at + 1, place + 1);
                 continue;
             }
@@ -322,14 +365,22 @@ mod tests {
 
     #[test]
     fn the_work_for_many_files_is_limited_for_a_skill_and_for_all() {
-        let files: Vec<String> = (0..10_000).map(|index| format!("src/{index}.tsx")).collect();
+        let directory = "a".repeat(240);
+        let files: Vec<String> =
+            (0..100).map(|index| format!("{}{index}.tsx", format!("{directory}/").repeat(12))).collect();
         let mut matcher = FileMatcher::new(&files);
-        let hostile = vec!["**/{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}0"; 100];
-        assert!(!matcher.matches_any(&hostile));
-        assert!(matcher.matches_any(&["*.py", "src/*.tsx"]), "others are compared nevertheless");
-        assert!(matcher.comparisons_left > MAX_COMPARISONS - 2 * MAX_SKILL_COMPARISONS);
-        (0..100).for_each(|_| assert!(!matcher.matches_any(&hostile)));
-        assert!(!matcher.matches_any(&hostile));
-        assert!(matcher.comparisons_left < MAX_SKILL_COMPARISONS);
+        (matcher.work_left, matcher.max_skill_work) = (1_000_000, 100_000);
+        let hostile = [
+            vec![format!("**/*{}{}/**", "a".repeat(120), "{b,c}".repeat(6)); 100],
+            vec!["**/{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}*0".to_owned(); 100],
+        ];
+        hostile.iter().for_each(|globs| assert!(!matcher.matches_any(globs)));
+        assert_eq!(matcher.work_left, 800_000);
+        assert!(matcher.matches_any(&["*.py", "*.tsx"]), "others are compared nevertheless");
+        assert!(matcher.matches_any(&["*.py", "*1*.tsx"]));
+        while matcher.work_left > 0 {
+            assert!(!matcher.matches_any(&hostile[1]));
+        }
+        assert!(!matcher.matches_any(&["*.tsx"]), "nothing is left");
     }
 }

@@ -145,6 +145,47 @@ async fn a_call_that_is_cancelled_leaves_the_note_for_the_next() {
     client.end().await;
 }
 
+#[tokio::test]
+async fn roots_that_change_while_they_are_named_are_asked_for_again() {
+    let (world, project) = (world(), project());
+    let mut client = Client::start(&world.server(), None);
+    client.initialize_with("2025-11-25", json!({"roots": {"listChanged": true}})).await;
+    let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let id = client.start_request("tools/call", params).await;
+    let asked = client.notification("roots/list").await;
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})).await;
+    client.request("ping", json!({})).await;
+    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})).await;
+    client.answer_to(id).await;
+    assert!(note(&load(&mut client, root(project.path())).await).contains("- terraform: "));
+    client.end().await;
+}
+
+#[tokio::test]
+async fn of_several_calls_at_once_one_gets_the_note() {
+    let (world, project) = (world(), project());
+    let mut client = Client::start(&world.server(), None);
+    client.initialize_with("2025-11-25", json!({"roots": {}})).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+        ids.push(client.start_request("tools/call", params).await);
+    }
+    let asked = client.notification("roots/list").await;
+    let mut message = root(project.path()).unwrap();
+    message["jsonrpc"] = json!("2.0");
+    message["id"] = asked["id"].clone();
+    client.send(&message).await;
+    let mut blocks = Vec::new();
+    for id in ids {
+        blocks.push(client.answer_to(id).await["result"]["content"].as_array().unwrap().len());
+    }
+    blocks.sort_unstable();
+    assert_eq!(blocks, [1, 1, 2]);
+    assert!(client.others().is_empty(), "{:?}", client.others());
+    client.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn skills_for_files_that_come_later_are_offered() {
     let (world, project) = (World::new(), project());

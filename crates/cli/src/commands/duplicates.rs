@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use clap::Args;
 use pollster::block_on;
 use rayon::prelude::*;
-use repertoire::Entry;
 use repertoire::history::capture;
+use repertoire::{Entry, State};
 use repertoire_model::Digest;
 use repertoire_model::patch::{self, SkillFiles};
 use serde::Serialize;
@@ -174,7 +174,8 @@ fn write(
     for entry in &group.skills {
         let directory = escape(&context.shown(entry.directory())).into_owned();
         // The path comes last, because it may be longer than a line.
-        let state = ui.paint(Style::Faint, &format!("{:<11}", entry.state.as_str()));
+        let width = State::Quarantined.as_str().len();
+        let state = ui.paint(Style::Faint, &format!("{:<width$}", entry.state.as_str()));
         writeln!(ui.out(), "  {state} {directory}")?;
     }
     if !args.diff || group.is_identical() {

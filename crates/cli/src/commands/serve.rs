@@ -251,7 +251,8 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     options.notices = Notices::new(move |notice| teller.tell(notice));
     let (here, home) = (context.env.working_directory(), context.env.home());
     // Some applications start servers in the home directory, which is no project.
-    let is_project = home.as_deref() != Some(here) && repository_root(here, home.as_deref()).is_some();
+    let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
+    let is_project = !is_home && repository_root(here, home.as_deref()).is_some();
     options.project = is_project.then(|| here.to_owned());
     options.home = home;
     let (journal, traces) = (context.journal(), context.traces());

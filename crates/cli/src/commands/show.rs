@@ -222,7 +222,7 @@ fn expect_lines(args: &ShowArgs, total: usize) -> Result<(), CliError> {
     match lines(args).start {
         Some(start) if start > total => {
             let lines = count(total, "line");
-            Err(CliError::no(format!("line {start} is past the end: it has only {lines}")))
+            Err(CliError::no(format!("line {start} is past the end: the text has only {lines}")))
         }
         _ => Ok(()),
     }

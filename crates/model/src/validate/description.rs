@@ -129,7 +129,7 @@ const PERSON_STARTS: &[&str] = &[
     "you'll ", "you've ", "your ",
 ];
 
-/// The first words of these, and the object of the verbs.
+/// The first words of [`PERSON_STARTS`], and the objects of [`PERSON_VERBS`].
 const PERSONS: &[&[u8]] = &[b"i", b"we", b"let", b"me", b"my", b"our", b"you", b"your"];
 
 /// Verbs that make the reader of a description its object.
@@ -158,7 +158,10 @@ fn speaks_of_itself(folded: &str) -> Option<String> {
     }
     let words: Vec<&str> =
         plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_person = |pair: &&[&str]| PERSON_VERBS.contains(&pair[0]) && ["me", "you"].contains(&pair[1]);
+    // Users say "help me".
+    let is_person = |pair: &&[&str]| {
+        PERSON_VERBS.contains(&pair[0]) && (pair[1] == "you" || (pair[1] == "me" && pair[0] != "help"))
+    };
     let pair = words.windows(2).find(is_person)?;
     Some(pair.join(" "))
 }
@@ -398,6 +401,7 @@ mod tests {
         };
         check("I can help you fill forms.", Some("I"));
         check("Helps me fill forms.", Some("helps me"));
+        check("Fills forms. Use when the user says help me with a form.", None);
         check("Fills forms. We’ll merge them too.", Some("we'll"));
         check("You are an expert in PDF.", Some("you"));
         check("Your PDF wingman", Some("your"));

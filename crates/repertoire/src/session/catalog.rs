@@ -213,14 +213,15 @@ impl Session {
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
         let snapshot = self.registry().snapshot();
         let active = self.active();
+        let known = self.state().offered_or_given.clone();
+        let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
         let mut files = FileMatcher::new(files);
-        let mut skills: Vec<&Entry> =
-            self.offered(&snapshot).filter(|entry| entry.is_about(&mut files)).collect();
-        let mut state = self.state();
-        skills
-            .retain(|entry| !active.contains(entry.name()) && !state.offered_or_given.contains(entry.name()));
+        let about = self.offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&mut files));
         // Those that do not fit are offered by the next note.
-        skills.truncate(MAX_LISTED);
+        let mut skills: Vec<&Entry> = about.take(MAX_LISTED).collect();
+        let mut state = self.state();
+        // Another call may have offered some meanwhile.
+        skills.retain(|entry| !state.offered_or_given.contains(entry.name()));
         state.offered_or_given.extend(skills.iter().map(|entry| entry.name().clone()));
         drop(state);
         let described: Vec<(&str, &str)> =

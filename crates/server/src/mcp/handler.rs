@@ -77,8 +77,12 @@ pub(crate) struct Handler {
     conversation: Arc<str>,
     /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
-    /// The number of the snapshot whose skills for files were offered, since the client's roots changed last.
-    offered_for_files: Mutex<Option<u64>>,
+    /// Counts changes of the client's roots.
+    root_changes: AtomicU64,
+    /// The number of the snapshot, and of changes of the roots, that skills for files were last looked for at.
+    looked_for_files: tokio::sync::Mutex<Option<(u64, u64)>>,
+    /// Notes about skills for files that no result had yet.
+    notes_for_files: Arc<Mutex<Vec<String>>>,
 }
 
 impl Handler {
@@ -102,7 +106,9 @@ impl Handler {
             principal: Principal::default(),
             conversation,
             own: Mutex::default(),
-            offered_for_files: Mutex::default(),
+            root_changes: AtomicU64::new(0),
+            looked_for_files: tokio::sync::Mutex::default(),
+            notes_for_files: Arc::default(),
         }
     }
 
@@ -181,33 +187,37 @@ impl Handler {
         }
     }
 
-    /// Returns the note about skills for the files that the client works on, once for each change of the library and of its roots.
+    /// Looks for skills for the files that the client works on, once for each change of the library and of its roots, and leaves the
+    /// note about them in `notes_for_files`.
     ///
     /// The directories of a client over HTTP may be those of another machine, so it gets none.
-    async fn note_for_files(
-        &self,
-        session: &Arc<Session>,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<String> {
+    async fn look_for_files(&self, session: &Arc<Session>, context: &RequestContext<RoleServer>) {
+        // One call at a time looks; the others do not wait for it.
+        let Ok(mut looked) = self.looked_for_files.try_lock() else { return };
         let snapshot = self.view.shared.registry.snapshot();
-        let is_http = context.extensions.get::<Parts>().is_some();
-        let offered = || self.offered_for_files.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_http || *offered() == Some(snapshot.number()) {
-            return None;
+        let now = (snapshot.number(), self.root_changes.load(Ordering::Relaxed));
+        if context.extensions.get::<Parts>().is_some() || *looked == Some(now) {
+            return;
         }
         let has_globs = |entry: &Entry| !entry.document.manifest.paths.is_empty();
-        let note = if self.view.offered(&snapshot).any(has_globs) {
-            let is_asked = ProtocolFamily::of(context) == ProtocolFamily::Handshake;
-            let options = self.view.options();
-            let host = HostDirectories { project: options.project.clone(), home: options.home.clone() };
-            let files = roots::files(is_asked.then_some(&context.peer), host).await;
-            let session = Arc::clone(session);
-            tokio::task::spawn_blocking(move || session.focus(&files).text).await.ok()
-        } else {
-            None
-        };
-        *offered() = Some(snapshot.number());
-        note.filter(|note| !note.is_empty())
+        if !self.view.offered(&snapshot).any(has_globs) {
+            *looked = Some(now);
+            return;
+        }
+        let is_asked = ProtocolFamily::of(context) == ProtocolFamily::Handshake;
+        let options = self.view.options();
+        let host = HostDirectories { project: options.project.clone(), home: options.home.clone() };
+        let files = roots::files(is_asked.then_some(&context.peer), host).await;
+        *looked = Some(now);
+        let (session, notes) = (Arc::clone(session), Arc::clone(&self.notes_for_files));
+        // It goes on if the call is cancelled, and the next result has the note.
+        let _ = tokio::task::spawn_blocking(move || {
+            let note = session.focus(&files).text;
+            if !note.is_empty() {
+                notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+            }
+        })
+        .await;
     }
 
     fn changes(&self) -> ChangeReceiver {
@@ -357,12 +367,15 @@ impl ServerHandler for Handler {
         };
         self.notify_tools(before, &session, &context);
         if result.is_error != Some(true) {
-            let note = tokio::select! {
-                note = self.note_for_files(&session, &context) => note,
-                () = context.ct.cancelled() => None,
-                () = self.abandoned.cancelled() => None,
-            };
-            result.content.extend(note.map(ContentBlock::text));
+            tokio::select! {
+                () = self.look_for_files(&session, &context) => {}
+                () = self.abandoned.cancelled() => {}
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+            }
+            let mut notes = self.notes_for_files.lock().unwrap_or_else(PoisonError::into_inner);
+            result.content.extend(notes.drain(..).map(ContentBlock::text));
         }
         result.meta = family.meta(&self.server_info());
         Ok(result.into())
@@ -519,7 +532,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        *self.offered_for_files.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.root_changes.fetch_add(1, Ordering::Relaxed);
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

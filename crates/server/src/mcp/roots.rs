@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{DirEntry, canonicalize, read_dir};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
 use repertoire::discovery::{project_skill_directories, repository_root};
@@ -25,7 +25,10 @@ const GENERATED: [&str; 5] = ["__pycache__", "build", "dist", "vendor", "venv"];
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time that directories are read for, while a call waits for it. Those of a network may take long.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+const READ_TIME: Duration = Duration::from_secs(2);
+
+/// The time after which a directory that cannot be read is given up.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The directories of the host.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +41,7 @@ pub(crate) struct HostDirectories {
 
 /// Returns the paths of the files that the client of `peer` works on, relative to their repository and with `/` between their parts.
 ///
-/// The client is asked for its roots if it has some. None are found if reading takes too long.
+/// The client is asked for its roots if it has some. If reading takes too long, the files are those that were found in time.
 pub(crate) async fn files(peer: Option<&Peer<RoleServer>>, host: HostDirectories) -> Vec<String> {
     let roots = match peer {
         Some(peer) => roots(peer).await,
@@ -49,7 +52,7 @@ pub(crate) async fn files(peer: Option<&Peer<RoleServer>>, host: HostDirectories
         if directories.is_empty() {
             directories.extend(host.project);
         }
-        files_in(&directories, host.home.as_deref(), MAX_ENTRIES)
+        files_in(&directories, host.home.as_deref(), MAX_ENTRIES, Instant::now() + READ_TIME)
     });
     tokio::time::timeout(READ_TIMEOUT, read).await.ok().and_then(Result::ok).unwrap_or_default()
 }
@@ -83,11 +86,16 @@ fn path(uri: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| PathBuf::from(&*path))
 }
 
-/// Returns the paths of the files in `directories`, after reading at most `max_entries` entries.
+/// Returns the paths of the files in `directories`, after reading at most `max_entries` entries, until `deadline`.
 ///
 /// Symbolic links are not followed. Directories of tools, such as `node_modules`, of generated files, and those that clients read
 /// skills from are left out.
-fn files_in(directories: &[PathBuf], home: Option<&Path>, max_entries: usize) -> Vec<String> {
+fn files_in(
+    directories: &[PathBuf],
+    home: Option<&Path>,
+    max_entries: usize,
+    deadline: Instant,
+) -> Vec<String> {
     let mut limits = ScanLimits::default();
     limits.hidden = true;
     let is_left_out = |name: &str| limits.skips(name) || GENERATED.contains(&name);
@@ -97,6 +105,7 @@ fn files_in(directories: &[PathBuf], home: Option<&Path>, max_entries: usize) ->
     let mut open: VecDeque<(PathBuf, String)> =
         directories.iter().map(|directory| (directory.clone(), prefix(directory, home))).collect();
     while entries_left > 0
+        && Instant::now() < deadline
         && let Some((directory, prefix)) = open.pop_front()
     {
         if of_clients.iter().any(|name| directory.ends_with(name)) {
@@ -142,6 +151,10 @@ mod tests {
         project
     }
 
+    fn found(directories: &[PathBuf], home: Option<&Path>, max_entries: usize) -> Vec<String> {
+        files_in(directories, home, max_entries, Instant::now() + Duration::from_secs(600))
+    }
+
     #[test]
     fn only_uris_of_files_on_this_machine_are_paths() {
         for (uri, expect) in [
@@ -171,20 +184,20 @@ mod tests {
         let root = project.path();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/", root.join("packages/everything")).unwrap();
-        let whole = files_in(&[root.to_owned()], None, MAX_ENTRIES);
+        let whole = found(&[root.to_owned()], None, MAX_ENTRIES);
         assert_eq!(whole[0], "README.md");
         assert!(whole.contains(&"packages/web/index.ts".to_owned()), "{whole:?}");
         assert!(whole.len() < 10, "a link is not followed: {whole:?}");
-        let package = files_in(&[root.join("packages/api")], None, MAX_ENTRIES);
+        let package = found(&[root.join("packages/api")], None, MAX_ENTRIES);
         assert_eq!(package, ["packages/api/.github/ci.yml", "packages/api/src/main.py"]);
-        let gone = files_in(&[root.join("gone")], None, MAX_ENTRIES);
+        let gone = found(&[root.join("gone")], None, MAX_ENTRIES);
         assert_eq!(gone, Vec::<String>::new());
     }
 
     #[test]
     fn a_repository_at_home_is_not_that_of_directories_below() {
         let home = project(&["shop/api/main.py"]);
-        let files = files_in(&[home.path().join("shop")], Some(home.path()), MAX_ENTRIES);
+        let files = found(&[home.path().join("shop")], Some(home.path()), MAX_ENTRIES);
         assert_eq!(files, ["api/main.py"]);
     }
 
@@ -192,8 +205,10 @@ mod tests {
     fn a_large_root_is_read_up_to_a_limit() {
         let project = project(&["first.tf", "a/1", "a/2", "b/3", "b/4"]);
         // The directories count.
-        let files = files_in(&[project.path().to_owned()], None, 7);
+        let files = found(&[project.path().to_owned()], None, 7);
         assert_eq!(files[..3], ["first.tf", "a/1", "a/2"]);
         assert_eq!(files.len(), 4, "{files:?}");
+        let late = files_in(&[project.path().to_owned()], None, MAX_ENTRIES, Instant::now());
+        assert_eq!(late, Vec::<String>::new());
     }
 }

@@ -21,7 +21,7 @@ use crate::wire::{Context, Library};
 /// The most skills of a group that are named.
 const MAX_NAMED: usize = 20;
 
-/// The words before these places.
+/// The words before the places that are not there.
 const NOT_THERE: &str = "  not there: ";
 
 /// The most places that are not there and are named.

@@ -188,9 +188,21 @@ pub(super) fn call_tools(skill: &LoadedSkill, wording: &Wording) -> Option<Strin
     let required = schema.parameters.get("required").and_then(serde_json::Value::as_array);
     let names = required.into_iter().flatten().filter_map(serde_json::Value::as_str).take(MAX_EXAMPLE);
     let example: serde_json::Map<_, _> =
-        names.map(|name| (text::shorten(name, MAX_EXAMPLE_CHARS), "…".into())).collect();
+        names.map(|name| (text::shorten(name, MAX_EXAMPLE_CHARS), example(schema, name))).collect();
     let arguments = serde_json::json!({ "skill": address(skill), "tool": schema.name, "arguments": example });
     Some(format!("Call a tool of this skill with `{call}`, as in {arguments}."))
+}
+
+/// Returns an example of the argument `name`, of the type that `schema` asks for.
+fn example(schema: &ToolSchema, name: &str) -> Value {
+    let argument = schema.parameters.get("properties").and_then(|properties| properties.get(name));
+    match argument.and_then(|argument| argument.get("type")).and_then(Value::as_str) {
+        Some("integer" | "number") => 0.into(),
+        Some("boolean") => true.into(),
+        Some("array") => Value::Array(Vec::new()),
+        Some("object") => Value::Object(serde_json::Map::new()),
+        _ => "…".into(),
+    }
 }
 
 /// Returns how to run the scripts of `loaded`, if it has some.
