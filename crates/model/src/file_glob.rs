@@ -22,6 +22,9 @@ const MAX_WORK: usize = 1_000_000_000;
 /// The most work for one skill, so that one does not use up that of the others.
 const MAX_SKILL_WORK: usize = 20_000_000;
 
+/// The work of preparing a pattern.
+const PREPARE_WORK: usize = 200;
+
 /// The work of comparing a name with one that has no wildcard, or only one at its start.
 const PLAIN_WORK: usize = 8;
 
@@ -133,12 +136,23 @@ impl<'f> FileMatcher<'f> {
 
     /// Returns whether one of `patterns`, those of one skill, matches one of the files.
     pub fn matches_any<T: AsRef<str>>(&mut self, patterns: &[T]) -> bool {
+        if self.files.is_empty() {
+            return false;
+        }
         let allowed = self.work_left.min(self.max_skill_work);
         let mut work = Work { left: allowed };
-        let is_match = patterns.iter().any(|pattern| {
-            let alternatives = prepare(pattern.as_ref());
-            alternatives.iter().any(|pattern| self.files.iter().any(|file| pattern.matches(file, &mut work)))
-        });
+        let mut is_match = false;
+        'patterns: for pattern in patterns {
+            for alternative in prepare(pattern.as_ref()) {
+                work.take(PREPARE_WORK);
+                for file in &self.files {
+                    is_match = alternative.matches(file, &mut work);
+                    if is_match || work.left == 0 {
+                        break 'patterns;
+                    }
+                }
+            }
+        }
         self.work_left -= allowed - work.left;
         is_match
     }
