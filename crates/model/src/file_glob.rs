@@ -128,7 +128,7 @@ pub struct FileMatcher<'f> {
 }
 
 impl<'f> FileMatcher<'f> {
-    /// Returns the matcher of `files`, paths as in [`matches`].
+    /// Returns the matcher of `files`, paths as in [`matches()`].
     pub fn new<T: AsRef<str>>(files: &'f [T]) -> Self {
         let files = files.iter().filter_map(|file| FilePath::new(file.as_ref())).collect();
         Self { files, work_left: MAX_WORK, max_skill_work: MAX_SKILL_WORK }
