@@ -29,6 +29,11 @@ fn project() -> tempfile::TempDir {
     project
 }
 
+/// Returns the options of a server that was started in `project`.
+fn options_in(project: &Path) -> ServerOptions {
+    changed(ServerOptions::default(), |options| options.project = Some(project.to_owned()))
+}
+
 /// Loads a skill, and answers the server's question for the roots meanwhile if there is an `answer`.
 async fn load(client: &mut Client, answer: Option<Value>) -> Vec<Value> {
     let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
@@ -77,9 +82,7 @@ async fn p1_skills_for_the_files_in_the_roots_are_offered_once() {
 #[tokio::test]
 async fn without_roots_the_files_are_those_of_the_project_of_the_server() {
     let (world, project) = (world(), project());
-    let options = changed(ServerOptions::default(), |options| {
-        options.project = Some(project.path().join("api"));
-    });
+    let options = options_in(&project.path().join("api"));
     let server = world.server_with(options);
     let mut older = Client::start(&server, None);
     older.initialize("2025-06-18").await;
@@ -189,7 +192,7 @@ async fn of_several_calls_at_once_one_gets_the_note() {
 #[tokio::test(flavor = "multi_thread")]
 async fn skills_for_files_that_come_later_are_offered() {
     let (world, project) = (World::new(), project());
-    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let options = options_in(project.path());
     let server = world.server_with(options);
     let _watcher = watched(&server);
     let mut client = Client::start(&server, None);
@@ -204,7 +207,7 @@ async fn skills_for_files_that_come_later_are_offered() {
 #[tokio::test]
 async fn skills_that_an_agent_may_not_see_are_not_offered() {
     let (world, project) = (world(), project());
-    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let options = options_in(project.path());
     let mut agent = Agent::new("narrow");
     agent.scope.deny = vec![Pattern::new("terra*").unwrap()];
     let mut client = Client::start(&world.server_for(options, vec![agent]), Some("narrow"));
@@ -217,7 +220,7 @@ async fn skills_that_an_agent_may_not_see_are_not_offered() {
 #[tokio::test]
 async fn a_skill_that_was_loaded_is_not_offered() {
     let (world, project) = (world(), project());
-    let options = changed(ServerOptions::default(), |options| options.project = Some(project.path().into()));
+    let options = options_in(project.path());
     let mut client = Client::start(&world.server_with(options), None);
     client.initialize("2025-11-25").await;
     let params = json!({"name": "load_skill", "arguments": {"name": "terraform"}});

@@ -25,7 +25,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
-use super::roots::HostDirectories;
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
 use crate::agent_view::{AgentView, ListVersions};
@@ -192,11 +191,14 @@ impl Handler {
     ///
     /// The directories of a client over HTTP may be those of another machine, so it gets none.
     async fn look_for_files(&self, session: &Arc<Session>, context: &RequestContext<RoleServer>) {
+        if context.extensions.get::<Parts>().is_some() {
+            return;
+        }
         // One call at a time looks; the others do not wait for it.
         let Ok(mut looked) = self.looked_for_files.try_lock() else { return };
         let snapshot = self.view.shared.registry.snapshot();
         let now = (snapshot.number(), self.root_changes.load(Ordering::Relaxed));
-        if context.extensions.get::<Parts>().is_some() || *looked == Some(now) {
+        if *looked == Some(now) {
             return;
         }
         let has_globs = |entry: &Entry| !entry.document.manifest.paths.is_empty();
@@ -206,8 +208,8 @@ impl Handler {
         }
         let is_asked = ProtocolFamily::of(context) == ProtocolFamily::Handshake;
         let options = self.view.options();
-        let host = HostDirectories { project: options.project.clone(), home: options.home.clone() };
-        let files = roots::files(is_asked.then_some(&context.peer), host).await;
+        let peer = is_asked.then_some(&context.peer);
+        let files = roots::files(peer, options.project.clone(), options.home.clone()).await;
         *looked = Some(now);
         let (session, notes) = (Arc::clone(session), Arc::clone(&self.notes_for_files));
         // It goes on if the call is cancelled, and the next result has the note.

@@ -30,19 +30,15 @@ const READ_TIME: Duration = Duration::from_secs(2);
 /// The time after which a directory that cannot be read is given up.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The directories of the host.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct HostDirectories {
-    /// The project that clients without roots work in.
-    pub(crate) project: Option<PathBuf>,
-    /// The user's home: a repository there is not that of the directories below.
-    pub(crate) home: Option<PathBuf>,
-}
-
 /// Returns the paths of the files that the client of `peer` works on, relative to their repository and with `/` between their parts.
 ///
-/// The client is asked for its roots if it has some. If reading takes too long, the files are those that were found in time.
-pub(crate) async fn files(peer: Option<&Peer<RoleServer>>, host: HostDirectories) -> Vec<String> {
+/// The client is asked for its roots if it has some; without any it works in `project`. A repository at `home` is not that of the
+/// directories below. If reading takes too long, the files are those that were found in time.
+pub(crate) async fn files(
+    peer: Option<&Peer<RoleServer>>,
+    project: Option<PathBuf>,
+    home: Option<PathBuf>,
+) -> Vec<String> {
     let roots = match peer {
         Some(peer) => roots(peer).await,
         None => Vec::new(),
@@ -50,9 +46,9 @@ pub(crate) async fn files(peer: Option<&Peer<RoleServer>>, host: HostDirectories
     let read = tokio::task::spawn_blocking(move || {
         let mut directories: Vec<PathBuf> = roots.into_iter().filter(|root| root.is_dir()).collect();
         if directories.is_empty() {
-            directories.extend(host.project);
+            directories.extend(project);
         }
-        files_in(&directories, host.home.as_deref(), MAX_ENTRIES, Instant::now() + READ_TIME)
+        files_in(&directories, home.as_deref(), MAX_ENTRIES, Instant::now() + READ_TIME)
     });
     tokio::time::timeout(READ_TIMEOUT, read).await.ok().and_then(Result::ok).unwrap_or_default()
 }
