@@ -47,6 +47,12 @@ impl RecognisedAnswer {
             Self::Failed | Self::Acknowledged(_) | Self::Unloaded(_) => &[],
         }
     }
+
+    /// Returns the skills that were loaded, or reported to be loaded already.
+    pub(crate) fn loads(&self) -> impl Iterator<Item = &SkillName> {
+        let acknowledged = if let Self::Acknowledged(name) = self { Some(name) } else { None };
+        self.bodies().iter().map(|body| &body.name).chain(acknowledged)
+    }
 }
 
 /// Returns the answer in `text`, in any rendering; `None` if it is no answer, not complete, or was changed.
@@ -243,8 +249,8 @@ fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Reads block after block; a comment holds the length of each in bytes.
-fn markdown(mut text: &str) -> Option<Vec<Injection>> {
+/// Reads block after block; a comment holds the length of each in bytes. Earlier versions wrote bodies without fences.
+fn markdown<'a>(mut text: &'a str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix(MARKDOWN) {
         let (title, rest) = rest.split_once('\n')?;
@@ -256,13 +262,30 @@ fn markdown(mut text: &str) -> Option<Vec<Injection>> {
         let (stamp, rest) = rest.strip_prefix("<!-- skill ")?.split_once(" bytes -->\n\n")?;
         let mut words = stamp.split(' ');
         let (stamped, digest, bytes) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
-        let (body, rest) = rest.split_at_checked(bytes)?;
-        let is_whole =
-            stamped == name && words.next().is_none() && (rest.is_empty() || rest.starts_with('\n'));
-        bodies.push(injection(name, body, Some(digest)).filter(|_| is_whole)?);
+        if stamped != name || words.next().is_some() {
+            return None;
+        }
+        let read = |(body, rest): (&str, &'a str)| Some((injection(name, body, Some(digest))?, rest));
+        // A body without fences may begin like a fence; the digest tells the two forms apart.
+        let fenced = between_fences(rest, bytes).and_then(read);
+        let (injection, rest) = fenced.or_else(|| read(rest.split_at_checked(bytes)?))?;
+        if !rest.is_empty() && !rest.starts_with('\n') {
+            return None;
+        }
+        bodies.push(injection);
         text = rest.strip_prefix("\n\n").unwrap_or_default();
     }
     Some(bodies)
+}
+
+/// Returns the text of this length between fences at the start of `text`, and what follows.
+fn between_fences(text: &str, bytes: usize) -> Option<(&str, &str)> {
+    let (fence, rest) = text.split_once('\n')?;
+    let (body, rest) = rest.split_at_checked(bytes)?;
+    let line_end = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
+    let is_fence = fence.len() >= 3 && fence.bytes().all(|byte| byte == b'`');
+    let rest = rest.strip_prefix(line_end)?.strip_prefix(fence)?;
+    is_fence.then_some((body, rest))
 }
 
 /// Reads the required skills first, of known length, and the documentation, which goes on to the end.

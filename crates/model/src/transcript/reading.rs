@@ -133,9 +133,15 @@ impl TranscriptReader {
             (_, Examination::Whole(RecognisedAnswer::Failed)) => (),
             // Any tool may be called like a skill; only the answer tells a load from the work of a tool of the host.
             (CallEffect::LoadByName, Examination::Whole(recognised))
-                if !recognised.bodies().iter().any(|body| call.names.contains(&body.name)) => {}
+                if !recognised.loads().any(|name| call.names.contains(name)) => {}
             (CallEffect::LoadByName, Examination::Foreign) => (),
             (CallEffect::Load | CallEffect::LoadByName, Examination::Whole(recognised)) => {
+                if let RecognisedAnswer::Acknowledged(name) = &recognised
+                    && let Some(sighting) = self.seen.get_mut(name)
+                {
+                    self.sightings += 1;
+                    sighting.order = self.sightings;
+                }
                 let is_stamped = matches!(recognised, RecognisedAnswer::Bodies(_));
                 let stamp = if is_stamped { Stamp::Stamped } else { Stamp::Missing };
                 for Injection { name, digest } in recognised.bodies() {

@@ -1,4 +1,7 @@
-//! `markdown`: instructions below a line with their price and a comment with their digest, lists, and fenced files.
+//! `markdown`: fenced instructions below a line with their price and a comment with their digest, lists, and fenced files.
+//!
+//! All text of a skill that has lines stands between fences that it cannot close, everything else of a skill on one line of
+//! ours. So a body cannot end early, and cannot pass for the header of another skill.
 
 use super::{found, sentence};
 use crate::answer::{
@@ -55,13 +58,13 @@ fn quoted(notes: impl IntoIterator<Item = String>) -> Option<String> {
 }
 
 fn instructions(skill: &LoadedSkill) -> String {
-    let LoadedSkill { body, digest, tokens, .. } = skill;
-    let name = sentence::address(skill);
-    let digest = digest.to_stamp();
-    let bytes = body.len();
+    let LoadedSkill { name, body, digest, tokens, .. } = skill;
+    let (address, digest, bytes) = (sentence::address(skill), digest.to_stamp(), body.len());
     let source = source(&skill.source).map(|source| format!("{source}\n")).unwrap_or_default();
+    // The comment has the name alone: an address may hold what would end it.
     format!(
-        "Skill loaded: {name} (approx. {tokens} tokens)\n{source}<!-- skill {name} {digest} {bytes} bytes -->\n\n{body}"
+        "Skill loaded: {address} (approx. {tokens} tokens)\n{source}<!-- skill {name} {digest} {bytes} bytes -->\n\n{}",
+        fenced("", body)
     )
 }
 
@@ -97,10 +100,8 @@ fn tools(skill: &LoadedSkill) -> Option<String> {
     if schemas.is_empty() && more == 0 {
         return None;
     }
-    let schemas = schemas.join("\n");
-    let fence = fence(&schemas);
     let mut lines = vec![format!("Tools of skill {}:", sentence::address(skill)), String::new()];
-    lines.push(format!("{fence}json\n{schemas}\n{fence}"));
+    lines.push(fenced("json", &schemas.join("\n")));
     lines.extend(sentence::more_schemas(more));
     Some(lines.join("\n"))
 }
@@ -115,10 +116,8 @@ fn tool_result(result: &ToolResult) -> String {
     };
     parts.extend(source(&result.source));
     if !text.is_empty() {
-        let fence = fence(text);
-        let line_end = if text.ends_with('\n') { "" } else { "\n" };
         parts.push(sentence::UNTRUSTED_OUTPUT.to_owned());
-        parts.push(format!("{fence}\n{text}{line_end}{fence}"));
+        parts.push(fenced("", text));
     }
     parts.extend(quoted(result.notes.iter().map(|note| sentence::note(note))));
     parts.join("\n\n")
@@ -149,19 +148,19 @@ fn file(file: &FileText, wording: &Wording) -> String {
     )];
     parts.extend(source(&file.source));
     if !file.text.is_empty() {
-        let fence = fence(&file.text);
-        let line_end = if file.text.ends_with('\n') { "" } else { "\n" };
         parts.push(sentence::UNTRUSTED.to_owned());
-        parts.push(format!("{fence}\n{}{line_end}{fence}", file.text));
+        parts.push(fenced("", &file.text));
     }
     parts.extend(sentence::reach(file, wording));
     parts.join("\n\n")
 }
 
-/// Returns a fence that is longer than any run of backticks in `text`.
-fn fence(text: &str) -> String {
+/// Returns `text` between fences that are longer than any run of backticks in it; `language` stands behind the first.
+fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    "`".repeat((longest + 1).max(3))
+    let fence = "`".repeat((longest + 1).max(3));
+    let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{line_end}{fence}")
 }
 
 fn files(list: &FileList) -> String {

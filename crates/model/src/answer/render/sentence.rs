@@ -188,7 +188,7 @@ pub(super) fn call_tools(skill: &LoadedSkill, wording: &Wording) -> Option<Strin
     let required = schema.parameters.get("required").and_then(serde_json::Value::as_array);
     let names = required.into_iter().flatten().filter_map(serde_json::Value::as_str).take(MAX_EXAMPLE);
     let example: serde_json::Map<_, _> =
-        names.map(|name| (text::shorten(name, MAX_EXAMPLE_CHARS), example(schema, name))).collect();
+        names.map(|name| (text::shorten(&line(name), MAX_EXAMPLE_CHARS), example(schema, name))).collect();
     let arguments = serde_json::json!({ "skill": address(skill), "tool": schema.name, "arguments": example });
     Some(format!("Call a tool of this skill with `{call}`, as in {arguments}."))
 }
@@ -238,7 +238,7 @@ pub(super) fn more_listed_files(more: usize) -> Option<String> {
 /// Returns the sentence for a list without skills.
 pub(super) fn no_skills(list: &SkillList) -> String {
     match &list.query {
-        Some(query) => format!("No skill matches `{query}`."),
+        Some(query) => format!("No skill matches `{}`.", line(query)),
         None => "No skills.".to_owned(),
     }
 }
