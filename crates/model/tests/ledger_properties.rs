@@ -238,6 +238,7 @@ impl Host {
         let decision = self.ledger.decide(name, &self.on_disk(name), force, self.reload);
         let answer = match decision {
             LoadDecision::Acknowledge { turn, .. } => {
+                self.ledger.acknowledged(name);
                 Answer::Acknowledged(Acknowledgement::new(name.clone(), turn))
             }
             LoadDecision::Give(_) => Answer::Loaded(Box::new(LoadAnswer {
@@ -343,7 +344,7 @@ impl Host {
             let messages = vec![json!({"role": "user", "content": reattachment.text})];
             self.transcript.push(Exchange { messages, bodies: given.clone(), is_call: false, is_cut: false });
         }
-        given.iter().rev().for_each(|(name, digest)| self.ledger.loaded(name, *digest));
+        given.iter().for_each(|(name, digest)| self.ledger.reattached(name, *digest));
     }
 
     fn happen(&mut self, event: &Event) {

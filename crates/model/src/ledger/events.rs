@@ -9,6 +9,26 @@ use crate::{Digest, SkillName};
 impl Ledger {
     /// Notes that the instructions of `name` were put into the context in the current turn.
     pub fn loaded(&mut self, name: &SkillName, digest: Digest) {
+        let sequence = self.next_sequence();
+        self.given(name, digest, sequence);
+    }
+
+    /// Notes that the host put the instructions of `name` back after a compaction. That is not a use: the skill stays as recent
+    /// as it was.
+    pub fn reattached(&mut self, name: &SkillName, digest: Digest) {
+        let known = self.skills.get(name).map(|entry| entry.sequence);
+        let sequence = known.unwrap_or_else(|| self.next_sequence());
+        self.given(name, digest, sequence);
+    }
+
+    /// Notes that the model asked for `name` and was told that its instructions are in the context.
+    pub fn acknowledged(&mut self, name: &SkillName) {
+        let sequence = self.next_sequence();
+        let entry = self.skills.get_mut(name).filter(|entry| !entry.is_of_prompt);
+        entry.into_iter().for_each(|entry| entry.sequence = sequence);
+    }
+
+    fn given(&mut self, name: &SkillName, digest: Digest, sequence: u64) {
         let known = self.skills.get(name);
         let prompt = known.and_then(|entry| entry.prompt);
         let has_other =
@@ -20,7 +40,6 @@ impl Ledger {
             is_bound: prompt.is_some(),
             is_certain: true,
         };
-        let sequence = self.next_sequence();
         self.skills
             .insert(name.clone(), LedgerEntry { has_other, sequence, ..LedgerEntry::new(record, prompt) });
     }
@@ -106,7 +125,7 @@ impl Ledger {
         }
         self.drop_unless(|name| newest.contains_key(name));
         let mut newest: Vec<&SeenSkill> = newest.into_values().collect();
-        newest.sort_by_key(|seen| (seen.turn, seen.order));
+        newest.sort_by_key(|seen| (seen.order, seen.turn));
         let mut before = 0;
         for seen in newest {
             before = self.sighted(seen, before);

@@ -8,7 +8,7 @@
 //!
 //! | event | Absent | Active | Stale | Evictable | Lost |
 //! |---|---|---|---|---|---|
-//! | [`loaded`](Ledger::loaded), [`bound`](Ledger::bound) | Active | Active | Active | Active | Active |
+//! | [`loaded`](Ledger::loaded), [`reattached`](Ledger::reattached), [`bound`](Ledger::bound) | Active | Active | Active | Active | Active |
 //! | [`unloaded`](Ledger::unloaded) | – | Evictable | Evictable | – | – |
 //! | [`evicted`](Ledger::evicted) | – | Lost | Lost | Lost | – |
 //! | [`changed`](Ledger::changed), another digest | – | Stale | – | – | – |

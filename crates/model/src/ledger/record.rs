@@ -49,7 +49,8 @@ pub struct SeenSkill {
     pub is_certain: bool,
     /// The turn at which they stand.
     pub turn: u64,
-    /// Its place among all that were seen: of two skills, the one that was given later has the greater one.
+    /// Its place among all that were seen: of two skills, the one that was used later, by a load or an acknowledged one, has the
+    /// greater one.
     pub order: u64,
     /// True if the skill was unloaded later.
     pub unloaded: bool,

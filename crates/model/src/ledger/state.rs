@@ -25,8 +25,8 @@ pub(super) struct LedgerEntry {
     pub(super) is_of_prompt: bool,
     /// True if a version other than that of the prompt was given, which may still be in the transcript.
     pub(super) has_other: bool,
-    /// The order in which skills were given; 0 for those of the prompt. Turns cannot serve: they are counted
-    /// on two scales.
+    /// The order in which skills were last used: given or acknowledged; 0 for those of the prompt. Turns cannot
+    /// serve: they are counted on two scales.
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
     pub(super) seen_turn: Option<u64>,
@@ -99,25 +99,28 @@ impl Ledger {
         self.record(name).is_some_and(is_sure)
     }
 
-    /// Returns the skills that a compaction took from the model, the last loaded first and ties by name.
+    /// Returns the skills that a compaction took from the model, the last used first.
     ///
     /// Those that a host evicted are not among them.
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &LedgerRecord)> {
         let is_wanted = |entry: &LedgerEntry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();
-        // The sort is stable, so those of a parent's prompt stay in the order of their names.
         lost.sort_by_key(|(_, entry)| Reverse(entry.sequence));
         lost.into_iter().map(|(name, entry)| (name, &entry.record)).collect()
     }
 
     /// Returns the ledger of a sub-agent that inherits the active skills: nothing is in its context yet, so all of them are lost.
     pub fn inherited(&self) -> Self {
-        let inherit = |(name, entry): (&SkillName, &LedgerEntry)| {
+        let is_active = |(_, entry): &(&SkillName, &LedgerEntry)| entry.record.is_active();
+        let mut active: Vec<_> = self.skills.iter().filter(is_active).collect();
+        // Those of the parent's prompt were used first, as it were, and are lost like the others here: they get numbers too.
+        active.sort_by_key(|(name, entry)| (entry.sequence, Reverse(*name)));
+        let inherit = |((name, entry), sequence): ((&SkillName, &LedgerEntry), u64)| {
             let record = LedgerRecord { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
-            (name.clone(), LedgerEntry { sequence: entry.sequence, ..LedgerEntry::new(record, None) })
+            (name.clone(), LedgerEntry { sequence, ..LedgerEntry::new(record, None) })
         };
-        let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
-        Self { skills, turn: 0, sequence: self.sequence }
+        let sequence = active.len() as u64;
+        Self { skills: active.into_iter().zip(1..).map(inherit).collect(), turn: 0, sequence }
     }
 }
 

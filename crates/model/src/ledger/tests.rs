@@ -328,3 +328,30 @@ fn the_active_are_sorted_and_the_lost_newest_first() {
     ledger.compacted(&[]);
     assert_eq!(names(&ledger), ["z", "c", "a", "b"], "counting anew does not make old turns new");
 }
+
+#[test]
+fn an_acknowledgement_is_a_use_and_being_put_back_is_not() {
+    let name = |text: &str| SkillName::new(text).unwrap();
+    let lost = |ledger: &mut Ledger| {
+        ledger.compacted(&[]);
+        ledger.lost_by_recency().iter().map(|(name, _)| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let mut ledger = Ledger::new();
+    ["a", "b", "c", "d"].iter().for_each(|skill| ledger.loaded(&name(skill), digest(1)));
+    ledger.acknowledged(&name("b"));
+    for budget in [4, 0, 1, 3, 2] {
+        let order = lost(&mut ledger);
+        assert_eq!(order, ["b", "d", "c", "a"]);
+        order.iter().take(budget).for_each(|skill| ledger.reattached(&name(skill), digest(1)));
+    }
+    ledger.bound(&name("z"), digest(1));
+    ledger.acknowledged(&name("z"));
+    ledger.loaded(&name("e"), digest(1));
+    let mut inherited = ledger.inherited();
+    inherited.reattached(&name("z"), digest(1));
+    assert_eq!(
+        lost(&mut inherited),
+        ["e", "b", "d", "z"],
+        "a sub-agent loses what was in its parent's prompt last"
+    );
+}

@@ -65,6 +65,8 @@ pub(super) fn rest(names: &[&str], more: usize) -> String {
 
 /// Returns the skills whose instructions `text` puts back whole, those of the last [`ELEMENT`] last.
 ///
+/// Those of one element are the other way round than they stand in it, so that the last used is the last, as in a transcript.
+///
 /// A host may have written something before and behind the element, or wrapped it: it is found at the start of any line and behind any tag.
 /// None of the bodies in an element count if one is not what was stamped.
 pub fn recognise(text: &str) -> Vec<Injection> {
@@ -81,7 +83,7 @@ fn inside(text: &str) -> Option<Vec<Injection>> {
     let (_, pieces) = text.split_once('\n')?;
     // Anything else is no body, and an answer's other forms have no place here.
     match answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))? {
-        RecognisedAnswer::Bodies(injections) => Some(injections),
+        RecognisedAnswer::Bodies(injections) => Some(injections.into_iter().rev().collect()),
         _ => None,
     }
 }

@@ -68,7 +68,7 @@ impl Reattachment {
     }
 }
 
-/// Returns the text for `candidates`, the last loaded first, which `price` counts as at most `budget`.
+/// Returns the text for `candidates`, the last used first, which `price` counts as at most `budget`.
 ///
 /// Bodies stand first in the text, then essences, each in the order of `candidates`, then one line with the
 /// names of the others. `more` is the number of lost skills beside the candidates; that line counts them.

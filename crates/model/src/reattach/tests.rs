@@ -143,6 +143,7 @@ proptest! {
         let given = candidates.iter().zip(&reattachment.pieces).filter(|(_, piece)| piece.level == Level::Body);
         let given: Vec<_> =
             given.map(|(candidate, _)| Injection { name: candidate.name.clone(), digest: candidate.digest }).collect();
+        let given: Vec<_> = given.into_iter().rev().collect();
         let (before, behind) = around;
         prop_assert_eq!(recognise(&format!("{before}{}{behind}", reattachment.text)), given);
         let unsaid = reattachment.pieces.iter().any(|piece| piece.level == Level::Omitted) || more > 0;
