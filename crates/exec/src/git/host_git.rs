@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings that override those of the repository. Together with [`ENVIRONMENT`] they keep git from running other programs
+/// Settings that override those of the repository. Together with the variables they keep git from running other programs
 /// and from accessing anything but this repository.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
@@ -21,12 +21,14 @@ const SETTINGS: &[&str] = &[
     "safe.directory=*",
 ];
 
-/// All variables of git on the host.
+/// Makes git leave out the settings and attributes of the whole system. Git ends where a sandbox refuses to open its settings, which
+/// may contain secrets, name programs and include other files.
+pub(crate) const NO_SYSTEM_FILES: &[(&str, &str)] =
+    &[("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_ATTR_NOSYSTEM", "1")];
+
+/// The variables of git on the host, beside [`NO_SYSTEM_FILES`].
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_SYSTEM", "/dev/null"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -100,7 +102,8 @@ impl HostGit {
     fn run(&self, arguments: &[&str], input: GitInput) -> io::Result<(bool, Vec<u8>, String)> {
         #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
         let mut command = Command::new(&self.program);
-        command.env_clear().envs(ENVIRONMENT.iter().copied()).env("GIT_DIR", &self.directory);
+        command.env_clear().envs(NO_SYSTEM_FILES.iter().chain(ENVIRONMENT).copied());
+        command.env("GIT_DIR", &self.directory);
         if let Some(objects) = &self.objects {
             command.env("GIT_OBJECT_DIRECTORY", objects);
         }

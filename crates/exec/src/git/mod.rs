@@ -19,6 +19,8 @@ mod transfer;
 mod user_git;
 
 #[cfg(unix)]
+pub(crate) use host_git::NO_SYSTEM_FILES;
+#[cfg(unix)]
 pub(crate) use repository::Repository;
 #[cfg(unix)]
 pub(crate) use scratch_repository::{ScratchRepository, UNFINISHED};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::git::{ScratchRepository, transfer};
+use crate::git::{NO_SYSTEM_FILES, ScratchRepository, transfer};
 use crate::journal::{self, JobJournal};
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage, MAX_PLAN};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
@@ -76,11 +76,14 @@ pub(crate) fn run(
         }
         None => None,
     };
-    if let Some(repository) = &scratch_repository {
-        let own = repository.variables();
-        grants.environment.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
-        grants.environment.extend(own);
+    let mut git_variables = Vec::new();
+    if means != ProtectionMeans::None {
+        git_variables
+            .extend(NO_SYSTEM_FILES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        git_variables.extend(scratch_repository.iter().flat_map(ScratchRepository::variables));
     }
+    grants.environment.retain(|(name, _)| !git_variables.iter().any(|(own, _)| own == name));
+    grants.environment.extend(git_variables.clone());
     let tag = run_tag::fresh();
     let granted = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
     let journal = job.state.as_ref().map(|state| {
@@ -116,8 +119,8 @@ pub(crate) fn run(
     if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let mut sandboxed = |arguments: &[String], input: String| {
-            let variables = repository.variables().into_iter().filter(|(name, _)| name != "GIT_WORK_TREE");
-            let grants = grants.for_git(git, &scratch, variables.collect());
+            let variables = git_variables.iter().filter(|(name, _)| name != "GIT_WORK_TREE");
+            let grants = grants.for_git(git, &scratch, variables.cloned().collect());
             let words = ["git"].into_iter().chain(arguments.iter().map(String::as_str));
             let mut packing = Job::new(words, &job.skill);
             packing.input = Some(input.into_bytes());
