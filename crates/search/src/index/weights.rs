@@ -62,7 +62,7 @@ impl Default for Weights {
             saturation: 5.6,
             rarity: 0.2,
             common: 0.39,
-            importance: 1.344,
+            importance: 0.54,
             pair: 0.36,
             name_share: 0.255,
             excluded: 0.22,
