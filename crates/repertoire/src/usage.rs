@@ -1,11 +1,15 @@
 //! A report on the usage of skills: what is used, what is not, and what it costs.
 //!
-//! The functions here are pure: the counts come from a [`Journal`](crate::store::Journal), and the time is given.
+//! Usage belongs to a skill, which is known by its [identity](Entry::record_identity), and not to all skills of a name. The functions
+//! here are pure: the counts come from a [`Journal`](crate::store::Journal), and the time is given.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::event::{EventKind, Outcome};
+#[cfg(doc)]
+use crate::registry::Entry;
+use crate::registry::Snapshot;
 use crate::store::{DailyLoads, UsageCount};
 
 /// The share of loads, in percent, that [`Concentration`] is about.
@@ -17,8 +21,12 @@ const DAY: u64 = 24 * 60 * 60;
 /// A skill that agents can use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LibrarySkill {
+    /// Its identity.
+    pub identity: String,
     /// Its name.
     pub name: String,
+    /// Its source.
+    pub source: String,
     /// The files that its instructions refer agents to.
     pub references: Vec<String>,
     /// The tokens of its entry in a catalog; 0 for a skill that is kept out of catalogs.
@@ -30,7 +38,8 @@ pub struct LibrarySkill {
 pub struct UsageData<'a> {
     /// The skills of the library.
     pub library: &'a [LibrarySkill],
-    /// The presence of other skills, by name: those that are disabled, and those that only other libraries have.
+    /// The presence of other skills, by identity, or by name for usage without one: skills of the library that agents cannot
+    /// use, and skills of other libraries alone.
     pub others: &'a BTreeMap<String, LibraryPresence>,
     /// The usage in the time that the report is about, and without calls what was used before.
     pub usage: &'a [UsageCount],
@@ -65,7 +74,8 @@ pub enum LibraryPresence {
     Disabled,
     /// The skill was used, and the library does not have it anymore.
     Gone,
-    /// The skill was used, and is one of another library that has the same store. It is in no sums.
+    /// The skill was used, and is one of another library that has the same store, or one of several with the name that was recorded.
+    /// It is in no sums.
     Elsewhere,
     /// The name was asked for, and no skill was found.
     Unknown,
@@ -90,6 +100,10 @@ impl LibraryPresence {
 pub struct SkillUsage {
     /// The name.
     pub name: String,
+    /// The identity; `None` for a name that no skill has, or that several have.
+    pub identity: Option<String>,
+    /// The source, if it is known.
+    pub source: Option<String>,
     /// The presence of the skill in the library.
     pub presence: LibraryPresence,
     /// The number of times that its instructions were given.
@@ -136,6 +150,8 @@ pub struct FileUsage {
 pub struct DeadSkill {
     /// The name.
     pub name: String,
+    /// The identity.
+    pub identity: String,
     /// The time of its last use; `None` if it was never used.
     pub last_use: Option<SystemTime>,
     /// The tokens of its entry in one catalog.
@@ -163,10 +179,15 @@ struct Counts<'a> {
     tokens: u64,
     agents: BTreeSet<&'a str>,
     last_use: Option<SystemTime>,
+    /// The calls that were made last, which tell the newest name.
+    latest: Option<&'a UsageCount>,
 }
 
 impl<'a> Counts<'a> {
     fn add(&mut self, usage: &'a UsageCount) {
+        if self.latest.is_none_or(|latest| latest.last <= usage.last) {
+            self.latest = Some(usage);
+        }
         if usage.outcome != Outcome::Ok {
             self.failures += usage.calls;
             return;
@@ -184,6 +205,24 @@ impl<'a> Counts<'a> {
     }
 }
 
+/// Returns the text that usage is summed up by: the identity of a skill, or else the name.
+fn key<'a>(identity: &'a Option<String>, name: &'a str) -> &'a str {
+    identity.as_deref().unwrap_or(name)
+}
+
+/// Gives usage without an identity to the skill of `snapshot` that has its name, if there is exactly one.
+///
+/// Usage was once recorded by the names of skills alone. A call for a name that no skill had belongs to the skill that has it now.
+pub fn identify(snapshot: &Snapshot, usage: &mut [UsageCount], loads: &mut [DailyLoads]) {
+    let usage = usage.iter_mut().map(|usage| (&usage.skill, &mut usage.identity));
+    let loads = loads.iter_mut().map(|loads| (&loads.skill, &mut loads.identity));
+    for (name, identity) in usage.chain(loads).filter(|(_, identity)| identity.is_none()) {
+        if let [only] = snapshot.named(name) {
+            *identity = Some(only.record_identity());
+        }
+    }
+}
+
 /// Returns whether the calls are uses of a skill: something of it was given, or run.
 fn is_use(usage: &UsageCount) -> bool {
     use EventKind::{FileRead, ScriptRun, SkillLoaded, SkillToolCalled};
@@ -197,7 +236,8 @@ fn is_use(usage: &UsageCount) -> bool {
 /// use std::collections::BTreeMap;
 /// use repertoire::usage::{LibrarySkill, UsageData, report};
 ///
-/// let library = [LibrarySkill { name: "git".to_owned(), catalog_tokens: 30, ..LibrarySkill::default() }];
+/// let (identity, name) = ("/skills/git".to_owned(), "git".to_owned());
+/// let library = [LibrarySkill { identity, name, catalog_tokens: 30, ..LibrarySkill::default() }];
 /// let (now, dead_after) = (SystemTime::UNIX_EPOCH, Duration::from_secs(30 * 24 * 60 * 60));
 /// let others = BTreeMap::new();
 /// let data = UsageData { library: &library, others: &others, usage: &[], sessions: 2, now, dead_after };
@@ -208,40 +248,43 @@ fn is_use(usage: &UsageCount) -> bool {
 pub fn report(data: UsageData<'_>) -> UsageReport {
     let mut last_uses: BTreeMap<&str, SystemTime> = BTreeMap::new();
     for usage in data.usage.iter().filter(|usage| is_use(usage)) {
-        let last = last_uses.entry(&usage.skill).or_insert(usage.last);
+        let last = last_uses.entry(key(&usage.identity, &usage.skill)).or_insert(usage.last);
         *last = usage.last.max(*last);
     }
     let mut skills: BTreeMap<&str, Counts<'_>> = BTreeMap::new();
     let mut files: BTreeMap<&str, BTreeMap<&str, Counts<'_>>> = BTreeMap::new();
     let mut agents = BTreeSet::new();
     for usage in data.usage.iter().filter(|usage| usage.calls > 0) {
-        if data.others.get(&usage.skill) != Some(&LibraryPresence::Elsewhere) {
+        let key = key(&usage.identity, &usage.skill);
+        if data.others.get(key) != Some(&LibraryPresence::Elsewhere) {
             agents.extend(usage.agent.as_deref());
         }
-        skills.entry(&usage.skill).or_default().add(usage);
+        skills.entry(key).or_default().add(usage);
         if let Some(file) = &usage.file {
-            files.entry(&usage.skill).or_default().entry(file).or_default().add(usage);
+            files.entry(key).or_default().entry(file).or_default().add(usage);
         }
     }
     let library: BTreeMap<&str, &LibrarySkill> =
-        data.library.iter().map(|skill| (skill.name.as_str(), skill)).collect();
-    for name in library.keys() {
-        skills.entry(name).or_default();
+        data.library.iter().map(|skill| (skill.identity.as_str(), skill)).collect();
+    for key in library.keys() {
+        skills.entry(key).or_default();
     }
     let mut skills: Vec<SkillUsage> = skills
         .into_iter()
-        .map(|(name, counts)| {
-            let files = file_usage(files.remove(name).unwrap_or_default());
-            skill_usage(name, counts, files, library.get(name).copied(), last_uses.get(name).copied(), data)
+        .map(|(key, counts)| {
+            let files = file_usage(files.remove(key).unwrap_or_default());
+            skill_usage(key, counts, files, library.get(key).copied(), last_uses.get(key).copied(), data)
         })
         .collect();
-    skills.sort_by(|a, b| (b.loads, b.reads, &a.name).cmp(&(a.loads, a.reads, &b.name)));
+    skills.sort_by(|a, b| {
+        (b.loads, b.reads, &a.name, &a.identity).cmp(&(a.loads, a.reads, &b.name, &b.identity))
+    });
     let concentration = concentration(&skills);
     UsageReport { dead: dead(&library, &last_uses, data), concentration, agents: agents.len(), skills }
 }
 
 fn skill_usage(
-    name: &str,
+    key: &str,
     counts: Counts<'_>,
     files: Vec<FileUsage>,
     skill: Option<&LibrarySkill>,
@@ -253,15 +296,21 @@ fn skill_usage(
     let mut unread: Vec<String> =
         references.filter(|path| counts.loads > 0 && !is_read(path)).cloned().collect();
     unread.sort_unstable();
-    let presence = match (skill, data.others.get(name), last_use) {
+    let presence = match (skill, data.others.get(key), last_use) {
         (Some(_), _, _) => LibraryPresence::Present,
-        (None, Some(LibraryPresence::Disabled), _) => LibraryPresence::Disabled,
+        (None, Some(own @ (LibraryPresence::Disabled | LibraryPresence::Present)), _) => *own,
         (None, _, None) => LibraryPresence::Unknown,
         (None, Some(other), Some(_)) => *other,
         (None, None, Some(_)) => LibraryPresence::Gone,
     };
+    let latest = counts.latest;
+    let named = skill.map(|skill| skill.name.clone()).or_else(|| latest.map(|usage| usage.skill.clone()));
+    let found = skill.map(|skill| skill.identity.clone());
+    let source = skill.map(|skill| skill.source.clone());
     SkillUsage {
-        name: name.to_owned(),
+        name: named.unwrap_or_default(),
+        identity: found.or_else(|| latest.and_then(|usage| usage.identity.clone())),
+        source: source.or_else(|| latest.and_then(|usage| usage.source.clone())),
         presence,
         loads: counts.loads,
         reads: counts.reads,
@@ -299,14 +348,15 @@ fn dead(
     };
     let offered = library.iter().filter(|(_, skill)| skill.catalog_tokens > 0);
     let mut dead: Vec<DeadSkill> = offered
-        .map(|(name, skill)| DeadSkill {
-            name: (*name).to_owned(),
-            last_use: last_uses.get(name).copied(),
+        .map(|(identity, skill)| DeadSkill {
+            name: skill.name.clone(),
+            identity: skill.identity.clone(),
+            last_use: last_uses.get(identity).copied(),
             catalog_tokens: skill.catalog_tokens,
         })
         .filter(|skill| is_dead(&skill.last_use))
         .collect();
-    dead.sort_by(|a, b| (a.last_use, &a.name).cmp(&(b.last_use, &b.name)));
+    dead.sort_by(|a, b| (a.last_use, &a.name, &a.identity).cmp(&(b.last_use, &b.name, &b.identity)));
     dead
 }
 
@@ -324,21 +374,24 @@ fn concentration(skills: &[SkillUsage]) -> Concentration {
     found
 }
 
-/// Returns the names of the skills that were loaded, the most loaded first, then by name.
+/// Returns the identities of the skills that were loaded, the most loaded first, then by name; for usage without an identity, the
+/// name.
 pub fn most_loaded_first(usage: &[UsageCount]) -> Vec<String> {
     let (now, dead_after, others) = (UNIX_EPOCH, Duration::ZERO, BTreeMap::new());
     let data = UsageData { library: &[], others: &others, usage, sessions: 0, now, dead_after };
-    report(data).skills.into_iter().filter(|skill| skill.loads > 0).map(|skill| skill.name).collect()
+    let loaded = report(data).skills.into_iter().filter(|skill| skill.loads > 0);
+    loaded.map(|skill| skill.identity.unwrap_or(skill.name)).collect()
 }
 
-/// Returns the loads of each skill on each of the last `days` days, the day of `now` last.
+/// Returns the loads of each skill on each of the last `days` days, the day of `now` last, by identity or else by name.
 pub fn loads_per_day(loads: &[DailyLoads], now: SystemTime, days: usize) -> BTreeMap<&str, Vec<u64>> {
     let today = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / DAY;
     let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for load in loads {
         let age = today.checked_sub(load.day).and_then(|age| usize::try_from(age).ok());
         if let Some(age) = age.filter(|age| *age < days) {
-            found.entry(&load.skill).or_insert_with(|| vec![0; days])[days - 1 - age] += load.loads;
+            found.entry(key(&load.identity, &load.skill)).or_insert_with(|| vec![0; days])[days - 1 - age] +=
+                load.loads;
         }
     }
     found
@@ -346,7 +399,10 @@ pub fn loads_per_day(loads: &[DailyLoads], now: SystemTime, days: usize) -> BTre
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::{MemoryProvider, Policy, Provider, Registry, SkillDefinition};
 
     const NOW: u64 = 1_000 * DAY;
 
@@ -360,6 +416,7 @@ mod tests {
             outcome,
             skill: skill.to_owned(),
             source: None,
+            identity: Some(format!("/skills/{skill}")),
             file: file.map(str::to_owned),
             agent: None,
             calls,
@@ -374,16 +431,17 @@ mod tests {
 
     fn library(names: &[&str]) -> Vec<LibrarySkill> {
         let skill = |name: &&str| LibrarySkill {
+            identity: format!("/skills/{name}"),
             name: (*name).to_owned(),
-            references: Vec::new(),
             catalog_tokens: 7,
+            ..LibrarySkill::default()
         };
         names.iter().map(skill).collect()
     }
 
     fn reported(library: &[LibrarySkill], usage: &[UsageCount]) -> UsageReport {
         let dead_after = Duration::from_secs(30 * DAY);
-        let others = BTreeMap::from([("off".to_owned(), LibraryPresence::Disabled)]);
+        let others = BTreeMap::from([("/skills/off".to_owned(), LibraryPresence::Disabled)]);
         report(UsageData { library, others: &others, usage, sessions: 3, now: at(0), dead_after })
     }
 
@@ -461,6 +519,54 @@ mod tests {
     }
 
     #[test]
+    fn skills_of_one_name_are_told_apart_and_a_renamed_one_keeps_its_usage() {
+        let of = |name: &str, identity: &str, calls| UsageCount {
+            identity: Some(identity.to_owned()),
+            ..loaded(name, calls)
+        };
+        let mut all = library(&["deploy", "ship"]);
+        all[0].identity = "store:stable:deploy".to_owned();
+        let usage = [
+            of("deploy", "store:stable:deploy", 2),
+            of("deploy", "store:next:deploy", 3),
+            of("deploy", "/skills/ship", 4),
+        ];
+        let found: Vec<(String, Option<String>, &str, u64)> = reported(&all, &usage)
+            .skills
+            .into_iter()
+            .map(|skill| (skill.name, skill.identity, skill.presence.as_str(), skill.loads))
+            .collect();
+        let row = |name: &str, identity: &str, presence, loads| {
+            (name.to_owned(), Some(identity.to_owned()), presence, loads)
+        };
+        assert_eq!(
+            found,
+            [
+                row("ship", "/skills/ship", "present", 4),
+                row("deploy", "store:next:deploy", "gone", 3),
+                row("deploy", "store:stable:deploy", "present", 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn usage_without_an_identity_is_that_of_the_only_skill_with_the_name() {
+        let skill = |name: &str| SkillDefinition::new(name, "Does it. Use when asked.", "Do it.\n");
+        let source = |label, names: &[&str]| -> Arc<dyn Provider> {
+            Arc::new(MemoryProvider::new(label, names.iter().map(|name| skill(name)).collect()))
+        };
+        let providers = vec![source("a", &["one", "both"]), source("b", &["both"])];
+        let registry = pollster::block_on(Registry::open(providers, Policy::default())).unwrap();
+        let old = |name| UsageCount { identity: None, ..loaded(name, 1) };
+        let mut usage = [old("one"), old("both"), old("none"), loaded("one", 1)];
+        let mut loads = [DailyLoads { skill: "one".to_owned(), identity: None, day: 1, loads: 1 }];
+        identify(&registry.snapshot(), &mut usage, &mut loads);
+        let found: Vec<Option<&str>> = usage.iter().map(|usage| usage.identity.as_deref()).collect();
+        assert_eq!(found, [Some("a:one"), None, None, Some("/skills/one")]);
+        assert_eq!(loads[0].identity.as_deref(), Some("a:one"));
+    }
+
+    #[test]
     fn agents_are_counted_once() {
         let by = |agent: &str, skill: &str| UsageCount { agent: Some(agent.to_owned()), ..loaded(skill, 1) };
         let report = reported(&[], &[by("x", "a"), by("x", "a"), by("y", "a"), by("x", "b"), loaded("b", 1)]);
@@ -491,13 +597,18 @@ mod tests {
         let read = usage(EventKind::FileRead, Outcome::Ok, "read", Some("x"), 9);
         assert_eq!(
             most_loaded_first(&[loaded("b", 1), loaded("a", 1), loaded("c", 2), read]),
-            ["c", "a", "b"]
+            ["/skills/c", "/skills/a", "/skills/b"]
         );
     }
 
     #[test]
     fn loads_per_day_end_today() {
-        let load = |days_ago: u64, loads| DailyLoads { skill: "a".to_owned(), day: 1_000 - days_ago, loads };
+        let load = |days_ago: u64, loads| DailyLoads {
+            skill: "a".to_owned(),
+            identity: None,
+            day: 1_000 - days_ago,
+            loads,
+        };
         let loads = [load(3, 9), load(2, 1), load(0, 4)];
         assert_eq!(loads_per_day(&loads, at(0), 3)["a"], [1, 0, 4]);
         assert!(loads_per_day(&loads, at(50), 3).is_empty(), "days to come are left out");

@@ -81,7 +81,7 @@ impl<D: Database> Journal for SqlStore<D> {
         let (sums, keys) = self.database.read(|connection| {
             let sums = "SELECT key, CAST(sum(calls) AS BIGINT), CAST(sum(tokens) AS BIGINT) FROM usage \
                         WHERE day >= $1 GROUP BY key";
-            let keys = "SELECT key, kind, outcome, skill, source, file, agent, \
+            let keys = "SELECT key, kind, outcome, skill, source, file, agent, identity, \
                         (SELECT last_ms FROM usage u WHERE u.key = k.key ORDER BY day DESC LIMIT 1) FROM usage_keys k";
             Ok((connection.query(sums, &[first.into()])?, connection.query(keys, &[])?))
         })?;
@@ -100,9 +100,10 @@ impl<D: Database> Journal for SqlStore<D> {
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
         let rows = self.database.read(|connection| {
             connection.query(
-                "SELECT k.skill, u.day, CAST(sum(u.calls) AS BIGINT) FROM usage_keys k JOIN usage u ON u.key = k.key \
+                "SELECT k.skill, k.identity, u.day, CAST(sum(u.calls) AS BIGINT) FROM usage_keys k \
+                 JOIN usage u ON u.key = k.key \
                  WHERE k.kind = $1 AND k.outcome = $2 AND k.file IS NULL AND u.day >= $3 \
-                 GROUP BY k.skill, u.day ORDER BY k.skill, u.day",
+                 GROUP BY k.skill, k.identity, u.day ORDER BY k.skill, k.identity IS NOT NULL, k.identity, u.day",
                 &[
                     EventKind::SkillLoaded.as_str().into(),
                     Outcome::Ok.as_str().into(),
@@ -111,7 +112,8 @@ impl<D: Database> Journal for SqlStore<D> {
             )
         })?;
         let read = |mut row: crate::value::Row| {
-            Ok(DailyLoads { skill: row.text()?, day: row.number()?, loads: row.number()? })
+            let (skill, identity) = (row.text()?, row.optional_text()?);
+            Ok(DailyLoads { skill, identity, day: row.number()?, loads: row.number()? })
         };
         rows.into_iter().map(read).collect()
     }

@@ -30,7 +30,7 @@ mod migrations;
 mod database;
 mod value;
 
-pub use open::open;
+pub use open::{open, open_to_serve};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use store::SqlStore;

@@ -9,12 +9,14 @@ use crate::value::SqlValue;
 pub(crate) const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_tokens.sql"),
+    include_str!("../migrations/sqlite/0003_usage_identity.sql"),
 ];
 
 /// The changes of the tables of PostgreSQL, in order.
 pub(crate) const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_tokens.sql"),
+    include_str!("../migrations/postgres/0003_usage_identity.sql"),
 ];
 
 /// Returns the number of the newest migration that was applied.

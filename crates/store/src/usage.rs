@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire::Error;
-use repertoire::event::jsonl::{MAX_NAME_BYTES, MAX_PATH_BYTES};
+use repertoire::event::jsonl::{MAX_IDENTITY_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES};
 use repertoire::event::{Event, EventKind, Outcome};
 use repertoire::store::UsageCount;
 use repertoire_model::bundle::Digest;
@@ -33,7 +33,7 @@ pub(crate) fn bounded(text: &str, most: usize) -> String {
 }
 
 /// The columns that calls are counted by.
-type Columns = [Option<String>; 6];
+type Columns = [Option<String>; 7];
 
 /// The usage of several events, summed up.
 #[derive(Debug, Default)]
@@ -54,6 +54,7 @@ impl UsageBatch {
             event.source.as_deref().map(|source| bounded(source, MAX_PATH_BYTES)),
             event.file.as_deref().map(|file| bounded(file, MAX_PATH_BYTES)),
             event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)),
+            event.identity.as_deref().map(|identity| bounded(identity, MAX_IDENTITY_BYTES)),
         ];
         let key = key(&columns);
         self.keys.insert(key, columns);
@@ -66,14 +67,14 @@ impl UsageBatch {
 
     /// Adds the sums to those of the database.
     pub(crate) fn write(&self, connection: &mut dyn Connection) -> Result<(), Error> {
-        let keys = self.keys.iter().map(|(key, [kind, outcome, skill, source, file, agent])| {
-            let text = |text: &Option<String>| SqlValue::from(text.as_ref());
-            let key = SqlValue::Bytes(key.to_vec());
-            [key, text(kind), text(outcome), text(skill), text(source), text(file), text(agent)]
+        let keys = self.keys.iter().map(|(key, columns)| {
+            let [kind, outcome, skill, source, file, agent, identity] =
+                columns.each_ref().map(|text| SqlValue::from(text.as_ref()));
+            [SqlValue::Bytes(key.to_vec()), kind, outcome, skill, source, file, agent, identity]
         });
         insert(
             connection,
-            "INSERT INTO usage_keys (key, kind, outcome, skill, source, file, agent)",
+            "INSERT INTO usage_keys (key, kind, outcome, skill, source, file, agent, identity)",
             &keys.collect::<Vec<_>>(),
             "ON CONFLICT (key) DO NOTHING",
         )?;
@@ -126,11 +127,11 @@ pub(crate) fn read(mut key: Row, sum: Option<Row>) -> Result<Option<UsageCount>,
     let (kind, outcome) = (EventKind::parse(&key.text()?), Outcome::parse(&key.text()?));
     let (Some(kind), Some(outcome)) = (kind, outcome) else { return Ok(None) };
     let (skill, source) = (key.text()?, key.optional_text()?);
-    let (file, agent) = (key.optional_text()?, key.optional_text()?);
+    let (file, agent, identity) = (key.optional_text()?, key.optional_text()?, key.optional_text()?);
     let Some(last) = key.optional_int()?.map(time) else { return Ok(None) };
     let (calls, tokens) = match sum {
         Some(mut sum) => (sum.number()?, sum.number()?),
         None => (0, 0),
     };
-    Ok(Some(UsageCount { kind, outcome, skill, source, file, agent, calls, tokens, last }))
+    Ok(Some(UsageCount { kind, outcome, skill, source, identity, file, agent, calls, tokens, last }))
 }

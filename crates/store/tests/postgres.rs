@@ -1,8 +1,8 @@
 //! Tests of the PostgreSQL store.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::ErrorKind;
 use repertoire::event::{Event, EventKind};
@@ -64,7 +64,7 @@ fn many_servers_at_once_make_the_tables_once() {
     });
     let store = PostgresStore::open(&url).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 8);
-    assert_eq!(store.schema_version().unwrap(), 2);
+    assert_eq!(store.schema_version().unwrap(), 3);
 }
 
 #[test]
@@ -124,6 +124,63 @@ fn a_store_recovers_when_the_server_is_restarted() {
     store.append(&[event()]).unwrap();
     assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 3);
+}
+
+#[test]
+fn nobody_waits_for_a_server_that_does_not_answer() {
+    let Some(server) = Server::start() else { return };
+    let url = server.database();
+    let store = PostgresStore::open_to_serve(&url).unwrap();
+    store.append(&[event()]).unwrap();
+    store.wait_for_release(0, Duration::ZERO).unwrap();
+    let paused = server.pause();
+    // More callers than there are connections.
+    thread::scope(|scope| {
+        let readers: Vec<_> =
+            (0..20).map(|_| scope.spawn(|| store.events(&EventQuery::default()).unwrap_err())).collect();
+        let writer = scope.spawn(|| store.append(&[event()]).unwrap_err());
+        let listener = scope.spawn(|| store.wait_for_release(0, Duration::from_secs(600)).unwrap_err());
+        for caller in readers.into_iter().chain([writer, listener]) {
+            let error = caller.join().unwrap();
+            assert_eq!(error.kind(), ErrorKind::Store);
+            assert!(error.chain().contains("does not answer"), "{}", error.chain());
+        }
+    });
+    // One that opens it now notices as well.
+    let error = PostgresStore::open_to_serve(&url).unwrap_err().chain();
+    assert!(error.contains("does not answer"), "{error}");
+    // Commands wait, but not without end.
+    let error = PostgresStore::open(&format!("{url}?connect_timeout=1")).unwrap_err().chain();
+    assert!(error.contains("does not answer"), "{error}");
+    drop(paused);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = store.append(&[event()]) {
+        assert!(Instant::now() < deadline, "{}", error.chain());
+        thread::yield_now();
+    }
+    // What was given up while the server was stopped has no effect.
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 2);
+    assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
+}
+
+#[test]
+fn a_statement_that_takes_long_is_waited_for() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    let store = PostgresStore::open_to_serve(&url).unwrap();
+    thread::scope(|scope| {
+        let ((locked, is_locked), mut client) = (mpsc::channel(), connect(&url));
+        let holder = move || {
+            // The lock of events.
+            client.batch_execute("BEGIN; SELECT pg_advisory_xact_lock(x'726570650002'::bigint)").unwrap();
+            locked.send(()).unwrap();
+            client.batch_execute("SELECT pg_sleep(3); COMMIT").unwrap();
+        };
+        scope.spawn(holder);
+        is_locked.recv().unwrap();
+        store.append(&[event()]).unwrap();
+    });
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 1);
 }
 
 #[test]

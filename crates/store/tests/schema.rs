@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::{Event, EventKind};
 use repertoire::store::{
-    EventQuery, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
-    ProposalState, Publication, ReleaseChange, Role, Store, TokenRecord, put_skill, skill_files,
+    EventQuery, Journal as _, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind,
+    ProposalLimits, ProposalState, Publication, ReleaseChange, Role, Store, TokenRecord, put_skill,
+    skill_files,
 };
 use repertoire_model::SkillPath;
 use repertoire_model::patch::{FileData, SkillFiles};
@@ -24,6 +25,7 @@ fn fill(store: &dyn Store) {
     let digest = put_skill(store, &files).unwrap();
     let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", TIME + Duration::from_secs(60));
     (event.skill, event.agent, event.tokens) = (Some("a".to_owned()), Some("reviewer".to_owned()), 7);
+    event.identity = Some("/a".to_owned());
     store.append(&[event.clone(), event]).unwrap();
     let (skill, name, author) = ("/a".to_owned(), "a".to_owned(), Some("ann".to_owned()));
     store.add_version(&NewVersion { skill, name, digest, time: TIME, origin: Origin::Add, author }).unwrap();
@@ -54,8 +56,8 @@ fn fill(store: &dyn Store) {
     store.publish(&Publication { name, version, digest, author: None, time: TIME }).unwrap();
 }
 
-/// Checks that everything that [`fill`] put there still is, and that there can be more.
-fn check(store: &dyn Store) {
+/// Checks that everything that [`fill`] put there still is, and that there can be more. The data is of the schema with this `number`.
+fn check(store: &dyn Store, number: u32) {
     let version = store.latest_version("/a").unwrap().unwrap();
     assert_eq!((version.number, version.origin, version.author.as_deref()), (1, Origin::Add, Some("ann")));
     let files = skill_files(store, &version.digest).unwrap();
@@ -65,6 +67,18 @@ fn check(store: &dyn Store) {
         (usage.len(), usage[0].calls, usage[0].tokens, usage[0].agent.as_deref()),
         (1, 2, 14, Some("reviewer"))
     );
+    assert_eq!(usage[0].identity.as_deref(), (number > 2).then_some("/a"), "usage was of a name alone");
+    let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", TIME);
+    (event.skill, event.identity) = (Some("a".to_owned()), Some("/a".to_owned()));
+    store.append(&[event]).unwrap();
+    let own: Vec<u64> = store
+        .usage(None)
+        .unwrap()
+        .iter()
+        .filter(|usage| usage.identity.is_some() && usage.agent.is_none())
+        .map(|usage| usage.calls)
+        .collect();
+    assert_eq!(own, [1]);
     let mut query = EventQuery::default();
     query.agent = Some("reviewer".to_owned());
     assert_eq!(store.events(&query).unwrap().len(), 2);
@@ -94,13 +108,57 @@ fn testdata(extension: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Returns the number of the schema of a file of `testdata/`.
+fn number_of(file: &Path) -> u32 {
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    name.strip_prefix("schema-").unwrap().parse().unwrap()
+}
+
+/// The skills of two channels were told apart by their source before they had an identity, and a server of the version before goes on
+/// writing as it did.
+#[cfg(unix)]
+#[test]
+fn usage_of_channels_is_identified_and_a_server_of_the_version_before_goes_on_counting() {
+    let Some(server) = crate::server::shared() else { return };
+    let url = server.database();
+    let mut earlier = crate::server::connect(&url);
+    let script = testdata("sql").into_iter().find(|file| number_of(file) == 2).unwrap();
+    earlier.batch_execute(&std::fs::read_to_string(script).unwrap()).unwrap();
+    let mut count = |key: &str, source: &str| {
+        let statement = format!(
+            "SET search_path TO repertoire; \
+             INSERT INTO usage_keys (key, kind, outcome, skill, source, file, agent) \
+             VALUES ('{key}', 'skill_loaded', 'ok', 'deploy', '{source}', NULL, NULL) ON CONFLICT (key) DO NOTHING; \
+             INSERT INTO usage (key, day, calls, tokens, last_ms) VALUES ('{key}', 1, 1, 0, 1) \
+             ON CONFLICT (key, day) DO UPDATE SET calls = usage.calls + excluded.calls"
+        );
+        earlier.batch_execute(&statement).unwrap();
+    };
+    count("k1", "store:stable");
+    count("k2", "store:next");
+    count("k3", "user:~/.agents/skills");
+    let store = repertoire_store::PostgresStore::open(&url).unwrap();
+    count("k1", "store:stable");
+    count("k4", "project:.agents/skills");
+    let mut found: Vec<(Option<String>, u64)> = store
+        .usage(None)
+        .unwrap()
+        .into_iter()
+        .filter(|usage| usage.skill == "deploy")
+        .map(|usage| (usage.identity, usage.calls))
+        .collect();
+    found.sort();
+    let channel = |name: &str, calls| (Some(format!("store:{name}:deploy")), calls);
+    assert_eq!(found, [(None, 1), (None, 1), channel("next", 1), channel("stable", 2)]);
+}
+
 #[test]
 fn sqlite_files_of_earlier_migrations_are_opened() {
     for file in testdata("db") {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");
         std::fs::copy(&file, &path).unwrap();
-        check(&SqliteStore::open(&path).unwrap());
+        check(&SqliteStore::open(&path).unwrap(), number_of(&file));
     }
 }
 
@@ -110,9 +168,9 @@ fn postgres_databases_of_earlier_migrations_are_opened() {
     let Some(server) = crate::server::shared() else { return };
     for file in testdata("sql") {
         let url = server.database();
-        let script = std::fs::read_to_string(file).unwrap();
+        let script = std::fs::read_to_string(&file).unwrap();
         crate::server::connect(&url).batch_execute(&script).unwrap();
-        check(&repertoire_store::PostgresStore::open(&url).unwrap());
+        check(&repertoire_store::PostgresStore::open(&url).unwrap(), number_of(&file));
     }
 }
 

@@ -62,6 +62,8 @@ impl Server {
     /// Makes the files of a server, or returns `None`, loudly, where PostgreSQL is not installed.
     fn prepare() -> Option<Self> {
         let Some(binaries) = binaries() else {
+            let required = std::env::var("REPERTOIRE_TEST_REQUIRED").unwrap_or_default();
+            assert!(!required.contains("postgresql"), "PostgreSQL (initdb, pg_ctl) is not installed");
             // Not by a macro, whose output is shown only for tests that fail.
             let _ = std::io::stderr().write_all(
                 b"\nSKIPPED: PostgreSQL (initdb, pg_ctl) is not installed, so the PostgreSQL store is NOT tested\n",
@@ -126,10 +128,28 @@ impl Server {
 
     /// Kills the main process of the server.
     pub(crate) fn kill_hard(&self) {
+        signal("-9", &[self.main_process()]);
+    }
+
+    /// Stops all processes of the server, which keeps its connections and accepts new ones in the kernel, and says nothing.
+    pub(crate) fn pause(&self) -> PausedServer {
+        let main = self.main_process();
+        // It makes no more processes from here on.
+        signal("-STOP", std::slice::from_ref(&main));
+        let output = Command::new("ps").args(["-A", "-o", "pid=,ppid="]).output().unwrap();
+        let rows = String::from_utf8(output.stdout).unwrap();
+        let rows = rows.lines().filter_map(|row| row.trim().split_once(' '));
+        let children =
+            rows.filter(|(_, parent)| parent.trim() == main).map(|(process, _)| process.to_owned());
+        let processes: Vec<String> = children.chain([main.clone()]).collect();
+        signal("-STOP", &processes);
+        PausedServer { processes }
+    }
+
+    fn main_process(&self) -> String {
         let file = self.directory.path().join("data/postmaster.pid");
         let text = std::fs::read_to_string(file).unwrap();
-        let status = Command::new("kill").args(["-9", text.lines().next().unwrap()]).status();
-        assert!(status.unwrap().success());
+        text.lines().next().unwrap().to_owned()
     }
 
     /// Starts the server after [`Server::kill_hard`], once the processes that it left are gone.
@@ -169,6 +189,22 @@ impl Server {
     fn client(&self, name: &str) -> postgres::Client {
         connect(&self.url(name))
     }
+}
+
+/// A server whose processes are stopped until this is dropped.
+pub(crate) struct PausedServer {
+    processes: Vec<String>,
+}
+
+impl Drop for PausedServer {
+    fn drop(&mut self) {
+        signal("-CONT", &self.processes);
+    }
+}
+
+/// Sends a signal to processes.
+fn signal(name: &str, processes: &[String]) {
+    assert!(Command::new("kill").arg(name).args(processes).status().unwrap().success());
 }
 
 /// Returns a connection to the database at `url`.

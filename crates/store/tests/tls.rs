@@ -1,8 +1,9 @@
 //! Encrypted connections to PostgreSQL.
 
-use std::io::Write as _;
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use repertoire::store::Store as _;
 use repertoire_store::PostgresStore;
@@ -42,11 +43,59 @@ fn certificates_are_verified() {
         let error = PostgresStore::open(&format!("{url}?sslmode={mode}")).unwrap_err().chain();
         assert!(error.contains("certificate") && error.contains("?sslrootcert=FILE"), "{error}");
         let store = PostgresStore::open(&format!("{url}?sslmode={mode}&sslrootcert={root}")).unwrap();
-        assert_eq!(store.schema_version().unwrap(), 2);
+        assert_eq!(store.schema_version().unwrap(), 3);
     }
     let by_address = format!("{url}?sslmode=require&sslrootcert={root}").replace("localhost", "127.0.0.1");
     let error = PostgresStore::open(&by_address).unwrap_err().chain();
     assert!(error.contains("certificate"), "{error}");
     // The server insists on encryption.
     assert!(PostgresStore::open(&format!("{url}?sslmode=disable")).is_err());
+}
+
+/// Reads a message without a type, as a connection begins with.
+fn first_message(stream: &mut TcpStream) -> Vec<u8> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut message = vec![0; u32::from_be_bytes(length) as usize - length.len()];
+    stream.read_exact(&mut message).unwrap();
+    message
+}
+
+/// Refuses the encryption that one client asks for, and returns what it sends then, asked for a password in the clear.
+fn refuse_encryption(listener: &TcpListener) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().unwrap();
+    assert_eq!(first_message(&mut stream), 80_877_103_u32.to_be_bytes(), "it asks for encryption");
+    stream.write_all(b"N").unwrap();
+    let mut begin = [0];
+    if stream.peek(&mut begin).unwrap() == 0 {
+        return Vec::new();
+    }
+    first_message(&mut stream);
+    stream.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
+    assert_eq!(stream.read(&mut begin).unwrap(), 1);
+    first_message(&mut stream)
+}
+
+#[test]
+fn a_password_never_goes_to_another_host_without_encryption() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let sent = |url: &str| {
+        thread::scope(|scope| {
+            let sent = scope.spawn(|| refuse_encryption(&listener));
+            let error = PostgresStore::open(url).unwrap_err().chain();
+            (sent.join().unwrap(), error)
+        })
+    };
+    // The address is not one of loopback by its form, and leads there.
+    let url = format!("postgres://u:S3CRET@0.0.0.0:{port}/d");
+    for option in ["", "?sslmode=prefer", "?sslmode=require", "?sslmode=verify-full"] {
+        let (sent, error) = sent(&format!("{url}{option}"));
+        assert!(sent.is_empty(), "{option}: {}", String::from_utf8_lossy(&sent));
+        let is_told = error.contains("server does not support TLS") && error.contains("?sslmode=disable");
+        assert!(is_told && error.contains(&format!("u@0.0.0.0:{port}/d")), "{error}");
+        assert!(!error.contains("S3CRET"), "{error}");
+    }
+    // On the machine itself it does.
+    assert_eq!(sent(&url.replace("0.0.0.0", "127.0.0.1")).0, b"S3CRET\0");
 }

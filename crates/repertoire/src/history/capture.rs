@@ -12,11 +12,6 @@ use crate::{Error, ErrorKind};
 /// The most bytes of a skill that has versions; larger ones are not recorded.
 pub const MAX_RECORDED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Returns the text by which the versions of a skill are found: its directory, or its source and name if it has none.
-pub fn identity(entry: &Entry) -> String {
-    entry.identity.as_deref().map_or_else(|| entry.qualified_name(), str::to_owned)
-}
-
 /// Returns the files of a skill with their bytes, and the digest of their bundle.
 ///
 /// Fails with [`ErrorKind::TooLarge`] if they are larger than [`MAX_RECORDED_BYTES`], and with [`ErrorKind::SkillChanged`] if the skill

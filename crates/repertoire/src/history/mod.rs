@@ -12,7 +12,7 @@ mod staging;
 #[cfg(feature = "fs")]
 mod write_skill;
 
-pub use capture::{MAX_RECORDED_BYTES, capture, identity, record};
+pub use capture::{MAX_RECORDED_BYTES, capture, record};
 pub use recorder::Recorder;
 #[cfg(feature = "fs")]
 pub use skill_lock::{SkillLock, lock_skill};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use pollster::block_on;
 use repertoire_model::{Digest, RuleId};
 
-use super::capture::{capture, identity, record};
+use super::capture::{capture, record};
 #[cfg(feature = "fs")]
 use super::skill_lock::try_lock_skill;
 use crate::provider::store::LABEL;
@@ -204,7 +204,7 @@ impl RecorderThread {
         recorded: &mut HashMap<String, Digest>,
         entry: &Entry,
     ) -> Result<RecordingOutcome, Error> {
-        let skill = identity(entry);
+        let skill = entry.record_identity();
         let digest = block_on(self.registry.digest(entry))?;
         if recorded.get(&skill) == Some(&digest) {
             return Ok(RecordingOutcome::All);
@@ -251,7 +251,7 @@ mod tests {
         };
         write("# One\n");
         let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
-        let identity = identity(library.snapshot().active().next().unwrap());
+        let identity = library.snapshot().active().next().unwrap().record_identity();
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
         let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
         let (told, failures) = std::sync::mpsc::channel();
@@ -286,7 +286,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         crate::testing::write_library(root.path()).unwrap();
         let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
-        let identity = identity(library.snapshot().active().next().unwrap());
+        let identity = library.snapshot().active().next().unwrap().record_identity();
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
         let start = || {
             let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
@@ -333,7 +333,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         crate::testing::write_library(root.path()).unwrap();
         let library = block_on(Library::builder().directory(root.path()).open()).unwrap();
-        let identity = identity(library.snapshot().active().next().unwrap());
+        let identity = library.snapshot().active().next().unwrap().record_identity();
         let store: Arc<MemoryStore> = Arc::new(MemoryStore::new());
         let lazy = LazyStore::from(Arc::clone(&store) as Arc<dyn Store>);
         let recorder = Recorder::start_with(library.registry(), lazy, Duration::ZERO, |_| {});

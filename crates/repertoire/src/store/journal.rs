@@ -49,6 +49,9 @@ pub struct UsageCount {
     pub skill: String,
     /// The source of the skill, if it was found.
     pub source: Option<String>,
+    /// The identity of the skill, if it was found. Usage from before identities were recorded has none; see
+    /// [`identify`](crate::usage::identify).
+    pub identity: Option<String>,
     /// The file that they were about.
     pub file: Option<String>,
     /// The agent that called.
@@ -66,6 +69,8 @@ pub struct UsageCount {
 pub struct DailyLoads {
     /// The skill.
     pub skill: String,
+    /// The identity of the skill, as in [`UsageCount`].
+    pub identity: Option<String>,
     /// The day, in days since 1970-01-01 UTC.
     pub day: u64,
     /// The number of loads.
@@ -97,7 +102,7 @@ pub trait Journal: Send + Sync {
     /// Only calls about a skill count, and no requests that were refused.
     fn usage(&self, since: Option<SystemTime>) -> Result<Vec<UsageCount>, Error>;
 
-    /// Returns the loads of skills per day, on the day of `since` and later, sorted by skill and day.
+    /// Returns the loads of skills per day, on the day of `since` and later, sorted by skill, identity and day.
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error>;
 
     /// Removes the events that are older than `retention` allows at the time `now`. Returns their number.

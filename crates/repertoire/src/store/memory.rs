@@ -91,6 +91,7 @@ impl Journal for MemoryStore {
                 outcome: event.outcome,
                 skill: skill.to_owned(),
                 source: event.source.clone(),
+                identity: event.identity.clone(),
                 file: event.file.clone(),
                 agent: event.agent.clone(),
                 calls: 1,
@@ -134,13 +135,15 @@ impl Journal for MemoryStore {
     }
 
     fn daily_loads(&self, since: SystemTime) -> Result<Vec<DailyLoads>, Error> {
-        let mut loads: BTreeMap<(String, u64), u64> = BTreeMap::new();
+        let mut loads: BTreeMap<(String, Option<String>, u64), u64> = BTreeMap::new();
         for (date, usage) in self.lock().usage.iter().filter(|(date, _)| *date >= day(since)) {
             if usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok && usage.file.is_none() {
-                *loads.entry((usage.skill.clone(), *date)).or_default() += usage.calls;
+                let key = (usage.skill.clone(), usage.identity.clone(), *date);
+                *loads.entry(key).or_default() += usage.calls;
             }
         }
-        Ok(loads.into_iter().map(|((skill, day), loads)| DailyLoads { skill, day, loads }).collect())
+        let daily = |((skill, identity, day), loads)| DailyLoads { skill, identity, day, loads };
+        Ok(loads.into_iter().map(daily).collect())
     }
 
     fn prune(&self, retention: Retention, now: SystemTime) -> Result<u64, Error> {
@@ -160,8 +163,16 @@ impl Journal for MemoryStore {
 /// Adds `usage` of a day to the row with the same key, or as a new one.
 fn add_usage(rows: &mut Vec<(u64, UsageCount)>, day: u64, usage: UsageCount) {
     let same = |other: &UsageCount| {
-        (other.kind, other.outcome, &other.skill, &other.source, &other.file, &other.agent)
-            == (usage.kind, usage.outcome, &usage.skill, &usage.source, &usage.file, &usage.agent)
+        (other.kind, other.outcome, &other.skill, &other.source, &other.identity, &other.file, &other.agent)
+            == (
+                usage.kind,
+                usage.outcome,
+                &usage.skill,
+                &usage.source,
+                &usage.identity,
+                &usage.file,
+                &usage.agent,
+            )
     };
     match rows.iter_mut().find(|(date, row)| *date == day && same(row)) {
         Some((_, row)) => {

@@ -32,6 +32,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     events_are_selected_in_order(&*open());
     usage_is_counted_by_day_and_survives_pruning(&*open());
+    usage_of_skills_with_one_name_is_kept_apart(&*open());
     hostile_texts_are_kept(&*open());
     blobs_are_checked(&*open());
     skills_are_stored_once(&*open());
@@ -123,7 +124,8 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
         assert_eq!(count(None, "a", load, Outcome::NotFound), Some((1, 0, day(3))));
         assert_eq!(count(None, "a", file, Outcome::Ok), Some((1, 0, day(3))));
         assert_eq!(count(Some(day(3)), "b", load, Outcome::Ok), Some((0, 0, day(2))));
-        let loads = |skill: &str, day, loads| DailyLoads { skill: skill.to_owned(), day, loads };
+        let loads =
+            |skill: &str, day, loads| DailyLoads { skill: skill.to_owned(), identity: None, day, loads };
         assert_eq!(
             store.daily_loads(day(2)).unwrap(),
             [loads("a", 2, 1), loads("a", 3, 1), loads("b", 2, 1)]
@@ -147,6 +149,42 @@ fn usage_is_counted_by_day_and_survives_pruning(store: &dyn Store) {
     refused.skill = Some("typo".into());
     store.append(&[refused]).unwrap();
     assert!(store.usage(None).unwrap().iter().all(|row| row.skill != "typo"));
+    // It is unknown whether a model reads a download.
+    let mut download = Event::new(EventKind::SkillDownloaded, "download", "", day(9));
+    download.skill = Some("downloaded".into());
+    store.append(&[download]).unwrap();
+    assert!(store.usage(None).unwrap().iter().all(|row| row.skill != "downloaded"));
+}
+
+fn usage_of_skills_with_one_name_is_kept_apart(store: &dyn Store) {
+    let of = |name: &str, identity: Option<&str>, seconds| Event {
+        identity: identity.map(str::to_owned),
+        ..loaded(name, at(seconds))
+    };
+    let (one, two) = (Some("/one/deploy"), Some("store:stable:deploy"));
+    store.append(&[of("deploy", one, 1), of("deploy", two, 2), of("deploy", None, 3)]).unwrap();
+    // A skill that is called otherwise later is the same skill.
+    store.append(&[of("deploy", one, 4), of("ship", one, 5)]).unwrap();
+    let mut rows: Vec<(String, Option<String>, u64, SystemTime)> = store
+        .usage(None)
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.skill, row.identity, row.calls, row.last))
+        .collect();
+    rows.sort();
+    let row = |name: &str, identity: Option<&str>, calls: u64, last| {
+        (name.to_owned(), identity.map(str::to_owned), calls, at(last))
+    };
+    let expect = [row("deploy", None, 1, 3), row("deploy", one, 2, 4), row("deploy", two, 1, 2)];
+    assert_eq!(rows[..3], expect);
+    assert_eq!(rows[3..], [row("ship", one, 1, 5)]);
+    let loads: Vec<(String, Option<String>, u64)> = store
+        .daily_loads(at(0))
+        .unwrap()
+        .into_iter()
+        .map(|loads| (loads.skill, loads.identity, loads.loads))
+        .collect();
+    assert_eq!(loads, rows.into_iter().map(|row| (row.0, row.1, row.2)).collect::<Vec<_>>());
 }
 
 fn hostile_texts_are_kept(store: &dyn Store) {
@@ -155,6 +193,7 @@ fn hostile_texts_are_kept(store: &dyn Store) {
     {
         let mut event = loaded(text, UNIX_EPOCH - Duration::from_secs(1));
         (event.agent, event.file, event.source) = (Some(text.into()), Some(text.into()), Some(text.into()));
+        event.identity = Some(text.into());
         (event.tokens, event.bytes, event.duration) = (u64::MAX, u64::MAX, Duration::MAX);
         store.append(&[event.clone(), event.clone()]).unwrap();
         let line = store.events(&EventQuery { limit: 1, ..EventQuery::default() }).unwrap().remove(0);

@@ -1,12 +1,13 @@
 //! The address of a PostgreSQL database.
 
+use std::error::Error as StdError;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use postgres::config::Host;
-use postgres::{Client, Config, NoTls};
 use repertoire::{Error, ErrorKind};
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls::{TlsOptions, connector};
@@ -17,18 +18,34 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The time after which an idle connection is checked. The default of two hours would leave a caller waiting as long for a host that is gone.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
+/// The longest time that the server works on a statement that only reads.
+pub(super) const READ: Duration = Duration::from_secs(30);
+
 /// The beginning of the name under which processes connect.
 pub(super) const APPLICATION: &str = "rep";
 
-/// The settings of each connection. All tables are in a schema of their own.
-const SETTINGS: &str =
-    "SET search_path TO repertoire; SET statement_timeout = '5min'; SET client_min_messages = warning";
+/// A part of the error of a connection that cannot be encrypted, and what to do.
+const TLS_HELP: [(&str, &str); 3] = [
+    (
+        "server does not support TLS",
+        "the password is not sent without encryption to another host: switch on `ssl` in the server, or write ?sslmode=disable \
+         if nobody else can read or answer on the network between",
+    ),
+    (
+        "no hostname provided",
+        "name the host in the certificate as well, as in postgres://HOST/DATABASE?hostaddr=ADDRESS",
+    ),
+    (
+        "certificate",
+        "name the file of its root certificate with ?sslrootcert=FILE, or do without encryption with ?sslmode=disable",
+    ),
+];
 
 /// The address of a PostgreSQL database.
 pub(super) struct Address {
-    config: Config,
+    pub(super) config: Config,
     /// Encrypts connections.
-    tls: Option<MakeRustlsConnect>,
+    pub(super) tls: Option<MakeRustlsConnect>,
     /// The address without its password.
     shown: String,
 }
@@ -50,14 +67,14 @@ impl Address {
         }
         if config.get_application_name().is_none() {
             // The database tells processes apart by it, on whatever machine they run.
-            config.application_name(&format!("{APPLICATION} {:016x}", RandomState::new().hash_one(())));
+            config.application_name(format!("{APPLICATION} {:016x}", RandomState::new().hash_one(())));
         }
         config.keepalives_idle(config.get_keepalives_idle().min(KEEPALIVE));
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(KEEPALIVE);
         }
         let shown = shown(&config);
-        let tls = connector(&config, options.root_certificates.as_deref())
+        let tls = connector(&mut config, options.root_certificates.as_deref())
             .map_err(|why| Error::new(ErrorKind::Store).about(&shown).because(why))?;
         Ok(Self { config, tls, shown })
     }
@@ -67,27 +84,20 @@ impl Address {
         &self.shown
     }
 
-    /// Opens a connection.
-    pub(super) fn connect(&self) -> Result<Client, Error> {
-        let connect = || -> Result<Client, postgres::Error> {
-            let mut client = match &self.tls {
-                Some(tls) => self.config.connect(tls.clone())?,
-                None => self.config.connect(NoTls)?,
-            };
-            client.batch_execute(SETTINGS)?;
-            Ok(client)
-        };
-        connect().map_err(|error| {
-            let failure = Error::new(ErrorKind::Store).about(&self.shown).because(error);
-            let chain = failure.chain();
-            if !chain.contains("certificate") {
-                return failure;
-            }
-            let why = chain.strip_prefix(&format!("{failure}: ")).unwrap_or(&chain);
-            Error::new(ErrorKind::Store).about(&self.shown).because(format!(
-                "{why}; name the file of its root certificate with ?sslrootcert=FILE, or do without encryption with ?sslmode=disable"
-            ))
-        })
+    /// Returns the time that it may take to connect: the client limits the first step alone, for each address of a host.
+    pub(super) fn connect_limit(&self) -> Duration {
+        let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len());
+        self.config.get_connect_timeout().copied().unwrap_or(CONNECT) * 2 * hosts.max(1) as u32
+    }
+
+    /// Returns the error for `error`, with what to do about encryption if that is the cause.
+    pub(super) fn failure(&self, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        let failure = Error::new(ErrorKind::Store).about(&self.shown).because(error);
+        let chain = failure.chain();
+        let why = chain.strip_prefix(&format!("{failure}: ")).unwrap_or(&chain);
+        // The client has no kinds of these errors.
+        let Some((_, help)) = TLS_HELP.iter().find(|(part, _)| chain.contains(part)) else { return failure };
+        Error::new(ErrorKind::Store).about(&self.shown).because(format!("{why}; {help}"))
     }
 }
 

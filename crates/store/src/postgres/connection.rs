@@ -1,13 +1,14 @@
 //! A connection to PostgreSQL.
 
 use std::error::Error as StdError;
+use std::time::Duration;
 
-use postgres::Client;
-use postgres::error::{DbError, Severity};
-use postgres::types::private::BytesMut;
-use postgres::types::{Format, IsNull, ToSql, Type};
 use repertoire::{Error, ErrorKind};
+use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
+use super::client::{ClientError, TimedClient};
 use crate::database::{Connection, TransactionLock};
 use crate::value::{Row, SqlValue};
 
@@ -19,20 +20,30 @@ const LOCKS: i64 = 0x7265_7065_0000;
 
 /// A connection to a PostgreSQL database.
 pub(super) struct PostgresConnection<'a> {
-    pub(super) client: &'a mut Client,
+    pub(super) client: &'a mut TimedClient,
     /// The address, for errors.
     pub(super) shown: &'a str,
+    /// The longest wait for a statement.
+    pub(super) limit: Duration,
     /// Set once nothing more can be done with the connection.
     pub(super) is_broken: bool,
 }
 
 impl PostgresConnection<'_> {
+    /// Commits the transaction.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
+        self.client.commit(self.limit).map_err(|error| self.failure(error))
+    }
+
     /// Returns the error for a failure, and notes whether the connection is broken.
-    pub(super) fn failure(&mut self, error: postgres::Error) -> Error {
-        let severity = error.as_db_error().map(DbError::parsed_severity);
-        self.is_broken |= match severity {
+    pub(super) fn failure(&mut self, error: ClientError) -> Error {
+        let database_error = match &error {
+            ClientError::Postgres(error) => error.as_db_error(),
+            ClientError::Timeout(_) | ClientError::Silence => None,
+        };
+        self.is_broken |= match database_error.map(DbError::parsed_severity) {
             Some(severity) => matches!(severity, Some(Severity::Fatal | Severity::Panic)),
-            // It is no error of the server, but of the way to it.
+            // It is not an error of the server, but of the way to it.
             None => true,
         };
         Error::new(ErrorKind::Store).about(self.shown).because(error)
@@ -41,17 +52,17 @@ impl PostgresConnection<'_> {
 
 impl Connection for PostgresConnection<'_> {
     fn execute(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, Error> {
-        self.client.execute_typed(sql, &typed(values)).map_err(|error| self.failure(error))
+        self.client.execute(self.limit, sql, &typed(values)).map_err(|error| self.failure(error))
     }
 
     fn query(&mut self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>, Error> {
-        let rows = self.client.query_typed(sql, &typed(values)).map_err(|error| self.failure(error))?;
-        let rows: Result<Vec<Row>, postgres::Error> = rows.iter().map(row).collect();
+        let rows = self.client.query(self.limit, sql, &typed(values)).map_err(|error| self.failure(error))?;
+        let rows: Result<Vec<Row>, tokio_postgres::Error> = rows.iter().map(row).collect();
         rows.map_err(|error| Error::new(ErrorKind::Store).about(self.shown).because(error))
     }
 
     fn script(&mut self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).map_err(|error| self.failure(error))
+        self.client.script(self.limit, sql).map_err(|error| self.failure(error))
     }
 
     fn lock(&mut self, lock: TransactionLock) -> Result<(), Error> {
@@ -100,11 +111,11 @@ impl ToSql for SqlValue {
         Format::Binary
     }
 
-    postgres::types::to_sql_checked!();
+    to_sql_checked!();
 }
 
 /// Returns the columns of `row`.
-fn row(row: &postgres::Row) -> Result<Row, postgres::Error> {
+fn row(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     let value = |index: usize| {
         let value = match *row.columns()[index].type_() {
             Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(SqlValue::Int),
@@ -114,5 +125,5 @@ fn row(row: &postgres::Row) -> Result<Row, postgres::Error> {
         };
         Ok(value.unwrap_or(SqlValue::Null))
     };
-    Ok(Row::new((0..row.len()).map(value).collect::<Result<_, postgres::Error>>()?))
+    Ok(Row::new((0..row.len()).map(value).collect::<Result<_, tokio_postgres::Error>>()?))
 }

@@ -1,16 +1,17 @@
 //! A PostgreSQL database.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use postgres::Client;
-use postgres::fallible_iterator::FallibleIterator as _;
 use repertoire::{Error, ErrorKind};
+use tokio::runtime::{Builder, Runtime};
 
-use super::address::{APPLICATION, Address};
+use super::address::{APPLICATION, Address, READ};
+use super::client::{Driver, TimedClient};
 use super::connection::{PostgresConnection, RELEASES};
-use super::pool::{Pool, close};
+use super::pool::Pool;
+use super::pulse::Pulse;
 use crate::SqlStore;
 use crate::database::{Connection, Database, Durability, TransactionLock, poll};
 use crate::migrations;
@@ -19,17 +20,47 @@ use crate::value::SqlValue;
 /// The longest time between two looks for releases, for notifications may get lost.
 const POLL: Duration = Duration::from_millis(500);
 
+/// The longest time that the server works on a statement of a change, which may wait for that of another process.
+const WRITE: Duration = Duration::from_secs(5 * 60);
+
+/// The longest time that the server works on a statement that changes the tables.
+const MIGRATION: Duration = Duration::from_secs(60 * 60);
+
+/// The time after these limits in which the server may still say that it gave up.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// A store in a PostgreSQL database, in a schema named `repertoire`.
 ///
 /// Connections are opened on demand, at most eight and one that waits for releases. Those that break are replaced; an operation
-/// that met a broken one is repeated if it cannot have had an effect.
+/// that met a broken one is repeated if it cannot have had an effect. No statement is waited for without limit: 35 seconds for a query, five
+/// minutes for a change, an hour for a change of the tables.
 pub type PostgresStore = SqlStore<PostgresDatabase>;
 
 impl PostgresStore {
     /// Opens the store in the database at `url`, and makes its tables if they are missing.
     pub fn open(url: &str) -> Result<Self, Error> {
-        let address = Address::parse(url)?;
-        let database = PostgresDatabase { address, pool: Pool::default(), listener: Mutex::new(None) };
+        Self::open_with(url, |_, _| None)
+    }
+
+    /// Opens the store like [`PostgresStore::open`], for requests of others: a database that answers nobody for a second is not waited
+    /// for, but by a change that is being committed. One more connection is kept, by which that is noticed.
+    pub fn open_to_serve(url: &str) -> Result<Self, Error> {
+        Self::open_with(url, |runtime, address| Some(Pulse::start(runtime.handle(), Arc::clone(address))))
+    }
+
+    fn open_with(
+        url: &str,
+        pulse: impl FnOnce(&Runtime, &Arc<Address>) -> Option<Arc<Pulse>>,
+    ) -> Result<Self, Error> {
+        let address = Arc::new(Address::parse(url)?);
+        // The threads of callers only wait.
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Error::new(ErrorKind::Store).about(address.shown()).because(error))?;
+        let driver = Driver::new(runtime.handle(), pulse(&runtime, &address));
+        let (pool, listener) = (Pool::default(), Mutex::new(None));
+        let database = PostgresDatabase { address, pool, listener, driver, runtime: Some(runtime) };
         database.migrate()?;
         Ok(Self { database })
     }
@@ -37,10 +68,13 @@ impl PostgresStore {
 
 /// A PostgreSQL database with its connections.
 pub struct PostgresDatabase {
-    address: Address,
+    address: Arc<Address>,
     pool: Pool,
     /// The connection that is told of releases. It is opened by the first who waits.
-    listener: Mutex<Option<Client>>,
+    listener: Mutex<Option<TimedClient>>,
+    driver: Driver,
+    /// Drives the connections, until this is dropped.
+    runtime: Option<Runtime>,
 }
 
 impl fmt::Debug for PostgresDatabase {
@@ -51,8 +85,10 @@ impl fmt::Debug for PostgresDatabase {
 
 impl Drop for PostgresDatabase {
     fn drop(&mut self) {
-        let listener = self.listener.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        close(listener.into_iter().collect());
+        // A store may be dropped by asynchronous code, which must not block.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -73,8 +109,7 @@ impl PostgresDatabase {
         if is_current {
             return Ok(());
         }
-        self.write(Durability::Full, |connection| {
-            connection.script("SET LOCAL statement_timeout = 0")?;
+        self.transaction(MIGRATION, |connection| {
             connection.lock(TransactionLock::Schema)?;
             let encoding = connection.query_first("SHOW server_encoding", &[])?.map(|mut row| row.text());
             if encoding.transpose()?.is_some_and(|encoding| encoding != "UTF8") {
@@ -95,10 +130,10 @@ impl PostgresDatabase {
         mut work: impl FnMut(&mut PostgresConnection<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         loop {
-            let mut pooled = self.pool.take(&self.address)?;
+            let mut pooled = self.pool.take(&self.address, &self.driver)?;
             let was_idle = pooled.was_idle;
             let Some(client) = pooled.client() else { continue };
-            let mut connection = PostgresConnection { client, shown: self.address.shown(), is_broken: false };
+            let mut connection = self.connection(client);
             let result = work(&mut connection);
             let is_broken = connection.is_broken;
             if !is_broken {
@@ -123,16 +158,43 @@ impl PostgresDatabase {
         }
     }
 
+    fn connection<'a>(&'a self, client: &'a mut TimedClient) -> PostgresConnection<'a> {
+        PostgresConnection { client, shown: self.address.shown(), limit: READ + GRACE, is_broken: false }
+    }
+
+    /// Runs `work` in one transaction, whose statements may each take as long as `limit`.
+    fn transaction<T>(
+        &self,
+        limit: Duration,
+        mut work: impl FnMut(&mut dyn Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let begin = format!("BEGIN; SET LOCAL statement_timeout = '{}s'", limit.as_secs());
+        self.run(|connection| {
+            connection.script(&begin).map_err(Failure::Before)?;
+            connection.limit = limit + GRACE;
+            match work(connection) {
+                Ok(value) => connection.commit().map(|()| value).map_err(Failure::Committing),
+                Err(error) => {
+                    if !connection.is_broken {
+                        // The first error is the one to report; a failure here marks the connection as broken.
+                        connection.is_broken = connection.script("ROLLBACK").is_err();
+                    }
+                    Err(Failure::Before(error))
+                }
+            }
+        })
+    }
+
     /// Waits on `client` for a notification of a release, at most for `timeout`.
     fn listen(
         &self,
-        client: &mut Client,
+        client: &mut TimedClient,
         after: u64,
         timeout: Duration,
         newest: impl Fn(&mut dyn Connection) -> Result<u64, Error>,
     ) -> Result<u64, Error> {
         let end = Instant::now().checked_add(timeout);
-        let mut connection = PostgresConnection { client, shown: self.address.shown(), is_broken: false };
+        let mut connection = self.connection(client);
         connection.script(&format!("LISTEN {RELEASES}"))?;
         loop {
             let found = newest(&mut connection)?;
@@ -140,8 +202,7 @@ impl PostgresDatabase {
             if found > after || left.is_zero() {
                 return Ok(found);
             }
-            let told = connection.client.notifications().timeout_iter(left.min(POLL)).next();
-            told.map_err(|error| connection.failure(error))?;
+            connection.client.wait_for_notification(left.min(POLL));
         }
     }
 }
@@ -171,21 +232,9 @@ impl Database for PostgresDatabase {
     fn write<T>(
         &self,
         _: Durability,
-        mut work: impl FnMut(&mut dyn Connection) -> Result<T, Error>,
+        work: impl FnMut(&mut dyn Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run(|connection| {
-            connection.script("BEGIN").map_err(Failure::Before)?;
-            match work(connection) {
-                Ok(value) => connection.script("COMMIT").map(|()| value).map_err(Failure::Committing),
-                Err(error) => {
-                    if !connection.is_broken {
-                        // The first error is the one to report; a failure here marks the connection as broken.
-                        connection.is_broken = connection.script("ROLLBACK").is_err();
-                    }
-                    Err(Failure::Before(error))
-                }
-            }
-        })
+        self.transaction(WRITE, work)
     }
 
     fn wait(
@@ -206,7 +255,7 @@ impl Database for PostgresDatabase {
                 Err(_) => *listener = None,
             }
         }
-        let mut client = self.address.connect()?;
+        let mut client = TimedClient::connect(&self.driver, &self.address)?;
         let left = timeout.saturating_sub(start.elapsed());
         let found = self.listen(&mut client, after, left, newest)?;
         *listener = Some(client);

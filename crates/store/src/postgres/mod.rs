@@ -3,6 +3,9 @@
 mod database;
 mod pool;
 mod connection;
+mod client;
+mod pulse;
+mod open_connection;
 mod address;
 mod tls;
 

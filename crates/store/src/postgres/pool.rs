@@ -1,19 +1,21 @@
 //! The connections to a PostgreSQL database.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use postgres::Client;
 use repertoire::{Error, ErrorKind};
 
 use super::address::Address;
+use super::client::{ClientError, Driver, TimedClient};
 
 /// The most connections of one process, besides the one that waits for releases.
 const MAX_CONNECTIONS: usize = 8;
 
 /// The longest wait for a connection that is in use.
 const WAIT: Duration = Duration::from_secs(30);
+
+/// The time between two looks whether the server is silent, while all connections are in use.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Connections that are opened on demand and kept.
 #[derive(Default)]
@@ -25,7 +27,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct PoolState {
-    idle: Vec<Client>,
+    idle: Vec<TimedClient>,
     /// The number of connections, in use or not.
     open: usize,
 }
@@ -33,7 +35,7 @@ struct PoolState {
 /// A connection that is in use. It is closed when it is dropped, unless it is given back.
 pub(super) struct PooledClient<'a> {
     pool: &'a Pool,
-    client: Option<Client>,
+    client: Option<TimedClient>,
     /// True if it was used before, so that it may have been broken since.
     pub(super) was_idle: bool,
 }
@@ -44,13 +46,19 @@ impl Pool {
     }
 
     /// Returns an idle connection, or a new one while there are not too many.
-    pub(super) fn take(&self, address: &Address) -> Result<PooledClient<'_>, Error> {
-        let is_exhausted = |state: &mut PoolState| state.idle.is_empty() && state.open >= MAX_CONNECTIONS;
-        let waited = self.returned.wait_timeout_while(self.lock(), WAIT, is_exhausted);
-        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        if waited.timed_out() {
-            let why = format!("all {MAX_CONNECTIONS} connections are in use");
-            return Err(Error::new(ErrorKind::Store).about(address.shown()).because(why));
+    pub(super) fn take(&self, address: &Address, driver: &Driver) -> Result<PooledClient<'_>, Error> {
+        let end = Instant::now() + WAIT;
+        let mut state = self.lock();
+        while state.idle.is_empty() && state.open >= MAX_CONNECTIONS {
+            // All of them may be committing, which waits for a silent server.
+            if driver.is_silent() {
+                return Err(address.failure(ClientError::Silence));
+            }
+            if Instant::now() >= end {
+                let why = format!("all {MAX_CONNECTIONS} connections are in use");
+                return Err(Error::new(ErrorKind::Store).about(address.shown()).because(why));
+            }
+            state = self.returned.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
         if let Some(client) = state.idle.pop() {
             return Ok(PooledClient { pool: self, client: Some(client), was_idle: true });
@@ -59,7 +67,7 @@ impl Pool {
         drop(state);
         // From here on its drop counts it as closed.
         let mut place = PooledClient { pool: self, client: None, was_idle: false };
-        place.client = Some(address.connect()?);
+        place.client = Some(TimedClient::connect(driver, address)?);
         Ok(place)
     }
 
@@ -76,7 +84,7 @@ impl Pool {
 
 impl PooledClient<'_> {
     /// Returns the connection.
-    pub(super) fn client(&mut self) -> Option<&mut Client> {
+    pub(super) fn client(&mut self) -> Option<&mut TimedClient> {
         self.client.as_mut()
     }
 
@@ -96,19 +104,5 @@ impl Drop for PooledClient<'_> {
         drop(self.client.take());
         self.pool.lock().open -= 1;
         self.pool.returned.notify_one();
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        let idle = std::mem::take(&mut self.lock().idle);
-        close(idle);
-    }
-}
-
-/// Closes `clients` on a thread of their own, for a client blocks, and a store may be dropped where that is not allowed.
-pub(super) fn close(clients: Vec<Client>) {
-    if !clients.is_empty() {
-        thread::spawn(move || drop(clients));
     }
 }

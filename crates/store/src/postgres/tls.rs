@@ -1,15 +1,17 @@
 //! Encrypted connections to PostgreSQL.
 //!
-//! Certificates are always verified, and the name in them: against the file that the option `sslrootcert` of an address names, or against the
-//! roots that browsers trust. With `sslmode=require`, other clients verify nothing.
+//! Another host is never asked without encryption unless `sslmode=disable` is written: where others fall back to sending the password in
+//! the clear (`sslmode=prefer`), this is an error. Certificates are always verified, and the name in them: against the file that the option
+//! `sslrootcert` of an address names, or against the roots that browsers trust. With `sslmode=require`, other clients verify nothing.
 
+use std::net::IpAddr;
 use std::path::Path;
 
-use postgres::Config;
-use postgres::config::{Host, SslMode};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// The options of an address that are about encryption, and the rest of it.
@@ -45,13 +47,19 @@ impl TlsOptions {
 }
 
 /// Returns the connector for `config`, or `None` if its connections are not encrypted.
+///
+/// If a connection may leave this machine, `config` is changed so that it is encrypted or fails, whichever of its hosts answers.
 pub(super) fn connector(
-    config: &Config,
+    config: &mut Config,
     root_certificates: Option<&str>,
 ) -> Result<Option<MakeRustlsConnect>, String> {
-    let is_remote = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
-    if config.get_ssl_mode() == SslMode::Disable || !is_remote {
+    let is_network = !config.get_hostaddrs().is_empty()
+        || config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
+    if config.get_ssl_mode() == SslMode::Disable || !is_network {
         return Ok(None);
+    }
+    if leaves_machine(config) {
+        config.ssl_mode(SslMode::Require);
     }
     let mut roots = RootCertStore::empty();
     match root_certificates {
@@ -64,6 +72,22 @@ pub(super) fn connector(
         .map_err(|error| error.to_string())?;
     let client = builder.with_root_certificates(roots).with_no_client_auth();
     Ok(Some(MakeRustlsConnect::new(client)))
+}
+
+/// Returns whether a connection may leave this machine. The addresses of `hostaddr` are those that are connected to, if there are any; the
+/// hosts are only the names in the certificates then.
+fn leaves_machine(config: &Config) -> bool {
+    let addresses = config.get_hostaddrs();
+    if addresses.is_empty() {
+        return config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if !is_loopback(name)));
+    }
+    addresses.iter().any(|address| !address.to_canonical().is_loopback())
+}
+
+/// Returns whether the host called `name` is this machine.
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Reads the certificates of a PEM file.
@@ -97,12 +121,55 @@ mod tests {
 
     #[test]
     fn sockets_and_sslmode_disable_are_not_encrypted() {
-        let is_encrypted = |url: &str| connector(&url.parse().unwrap(), None).unwrap().is_some();
+        let is_encrypted = |url: &str| connector(&mut url.parse().unwrap(), None).unwrap().is_some();
         assert!(is_encrypted("postgres://h/d") && is_encrypted("postgres://h/d?sslmode=require"));
         assert!(!is_encrypted("postgres://h/d?sslmode=disable") && !is_encrypted("postgres://%2Frun/d"));
-        let config = "postgres://h/d".parse().unwrap();
+        let mut config = "postgres://h/d".parse().unwrap();
         assert!(
-            connector(&config, Some("/nowhere/ca.pem")).is_err_and(|why| why.contains("/nowhere/ca.pem"))
+            connector(&mut config, Some("/nowhere/ca.pem")).is_err_and(|why| why.contains("/nowhere/ca.pem"))
         );
+    }
+
+    #[test]
+    fn connections_to_other_machines_are_encrypted_unless_sslmode_disable_is_written() {
+        use SslMode::{Disable, Prefer, Require};
+        let check = |url: &str, expect: SslMode| {
+            let mut config: Config = url.parse().unwrap();
+            connector(&mut config, None).unwrap();
+            assert_eq!(config.get_ssl_mode(), expect, "{url}");
+        };
+        for other in [
+            "db.example",
+            "10.0.0.7:6432",
+            "[2001:db8::1]",
+            "[::ffff:10.0.0.7]",
+            "0.0.0.0",
+            "localhost.example",
+            // One of several is enough, for each of them may be the one that answers.
+            "localhost,db.example",
+        ] {
+            for option in ["", "?sslmode=prefer", "?sslmode=require", "?connect_timeout=3"] {
+                check(&format!("postgres://u:p@{other}/d{option}"), Require);
+            }
+            check(&format!("postgres://u:p@{other}/d?sslmode=disable"), Disable);
+        }
+        for own in [
+            "localhost",
+            "LOCALHOST:6432",
+            "127.0.0.1",
+            "127.1.2.3",
+            "[::1]",
+            "%2Frun%2Fpg",
+            "127.0.0.1,[::1]",
+        ] {
+            check(&format!("postgres://u:p@{own}/d"), Prefer);
+            check(&format!("postgres://u:p@{own}/d?sslmode=disable"), Disable);
+        }
+        check("postgres://localhost/d?sslmode=require", Require);
+        // The address counts where there is one, and not the name.
+        check("postgres://localhost/d?hostaddr=10.0.0.7", Require);
+        check("postgres://db.example/d?hostaddr=127.0.0.1", Prefer);
+        check("postgres:///d?hostaddr=10.0.0.7", Require);
+        check("postgres://a,b/d?hostaddr=127.0.0.1,10.0.0.7", Require);
     }
 }

@@ -7,8 +7,10 @@ use pollster::block_on;
 use repertoire_model::State;
 
 use super::*;
+use crate::Library;
+use crate::event::MemorySink;
 use crate::registry::{Registry, ReleaseFollower};
-use crate::store::{Blob, MemoryStore, ReleaseChange, Releases as _, Versions as _};
+use crate::store::{Blob, Journal as _, MemoryStore, ReleaseChange, Releases as _, Versions as _};
 use crate::testing;
 
 fn release(store: &MemoryStore, files: &[(&str, &[u8])], name: &str) -> Digest {
@@ -184,4 +186,28 @@ fn many_requests_after_a_release_share_few_reloads() {
         }
     });
     assert!(registry.reloads() - before <= 3, "{} reloads", registry.reloads() - before);
+}
+
+#[test]
+fn the_usage_of_a_skill_in_two_channels_is_kept_apart() {
+    let store = Arc::new(MemoryStore::new());
+    let text = skill_md("deploy", "# Deploy\n");
+    let digest = release(&store, &[("SKILL.md", text.as_bytes())], "deploy");
+    let change = ReleaseChange { name: "deploy".to_owned(), digest: Some(digest) };
+    store.release("next", &[change], None, SystemTime::now()).unwrap();
+    let next = StoreProvider::new(LazyStore::from(Arc::clone(&store) as Arc<dyn Store>), "next");
+    let sink = Arc::new(MemorySink::new());
+    let library = Library::builder().provider(provider(&store)).provider(next).sink(sink.clone());
+    let session = block_on(block_on(library.open()).unwrap().session()).unwrap();
+    for (name, loads) in [("deploy", 2), ("store:next:deploy", 3)] {
+        for _ in 0..loads {
+            block_on(session.call("load_skill", &serde_json::json!({"name": name})));
+        }
+    }
+    store.append(&sink.take()).unwrap();
+    let usage = store.usage(None).unwrap();
+    let found: Vec<(&str, Option<&str>, u64)> =
+        usage.iter().map(|usage| (&*usage.skill, usage.identity.as_deref(), usage.calls)).collect();
+    let expect = [("deploy", Some("store:stable:deploy"), 2), ("deploy", Some("store:next:deploy"), 3)];
+    assert_eq!(found, expect);
 }
