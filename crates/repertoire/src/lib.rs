@@ -89,10 +89,13 @@ pub mod runner;
 pub mod searcher;
 pub mod store;
 pub mod usage;
+pub mod unused;
 pub mod history;
 pub mod proposal;
+#[cfg(feature = "fs")]
 pub mod regular_file;
 pub mod model;
+#[cfg(feature = "fs")]
 #[doc(hidden)]
 pub mod stored;
 pub mod testing;

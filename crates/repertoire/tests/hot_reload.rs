@@ -280,6 +280,20 @@ fn a_root_that_comes_later_is_seen() {
 }
 
 #[test]
+fn a_root_that_is_replaced_by_another_is_followed() {
+    let library = Library::new(patient());
+    let (root, next) = (library.root(), library.directory.path().join("next"));
+    write(&next, "alpha", "# Of the next release");
+    fs::write(next.join("alpha/SKILL.md"), text("alpha", "").replace("Does alpha", "Eats alpha")).unwrap();
+    fs::rename(&root, library.directory.path().join("last")).unwrap();
+    fs::rename(&next, &root).unwrap();
+    library.until_names(&["alpha"]);
+    library.until("the next release", |snapshot| description(snapshot, "alpha").starts_with("Eats"));
+    fs::write(root.join("alpha/SKILL.md"), text("alpha", "").replace("Does alpha", "Sees alpha")).unwrap();
+    library.until("the edit", |snapshot| description(snapshot, "alpha").starts_with("Sees"));
+}
+
+#[test]
 fn a_link_to_a_root_that_leads_elsewhere_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let (one, two, link) =

@@ -12,7 +12,7 @@ use super::error::ConfigFault;
 use super::input::ConfiguredPath;
 use super::tools::{argument_names, hidden_arguments, offered, tool_descriptions, tool_names, tool_words};
 use super::trust::FileTrust;
-use crate::tool::OPTIONAL_ARGUMENTS;
+use crate::tool::{OPTIONAL_ARGUMENTS, OfferedTools};
 use crate::{Agent, Bind, Inherit};
 
 /// A key of an agent's table.
@@ -98,7 +98,7 @@ pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "tools.offer",
         takes: "as the key `tools.offer`",
-        summary: "The built-in tools that the agent is offered, of those that `tools.offer` offers.",
+        summary: "The built-in tools that the agent is offered, of those that `tools.offer` offers; in place of those of the profile if that is not set.",
         example: "\"minimal\"",
     },
     AgentKey {
@@ -319,7 +319,15 @@ impl AgentParser<'_> {
     fn tools(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<()> {
         let own = &mut self.configured.agent.tools;
         match key {
-            "tools.offer" => own.offered = offered(value.get_ref())?,
+            "tools.offer" => {
+                own.offered = match offered(value.get_ref())? {
+                    // Otherwise it would mean what the profile offers, as without the key.
+                    OfferedTools::All => {
+                        OfferedTools::Only(tool_words().into_iter().map(str::to_owned).collect())
+                    }
+                    chosen => chosen,
+                }
+            }
             "tools.hide_args" => own.hidden_arguments = hidden_arguments(value.get_ref())?,
             "tools.names" => own.names = tool_names(value.get_ref())?,
             "tools.args" => own.arguments = argument_names(value.get_ref())?,

@@ -283,12 +283,14 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "tools.offer",
         kind: ValueKind::OfferedTools,
-        summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise.",
+        summary: "Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as its only argument, or `load_skill` and a list of others by their usual names. It never offers what is switched off otherwise. The list of a profile is only a default: what is switched on is offered beside it.",
         flag: None,
         get: |settings| match &settings.session.offered {
             OfferedTools::All => quoted("all"),
             OfferedTools::Minimal => quoted("minimal"),
-            OfferedTools::Only(tools) => strings(&tools.iter().cloned().collect::<Vec<_>>()),
+            OfferedTools::Only(tools) | OfferedTools::Preset(tools) => {
+                strings(&tools.iter().cloned().collect::<Vec<_>>())
+            }
         },
         set: |settings, value| {
             if let ConfigValue::OfferedTools(tools) = value {

@@ -19,10 +19,15 @@ use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
 use super::settings::{DisabledPattern, McpResult, Settings};
 use super::trust::FileTrust;
+use crate::tool::OfferedTools;
 use crate::{SessionOptions, regular_file};
 
 /// The largest configuration file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The keys that ask for tools when they are set, whichever tools the profile offers.
+const ASKING_KEYS: [(&str, &[&str]); 2] =
+    [("proposals.mode", &["propose_skill", "propose_skill_update"]), ("tools.unload", &["unload_skill"])];
 
 impl Settings {
     /// Loads the settings: the project's file, the user's file, and overrides on top of the chosen profile.
@@ -198,8 +203,13 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         (key.set)(&mut settings, value);
     }
     settings.policy.profile = chosen.unwrap_or(Profile::Standard);
-    if assignments.iter().any(|assignment| assignment.key.name == "scan.max_depth") {
+    let is_set = |name: &str| assignments.iter().any(|assignment| assignment.key.name == name);
+    if is_set("scan.max_depth") {
         settings.given_depth = settings.scan.max_depth;
+    }
+    if let OfferedTools::Preset(tools) = &mut settings.session.offered {
+        let asked_for = ASKING_KEYS.iter().filter(|(key, _)| is_set(key));
+        tools.extend(asked_for.flat_map(|(_, tools)| *tools).map(|tool| (*tool).to_owned()));
     }
     settings
 }

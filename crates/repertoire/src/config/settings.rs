@@ -448,10 +448,14 @@ impl Settings {
 /// The arguments of `load_skill` beside the name.
 const LOAD_ARGUMENTS: [&str; 4] = ["reference", "script", "asset", "force"];
 
-/// Returns `session` with `load_skill` and the tools `offered`, without the arguments `hidden`.
+/// Returns `session` with the default of a profile: `load_skill` and the tools `offered`, without the arguments `hidden`.
 fn with_surface(session: SessionOptions, offered: &[&str], hidden: &[&str]) -> SessionOptions {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    SessionOptions { offered: OfferedTools::Only(words(offered)), hidden_arguments: words(hidden), ..session }
+    SessionOptions {
+        offered: OfferedTools::Preset(words(offered)),
+        hidden_arguments: words(hidden),
+        ..session
+    }
 }
 
 #[cfg(test)]
@@ -461,7 +465,7 @@ mod tests {
     #[test]
     fn y33_y66_x15_h30_profiles_offer_the_tools_of_their_documents() {
         let offered = |profile: Profile| match Settings::of(profile).session.offered {
-            OfferedTools::Only(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
+            OfferedTools::Preset(tools) => tools.into_iter().collect::<Vec<_>>().join(" "),
             other => format!("{other:?}"),
         };
         assert_eq!(offered(Profile::Standard), "All");

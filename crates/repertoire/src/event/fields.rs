@@ -32,6 +32,8 @@ pub struct Event {
     pub file: Option<String>,
     /// The source that the skill came from.
     pub source: Option<String>,
+    /// The identity of the skill, if it was found; see [`Entry::record_identity`](crate::Entry::record_identity).
+    pub identity: Option<String>,
     /// The agent that called, if the host names it.
     pub agent: Option<String>,
     /// The session it was called in; empty where there was none.
@@ -90,6 +92,7 @@ impl Event {
             skill: None,
             file: None,
             source: None,
+            identity: None,
             agent: None,
             session: session.into(),
             tool: tool.into(),
@@ -114,9 +117,11 @@ impl Event {
         }
     }
 
-    /// Returns the skill whose usage the event counts for: none for a request that was refused, whatever name it had.
+    /// Returns the skill whose usage the event counts for: none for a download, which no model reads, and for a request that was
+    /// refused, whatever name it had.
     pub fn used_skill(&self) -> Option<&str> {
-        self.skill.as_deref().filter(|_| self.kind != EventKind::AccessRefused)
+        let is_use = !matches!(self.kind, EventKind::AccessRefused | EventKind::SkillDownloaded);
+        self.skill.as_deref().filter(|_| is_use)
     }
 }
 
@@ -126,6 +131,8 @@ words! {
     EventKind {
         /// The instructions of a skill were requested.
         SkillLoaded "skill_loaded",
+        /// A skill or a file of one was downloaded, to be installed or looked at.
+        SkillDownloaded "skill_downloaded",
         /// A skill was set aside by its agent.
         SkillUnloaded "skill_unloaded",
         /// A file of a skill was requested.

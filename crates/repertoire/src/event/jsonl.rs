@@ -19,6 +19,9 @@ pub const MAX_NAME_BYTES: usize = 256;
 /// The most bytes that are kept of the path of a file and of the name of a source, which often is a path.
 pub const MAX_PATH_BYTES: usize = 1_024;
 
+/// The most bytes of a skill's identity that are stored: the length of the longest path on Linux.
+pub const MAX_IDENTITY_BYTES: usize = 4_096;
+
 /// The most bytes that are kept of an error.
 pub const MAX_ERROR_BYTES: usize = 1_024;
 
@@ -51,6 +54,7 @@ fn record(event: &Event) -> Value {
         "skill": event.skill.as_deref().map(|skill| bounded(skill, MAX_NAME_BYTES)),
         "file": event.file.as_deref().map(|file| bounded(file, MAX_PATH_BYTES)),
         "source": event.source.as_deref().map(|source| bounded(source, MAX_PATH_BYTES)),
+        "identity": event.identity.as_deref().map(|identity| bounded(identity, MAX_IDENTITY_BYTES)),
         "agent": event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)),
         "session": bounded(&event.session, MAX_NAME_BYTES),
         "outcome": event.outcome.as_str(),
@@ -139,7 +143,7 @@ mod tests {
         assert_eq!(
             line(&event()).unwrap(),
             "{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
-             \"skill\":null,\"file\":null,\"source\":null,\"agent\":null,\"session\":\"s1\",\"outcome\":\"ok\",\
+             \"skill\":null,\"file\":null,\"source\":null,\"identity\":null,\"agent\":null,\"session\":\"s1\",\"outcome\":\"ok\",\
              \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null,\
              \"principal\":null,\"surface\":\"library\",\"via\":\"call\"}"
         );
@@ -147,6 +151,7 @@ mod tests {
             skill: Some("pdf".into()),
             file: Some("references/a.md".into()),
             source: Some("project:.agents/skills".into()),
+            identity: Some("/p/.agents/skills/pdf".into()),
             agent: Some("reviewer".into()),
             outcome: Outcome::Denied,
             bytes: u64::MAX,
@@ -165,7 +170,7 @@ mod tests {
             line(&full).unwrap(),
             format!(
                 "{{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
-                 \"skill\":\"pdf\",\"file\":\"references/a.md\",\"source\":\"project:.agents/skills\",\
+                 \"skill\":\"pdf\",\"file\":\"references/a.md\",\"source\":\"project:.agents/skills\",\"identity\":\"/p/.agents/skills/pdf\",\
                  \"agent\":\"reviewer\",\"session\":\"s1\",\"outcome\":\"denied\",\
                  \"bytes\":18446744073709551615,\"tokens\":12,\"duration\":3.000042,\
                  \"digest\":\"sha256:{}\",\"error\":\"no\",\

@@ -42,6 +42,8 @@ pub struct BoundSkill {
     pub digest: Digest,
     /// The source that it came from.
     pub source: Arc<str>,
+    /// Its identity; see [`Entry::record_identity`].
+    pub identity: String,
     /// The tokens of its text, about.
     pub tokens: usize,
     /// The bytes of its text.
@@ -53,14 +55,22 @@ pub struct BoundSkill {
 impl BoundSkill {
     pub(super) fn new(entry: &Entry, skill: &LoadedSkill, via: Via) -> Self {
         let LoadedSkill { name, digest, tokens, body, .. } = skill;
-        let source = Arc::clone(&entry.source);
-        Self { name: name.clone(), digest: *digest, source, tokens: *tokens, bytes: body.len(), via }
+        Self {
+            name: name.clone(),
+            digest: *digest,
+            source: Arc::clone(&entry.source),
+            identity: entry.record_identity(),
+            tokens: *tokens,
+            bytes: body.len(),
+            via,
+        }
     }
 
     /// Writes into `event` that a model has the skill in its prompt.
     pub fn describe(&self, event: &mut Event) {
         event.skill = Some(self.name.to_string());
         event.source = Some(self.source.to_string());
+        event.identity = Some(self.identity.clone());
         event.digest = Some(self.digest);
         (event.tokens, event.bytes) = (self.tokens as u64, self.bytes as u64);
         event.via = self.via;

@@ -12,7 +12,7 @@ use repertoire_model::scope::Pattern;
 use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
 use super::refusal::ProposalRefusal;
 use crate::Error;
-use crate::history::{capture, identity};
+use crate::history::capture;
 use crate::registry::{Entry, Registry};
 use crate::store::{
     LazyStore, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
@@ -148,7 +148,7 @@ impl Proposer {
         }
         let (files, _) = capture(registry, entry).await?;
         let draft = draft_update(&files, diff, &name, &entry.manifest_file, registry.policy())?;
-        let skill = identity(entry);
+        let skill = entry.record_identity();
         self.submit_on_thread(ProposalKind::Update, skill, name, draft, Some(files), text).await
     }
 

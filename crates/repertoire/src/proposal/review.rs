@@ -11,7 +11,7 @@ use repertoire_model::patch::{self, Conflict, SkillFiles};
 use super::draft::draft_update;
 use super::publish::{published_identity, released, source_channel};
 use super::refusal::ProposalRefusal;
-use crate::history::{capture, identity, lock_skill, record, write_skill};
+use crate::history::{capture, lock_skill, record, write_skill};
 use crate::registry::{Entry, Registry};
 use crate::store::{
     AGENT_PREFIX, NewProposal, Origin, Proposal, ProposalDecision, ProposalKind, ProposalLimits,
@@ -391,7 +391,7 @@ impl Reviewer<'_> {
 
     /// Restores the version `number` of the skill. `is_forced` also replaces edits that no version holds, after recording them.
     pub fn rollback(&self, entry: &Entry, number: u64, is_forced: bool) -> Result<Version, ReviewFault> {
-        let (skill, name) = (identity(entry), entry.name().to_string());
+        let (skill, name) = (entry.record_identity(), entry.name().to_string());
         let Some(directory) = entry.identity.as_deref() else {
             return self.rollback_release(entry, number);
         };
@@ -466,7 +466,7 @@ impl Reviewer<'_> {
 
     fn entry(&self, proposal: &Proposal) -> Result<Entry, ReviewFault> {
         let snapshot = self.registry.snapshot();
-        let found = snapshot.entries().iter().find(|entry| identity(entry) == proposal.content.skill);
+        let found = snapshot.entries().iter().find(|entry| entry.record_identity() == proposal.content.skill);
         found.cloned().ok_or_else(|| ReviewFault::SkillGone(proposal.content.name.clone()))
     }
 

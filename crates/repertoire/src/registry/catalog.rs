@@ -1,5 +1,7 @@
 //! The catalog of a snapshot.
 
+use std::collections::HashMap;
+
 use repertoire_model::catalog::{self, Catalog, CatalogEntry, CatalogError, CatalogOptions};
 
 use super::{Entry, Snapshot};
@@ -24,13 +26,23 @@ impl Snapshot {
     }
 
     /// Renders the catalog of the skills that agents are offered and that `is_seen` picks.
+    ///
+    /// [`CatalogOptions::priority`] may have identities of skills in place of names.
     pub fn catalog_of(
         &self,
         options: &CatalogOptions,
         is_seen: impl Fn(&Entry) -> bool,
     ) -> Result<Catalog, CatalogError> {
         let offered: Vec<&Entry> = self.held(is_seen).filter(|entry| entry.allows_models()).collect();
-        render(&offered, options)
+        if options.priority.is_empty() {
+            return render(&offered, options);
+        }
+        let names: HashMap<String, &str> =
+            offered.iter().map(|entry| (entry.record_identity(), entry.name().as_str())).collect();
+        let name = |key: &String| names.get(key).map_or_else(|| key.clone(), |name| (*name).to_owned());
+        let mut options = options.clone();
+        options.priority = options.priority.iter().map(name).collect();
+        render(&offered, &options)
     }
 }
 

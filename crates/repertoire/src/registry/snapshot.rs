@@ -12,6 +12,7 @@ use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Document, Policy, RuleId, SkillName, Standing, State, text};
 
 use super::visible_cache::VisibleCache;
+use crate::event::Event;
 use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
 
@@ -103,6 +104,21 @@ impl Entry {
     /// Returns the unambiguous name of this skill: `source:name`.
     pub fn qualified_name(&self) -> String {
         format!("{}:{}", self.source, self.name())
+    }
+
+    /// Returns the text by which the versions and the usage of the skill are found: its real directory, or its source and name if it
+    /// has none.
+    ///
+    /// It stays the same when the skill is edited, and is another one when its directory is moved.
+    pub fn record_identity(&self) -> String {
+        self.identity.as_deref().map_or_else(|| self.qualified_name(), str::to_owned)
+    }
+
+    /// Writes into `event` that it is about this skill.
+    pub fn describe(&self, event: &mut Event) {
+        event.skill = Some(self.name().to_string());
+        event.source = Some(self.source.to_string());
+        event.identity = Some(self.record_identity());
     }
 
     /// Returns the path of its `SKILL.md`, with links resolved and in the spelling of the file.

@@ -94,9 +94,9 @@ impl Session {
         reply.answer.data(&self.wording)
     }
 
-    /// Returns the answer written in another way than the model reads it in.
-    pub fn text_as(&self, reply: &Reply, render: Render) -> String {
-        reply.answer.render(render, &self.wording)
+    /// Returns `answer` written in another way than the model reads it in.
+    pub fn text_as(&self, answer: &Answer, render: Render) -> String {
+        answer.render(render, &self.wording)
     }
 
     async fn answer(
@@ -227,13 +227,11 @@ impl Session {
         let mut names = [name.as_str(), skill.as_str()].into_iter().chain(SKILL_ALIASES.iter().copied());
         let Some(asked) = names.find_map(|name| arguments.get(name)?.as_str()) else { return };
         let snapshot = self.registry().snapshot();
-        match self.visible(&snapshot, asked.trim()) {
-            Some(entry) => {
-                details.skill = Some(entry.name().to_string());
-                details.source = Some(Arc::clone(&entry.source));
-            }
-            None => details.skill = Some(quoted(asked)),
-        }
+        let named = match self.visible(&snapshot, asked.trim()) {
+            Some(entry) => EventDetails::of(entry),
+            None => EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() },
+        };
+        (details.skill, details.source, details.identity) = (named.skill, named.source, named.identity);
     }
 
     /// Records the events of a call whose answer has `bytes`: one for each skill or file that the answer holds.
@@ -255,6 +253,7 @@ impl Session {
             skill,
             file,
             source,
+            identity,
             digest,
             tokens,
             query,
@@ -271,6 +270,7 @@ impl Session {
         event.skill.clone_from(skill);
         event.file.clone_from(file);
         event.source = source.as_deref().map(str::to_owned);
+        event.identity.clone_from(identity);
         event.via = via.unwrap_or(event.via);
         event.digest = *digest;
         event.tokens = *tokens as u64;

@@ -89,7 +89,7 @@ impl Session {
         state.exposed.close(name.as_str());
     }
 
-    /// Returns the text to put back after a compaction, newest first, within `budget` tokens: whole
+    /// Returns the text to put back after a compaction, the last used first, within `budget` tokens: whole
     /// instructions as long as they fit, then the lines of them that bind, then a pointer.
     ///
     /// The host appends the text; skills that it holds in full count as loaded from then on.
@@ -123,13 +123,12 @@ impl Session {
             let Some((candidate, (entry, _))) = found else { continue };
             let mut event = self.event(EventKind::SkillLoaded, "reattach", &CallOrigin::default());
             let text = if piece.level == Level::Body {
-                self.state().ledger.loaded(candidate.name, candidate.digest);
+                self.state().ledger.reattached(candidate.name, candidate.digest);
                 candidate.body
             } else {
                 candidate.essence
             };
-            event.skill = Some(piece.name.to_string());
-            event.source = Some(entry.source.to_string());
+            entry.describe(&mut event);
             event.digest = Some(Digest::of(text.as_bytes()));
             (event.bytes, event.tokens) = (text.len() as u64, piece.tokens as u64);
             event.via = Via::Reattached;

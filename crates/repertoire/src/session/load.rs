@@ -62,17 +62,15 @@ impl Session {
         let mut details = Vec::with_capacity(required.loaded.len());
         let mut notes: Vec<String> = self.origin(entry).into_iter().chain(required.notes).collect();
         let mut first = Vec::with_capacity(required.loaded.len());
-        for RequiredSkill { skill, source, toolbox, notes: own } in required.loaded {
+        for RequiredSkill { skill, details: named, toolbox, notes: own } in required.loaded {
             let own = own.into_iter().chain(self.expose(skill.name.to_string(), toolbox));
             notes.extend(own.map(|note| format!("Of skill `{}`: {note}", skill.name)));
             details.push(EventDetails {
-                skill: Some(skill.name.to_string()),
-                source: Some(source),
                 digest: Some(skill.digest),
                 tokens: skill.tokens,
                 via: Some(Via::Required),
                 bytes: skill.body.len(),
-                ..EventDetails::default()
+                ..named
             });
             first.push(skill);
         }
@@ -164,6 +162,8 @@ impl Session {
                 given.push(is_given);
             }
             state.ledger.loaded(&skill.name, skill.digest);
+        } else {
+            state.ledger.acknowledged(&skill.name);
         }
         (decision, given)
     }

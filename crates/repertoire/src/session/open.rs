@@ -143,11 +143,11 @@ impl Session {
     ) -> Result<Self, Error> {
         let snapshot = library.snapshot();
         let mut options = library.resources().options.clone();
-        for agent in &ceilings {
-            options.offered = agent.tools.offered.within(&options.offered);
-        }
         if let Some(agent) = &agent {
             options = options.with_tools(&agent.tools);
+        }
+        for agent in &ceilings {
+            options.offered = agent.tools.offered.within(&options.offered);
         }
         let wording = worded(&library, &options);
         let mut bound = Vec::new();
@@ -384,8 +384,7 @@ fn unbound(agent: &Agent, options: &SessionOptions, snapshot: &Snapshot, error: 
     let mut event = Event::new(EventKind::SkillLoaded, "prompt", "", clock::now());
     let is_at = |entry: &&Entry| error.path() == Some(Path::new(&*entry.path));
     if let Some(entry) = snapshot.entries().iter().find(is_at) {
-        event.skill = Some(entry.name().to_string());
-        event.source = Some(entry.source.to_string());
+        entry.describe(&mut event);
     }
     event.agent = Some(agent.name.clone());
     event.error = Some(if error.kind() == ErrorKind::Io { "failed" } else { "broken" }.to_owned());

@@ -239,16 +239,22 @@ impl Default for SessionOptions {
 impl SessionOptions {
     /// Returns the options of a session of an agent with these tools.
     ///
-    /// An agent is offered no tool that these options do not offer.
+    /// An agent is offered no tool that these options do not offer, unless they have the default of a profile.
     #[must_use]
     pub fn with_tools(&self, tools: &AgentTools) -> Self {
         let mut options = self.clone();
-        options.offered = tools.offered.within(&self.offered);
+        options.offered = self.offered.of_agent(&tools.offered);
         options.hidden_arguments.extend(tools.hidden_arguments.iter().cloned());
         options.names = tools.tool_names(&self.names);
         options.arguments = tools.argument_names(&self.arguments);
         options.descriptions.extend(tools.descriptions.clone());
         options
+    }
+
+    /// Returns `true` if models can run something of skills, where that is switched on.
+    pub fn offers_running(&self) -> bool {
+        self.exposure != ToolExposure::Stable
+            || ["call_skill_tool", "run_skill_script"].iter().any(|tool| self.offered.includes(tool))
     }
 
     /// Returns `true` if schemas do not show the argument that is called `argument`.

@@ -285,3 +285,71 @@ proptest! {
         }
     }
 }
+
+/// A step of a conversation that is compacted again and again.
+#[derive(Debug, Clone)]
+enum Use {
+    Load(usize),
+    Observe,
+    /// Compacts the conversation to nothing and puts skills back within so many tokens.
+    Compact(usize),
+    /// The same, and goes on in a new session that has only the transcript.
+    Resume(usize),
+}
+
+fn uses() -> impl Strategy<Value = Vec<Use>> {
+    let step = prop_oneof![
+        4 => (0..NAMES.len()).prop_map(Use::Load),
+        1 => Just(Use::Observe),
+        3 => (0..250_usize).prop_map(Use::Compact),
+        1 => (0..250_usize).prop_map(Use::Resume),
+    ];
+    prop::collection::vec(step, 1..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn x103_skills_are_reattached_in_the_order_of_use_at_every_compaction(
+        render in prop::sample::select(Render::ALL.to_vec()),
+        steps in uses(),
+    ) {
+        let mut host = Host::new(render, Reload::Auto);
+        // Of different sizes, so that a budget leaves out some in the middle.
+        for (skill, lines) in [(0, 1), (1, 12), (2, 4)] {
+            let path = host.directory.path().join(NAMES[skill]).join("SKILL.md");
+            let text = fs::read_to_string(&path).unwrap() + &"You may do more.\n".repeat(lines);
+            fs::write(path, text).unwrap();
+        }
+        block_on(host.library.reload());
+        let mut recent: Vec<&str> = Vec::new();
+        for step in &steps {
+            match *step {
+                Use::Load(skill) => {
+                    let reply = host.call("load_skill", &json!({"name": NAMES[skill]}));
+                    prop_assert!(!reply.is_error());
+                    recent.retain(|name| *name != NAMES[skill]);
+                    recent.insert(0, NAMES[skill]);
+                }
+                Use::Observe => host.session.observe(&host.messages()),
+                Use::Compact(budget) | Use::Resume(budget) => {
+                    host.transcript.clear();
+                    block_on(host.session.compacted(&KeptContext::Skills(Vec::new())));
+                    let back = block_on(host.session.reattach(budget));
+                    let names: Vec<&str> = back.pieces.iter().map(|piece| piece.name.as_str()).collect();
+                    prop_assert_eq!(&names, &recent);
+                    if !back.text.is_empty() {
+                        host.transcript.push(vec![json!({"role": "user", "content": back.text})]);
+                    }
+                    if matches!(step, Use::Resume(_)) {
+                        host.take(&Step::Restart);
+                        let is_whole = |piece: &&reattach::Piece| piece.level == reattach::Level::Body;
+                        let whole: Vec<&str> = back.pieces.iter().filter(is_whole).map(|piece| piece.name.as_str()).collect();
+                        recent.retain(|name| whole.contains(name));
+                    }
+                }
+            }
+        }
+    }
+}

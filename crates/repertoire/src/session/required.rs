@@ -1,7 +1,6 @@
 //! The skills that a loaded one requires: named to the model, or loaded with it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::{SkillName, Toolbox};
@@ -11,7 +10,7 @@ use super::options::Requires;
 use crate::future::BoxFuture;
 use crate::prompt::hiding_note;
 use crate::registry::{self, Entry, Snapshot};
-use crate::tool::quoted;
+use crate::tool::{EventDetails, quoted};
 
 /// The most required skills that are followed for one call.
 const MAX_FOLLOWED: usize = 32;
@@ -31,7 +30,8 @@ pub(super) struct RequiredSkills {
 /// A skill that is loaded because another one requires it.
 pub(super) struct RequiredSkill {
     pub(super) skill: LoadedSkill,
-    pub(super) source: Arc<str>,
+    /// The part of its event that tells which skill it is.
+    pub(super) details: EventDetails,
     pub(super) toolbox: Toolbox,
     /// Notes for the model about its origin and its tools.
     pub(super) notes: Vec<String>,
@@ -207,6 +207,6 @@ impl Walk<'_> {
         let (skill, toolbox, tool_notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
         let hiding = hiding_note(self.snapshot, entry, self.session.agents());
         let notes = hiding.into_iter().chain(tool_notes).collect();
-        self.gathered.loaded.push(RequiredSkill { skill, source: Arc::clone(&entry.source), toolbox, notes });
+        self.gathered.loaded.push(RequiredSkill { skill, details: EventDetails::of(entry), toolbox, notes });
     }
 }

@@ -46,6 +46,8 @@ pub struct EventDetails {
     pub file: Option<String>,
     /// The source of the skill.
     pub source: Option<Arc<str>>,
+    /// The identity of the skill; see [`Entry::record_identity`].
+    pub identity: Option<String>,
     /// The digest of the content given.
     pub digest: Option<Digest>,
     /// The tokens given, if they were counted.
@@ -76,7 +78,7 @@ impl EventDetails {
     /// Returns the details of a call about `entry`.
     pub(crate) fn of(entry: &Entry) -> Self {
         let (skill, source) = (Some(entry.name().to_string()), Some(Arc::clone(&entry.source)));
-        Self { skill, source, ..Self::default() }
+        Self { skill, source, identity: Some(entry.record_identity()), ..Self::default() }
     }
 }
 

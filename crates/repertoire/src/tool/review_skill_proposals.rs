@@ -72,7 +72,6 @@ async fn reviewed(
     use repertoire_model::State;
 
     use crate::clock;
-    use crate::history::identity;
     use crate::proposal::review::{ReviewFault, Reviewer};
     use crate::proposal::{ProposalRefusal, markdown};
     use crate::registry::Entry;
@@ -95,7 +94,7 @@ async fn reviewed(
         is_seen.then(|| Arc::clone(&entry.source))
     };
     let sources: HashMap<String, Option<Arc<str>>> =
-        registry.snapshot().entries().iter().map(|it| (identity(it), source_if_seen(it))).collect();
+        registry.snapshot().entries().iter().map(|it| (it.record_identity(), source_if_seen(it))).collect();
     let asked = Arc::clone(&proposer);
     let work = move || -> Result<(String, Option<String>), String> {
         let store = proposer.store().map_err(|error| error.chain())?;

@@ -7,6 +7,9 @@ use super::names::{ArgumentNames, ToolNames};
 /// The tool that every surface has.
 const LOAD: &str = "load_skill";
 
+/// The tools that are there only where somebody asks for them: with a runner, with handlers, for an agent that reviews.
+const ASKED_FOR: [&str; 3] = ["call_skill_tool", "review_skill_proposals", "run_skill_script"];
+
 /// The arguments that a schema can do without: models that give them are understood nevertheless.
 pub(crate) const OPTIONAL_ARGUMENTS: [&str; 10] =
     ["asset", "directory", "end_line", "force", "limit", "query", "reference", "script", "start_line", "tag"];
@@ -29,6 +32,9 @@ pub enum OfferedTools {
     Minimal,
     /// `load_skill` and those with these usual names.
     Only(BTreeSet<String>),
+    /// The default of a profile: `load_skill`, the tools with these usual names, and the tools that a person asks for otherwise.
+    /// An agent's own choice takes its place.
+    Preset(BTreeSet<String>),
 }
 
 impl OfferedTools {
@@ -38,7 +44,13 @@ impl OfferedTools {
             Self::All => true,
             Self::Minimal => tool == LOAD,
             Self::Only(tools) => tool == LOAD || tools.contains(tool),
+            Self::Preset(tools) => tool == LOAD || tools.contains(tool) || ASKED_FOR.contains(&tool),
         }
+    }
+
+    /// Returns `true` if the tool with the usual name `tool` is in a list of them.
+    pub fn lists(&self, tool: &str) -> bool {
+        matches!(self, Self::Only(tools) | Self::Preset(tools) if tools.contains(tool))
     }
 
     /// Returns the tools that are among both.
@@ -47,7 +59,18 @@ impl OfferedTools {
         match (self, limit) {
             (Self::Minimal, _) | (_, Self::Minimal) => Self::Minimal,
             (Self::All, other) | (other, Self::All) => other.clone(),
-            (Self::Only(own), Self::Only(limit)) => Self::Only(own.intersection(limit).cloned().collect()),
+            (Self::Preset(own), Self::Preset(limit)) => Self::Preset(own & limit),
+            (Self::Only(own), limit) | (limit, Self::Only(own)) => {
+                Self::Only(own.iter().filter(|tool| limit.includes(tool)).cloned().collect())
+            }
+        }
+    }
+
+    /// Returns the tools that an agent is offered with the choice `own`, where `self` is the choice of the library.
+    pub(crate) fn of_agent(&self, own: &Self) -> Self {
+        match (self, own) {
+            (Self::Preset(_), Self::Minimal | Self::Only(_)) => own.clone(),
+            _ => own.within(self),
         }
     }
 }

@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use super::history::{Histories, State, Step};
 use super::mark;
+use super::permissions::{CLOSED, OPEN, set_mode};
 use super::random::Random;
 
 /// The longest pause between two changes of one writer, in milliseconds.
 const PAUSE: usize = 25;
+/// The longest time for which a directory cannot be read, in milliseconds.
+const CLOSED_TIME: usize = 120;
 /// No file is larger than what the system writes at once.
 const FILLER: usize = 2_000;
 
@@ -56,6 +59,13 @@ fn text(index: usize, version: u64, filler: usize) -> String {
     )
 }
 
+/// Writes the files of a new skill: `SKILL.md` and another file, each with its version.
+fn write_new(directory: &Path, index: usize, (version, file): (u64, u64), filler: usize) {
+    fs::create_dir_all(directory.join("references")).unwrap();
+    fs::write(directory.join("references/data.md"), mark::line(&file_name(index), file, filler)).unwrap();
+    fs::write(directory.join("SKILL.md"), text(index, version, filler)).unwrap();
+}
+
 impl Writer {
     /// Returns the writer number `index` of `count`, with all its skills in place.
     pub(crate) fn new(
@@ -87,12 +97,14 @@ impl Writer {
         let step = if self.random.below(2) == 0 { Step::AtOnce } else { Step::InSteps };
         let choice = self.random.below(100);
         match (self.slots[slot].skill, choice) {
+            (State::Absent, 0..30) => self.add_closed(slot),
             (State::Absent, _) => self.add(slot, step),
             (_, 0..8) => self.remove(slot, step),
             (_, 8..15) => self.move_directory(slot),
             (_, 15..40) => self.write_file(slot, step),
             (State::Good(_), 40..50) => self.break_skill(slot, step),
             (State::Good(_), 50..56) => self.write_by_halves(slot),
+            (_, 56..62) => self.close(slot),
             _ => self.write_skill(slot, step),
         }
         self.made += 1;
@@ -159,13 +171,41 @@ impl Writer {
                 Step::AtOnce => writer.aside.join("ready"),
                 Step::InSteps => path.to_owned(),
             };
-            fs::create_dir_all(ready.join("references")).unwrap();
-            fs::write(ready.join("references/data.md"), mark::line(&file_name(index), file, filler)).unwrap();
-            fs::write(ready.join("SKILL.md"), text(index, version, filler)).unwrap();
+            write_new(&ready, index, (version, file), filler);
             if step == Step::AtOnce {
                 fs::rename(ready, path).unwrap();
             }
         });
+    }
+
+    /// Adds a skill as root copies it: its directory can be read only at the end.
+    fn add_closed(&mut self, slot: usize) {
+        let (version, file) = (self.next_version(slot), self.next_version(slot));
+        let (filler, pause) = (self.random.below(FILLER), self.pause());
+        let index = self.slots[slot].index;
+        self.become_so(slot, (State::Good(version), State::Good(file)), Step::InSteps, |writer, path| {
+            let ready = writer.aside.join("ready");
+            write_new(&ready, index, (version, file), filler);
+            set_mode(&ready, CLOSED);
+            fs::rename(ready, path).unwrap();
+            std::thread::sleep(pause);
+            set_mode(path, OPEN);
+        });
+    }
+
+    /// Makes the directory of a skill unreadable for a while.
+    fn close(&mut self, slot: usize) {
+        let Slot { skill, file, .. } = self.slots[slot];
+        let pause = self.pause();
+        self.become_so(slot, (skill, file), Step::InSteps, |_, path| {
+            set_mode(path, CLOSED);
+            std::thread::sleep(pause);
+            set_mode(path, OPEN);
+        });
+    }
+
+    fn pause(&mut self) -> Duration {
+        Duration::from_millis(self.random.below(CLOSED_TIME) as u64)
     }
 
     fn remove(&mut self, slot: usize, step: Step) {
@@ -200,7 +240,7 @@ impl Writer {
         let (version, filler) = (self.next_version(slot), self.random.below(FILLER));
         let text = text(self.slots[slot].index, version, filler);
         let file = self.slots[slot].file;
-        let pause = Duration::from_millis(self.random.below(120) as u64);
+        let pause = self.pause();
         self.become_so(slot, (State::Good(version), file), Step::InSteps, |_, path| {
             let mut open = fs::File::create(path.join("SKILL.md")).unwrap();
             let (half, rest) = text.split_at(30);

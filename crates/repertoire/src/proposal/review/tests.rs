@@ -176,14 +176,14 @@ fn i6_a_new_skill_is_nowhere_until_it_is_approved() {
     let (_, version) = setting.reviewer("user:ann").approve(proposal.id).unwrap();
     let snapshot = block_on(setting.library.reload());
     let entry = snapshot.active().find(|entry| entry.name() == &name).unwrap();
-    assert_eq!(version.skill, identity(entry));
+    assert_eq!(version.skill, entry.record_identity());
 }
 
 #[test]
 fn i7_an_earlier_version_is_restored() {
     let setting = Setting::new();
     let (files, _) = block_on(capture(setting.library.registry(), &setting.entry())).unwrap();
-    let skill = identity(&setting.entry());
+    let skill = setting.entry().record_identity();
     record(&*setting.store, (&skill, "greet"), &files, Origin::Edit, None, SystemTime::UNIX_EPOCH).unwrap();
     let proposal = setting.propose("Two.", "2.").unwrap();
     setting.reviewer("user:ann").approve(proposal.id).unwrap();

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fs::canonicalize;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,7 +123,7 @@ struct Visit {
     too_deep: Option<String>,
     /// True if it is a repository and no skill.
     is_repository: bool,
-    /// The skills of a group that a link leads to, and its directory.
+    /// The directory that a link leads to if it is not a skill, and the skills in it. One that cannot be read has none yet.
     group: Option<(PathBuf, Vec<Arc<ScannedSkill>>)>,
 }
 
@@ -310,9 +311,13 @@ impl Scanner<'_> {
             |path: PathBuf| targets.is_none_or(|all| all.iter().any(|target| path.starts_with(target)));
         match OpenDirectory::link(self.root, relative) {
             Ok(place) if is_target(place.resolved()) => {
-                let (visit, entries) = self.examine(&place);
+                let (mut visit, entries) = self.examine(&place);
                 match entries {
                     Some(entries) if visit.skill.is_none() => self.visit_group(relative, &place, entries),
+                    None if visit.skill.is_none() => {
+                        visit.group = Some((place.resolved(), Vec::new()));
+                        visit
+                    }
                     _ => visit,
                 }
             }
@@ -324,7 +329,11 @@ impl Scanner<'_> {
             Err(FsFault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
-                Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
+                let mut visit = Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message));
+                if fault.into_io().kind() == io::ErrorKind::PermissionDenied {
+                    visit.group = Some((self.root.resolved.join(relative), Vec::new()));
+                }
+                visit
             }
         }
     }

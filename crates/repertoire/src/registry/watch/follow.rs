@@ -70,10 +70,10 @@ impl Follower {
     /// Watches the directories that the library has now; returns whether some of them were not watched before.
     fn update_watches(&mut self) -> bool {
         let providers = self.registry.providers();
-        let (states, has_new) = match &mut self.watches {
+        let (states, has_new, has_unreadable) = match &mut self.watches {
             None => {
                 let polling = FollowMethod::Polling(PollReason::Chosen);
-                (vec![polling; providers.len()], false)
+                (vec![polling; providers.len()], false, false)
             }
             Some(watches) => {
                 let points = providers.iter().map(|provider| provider.watch_points()).collect();
@@ -82,10 +82,11 @@ impl Follower {
                     Ok(count) => FollowMethod::Watching(count),
                     Err(reason) => FollowMethod::Polling(reason),
                 });
-                (states.collect(), outcome.has_new)
+                (states.collect(), outcome.has_new, outcome.has_unreadable)
             }
         };
-        if states.iter().any(|following| matches!(following, FollowMethod::Polling(_))) {
+        // An unreadable directory that is opened causes no event where the one above it is not watched either.
+        if has_unreadable || states.iter().any(|following| matches!(following, FollowMethod::Polling(_))) {
             self.pace.set_interval(self.options.poll, POLL_SHARE);
         } else {
             self.pace.set_interval(SWEEP, SWEEP_SHARE);

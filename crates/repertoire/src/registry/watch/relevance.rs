@@ -29,9 +29,9 @@ pub(super) fn is_relevant(kind: &EventKind, path: &Path, watched: &WatchedDirect
         return false;
     };
     match scope {
-        WatchScope::Path => is_about_names(kind),
+        WatchScope::Path => is_about_entries(kind),
         _ if name.eq_ignore_ascii_case(MANIFEST_FILE) => true,
-        WatchScope::Entries => is_about_names(kind) && !is_noisy(name),
+        WatchScope::Entries => is_about_entries(kind) && !is_noisy(name),
         WatchScope::Manifest => false,
     }
 }
@@ -50,9 +50,10 @@ fn is_harmless(kind: &EventKind) -> bool {
     }
 }
 
-/// Returns whether an entry came, went or was renamed.
-fn is_about_names(kind: &EventKind) -> bool {
-    ends_watch(kind) || matches!(kind, EventKind::Any | EventKind::Other)
+/// Returns whether an entry came, went or was renamed, or may have become readable or unreadable.
+fn is_about_entries(kind: &EventKind) -> bool {
+    ends_watch(kind)
+        || matches!(kind, EventKind::Any | EventKind::Other | EventKind::Modify(ModifyKind::Metadata(_)))
 }
 
 fn is_noisy(name: &OsStr) -> bool {
@@ -94,12 +95,15 @@ mod tests {
             (chmod, "/skills/a", true),
             (open, "/skills/a", false),
             (create, "/skills/new", true),
+            (chmod, "/skills/new", true),
+            (chmod, "/skills/target", false),
             (remove, "/skills/old", true),
             (create, "/skills/.git", false),
             (create, "/skills/target", false),
             (write, "/skills/README.md", false),
             (write, "/skills/SKILL.md", true),
             (create, "/project/.agents", true),
+            (chmod, "/project/.agents", true),
             (write, "/project/Cargo.lock", false),
             (write, "/project/SKILL.md", false),
             (create, "/elsewhere/a", false),

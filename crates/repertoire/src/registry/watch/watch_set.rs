@@ -41,6 +41,19 @@ pub(super) struct WatchOutcome {
     pub(super) sources: Vec<Result<usize, PollReason>>,
     /// True if a directory is newly watched or no longer exists: changes there caused no event.
     pub(super) has_new: bool,
+    /// True if a directory cannot be watched because it cannot be read, so that it may be opened without an event.
+    pub(super) has_unreadable: bool,
+}
+
+/// The outcome for one directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DirectoryWatch {
+    /// It was watched before.
+    Known,
+    /// The library may have changed there unnoticed: it was not watched before, or no longer exists.
+    New,
+    /// This user may not read it.
+    Unreadable,
 }
 
 impl WatchSet {
@@ -63,10 +76,13 @@ impl WatchSet {
     }
 
     /// Forgets directories whose watches ended or lead elsewhere, so that the next [`WatchSet::set`] watches them again.
+    ///
+    /// Those below are forgotten as well: if something else has taken the place, they lead to what was there before.
     pub(super) fn forget(&mut self, ended: &[PathBuf]) {
-        for directory in ended {
-            self.unwatch(directory);
-        }
+        let ended: HashSet<&Path> = ended.iter().map(PathBuf::as_path).collect();
+        let is_ended = |path: &&PathBuf| path.ancestors().any(|above| ended.contains(above));
+        let all: Vec<PathBuf> = self.watched().keys().filter(is_ended).cloned().collect();
+        all.iter().for_each(|directory| self.unwatch(directory));
     }
 
     /// Watches the points of all sources and nothing else. A source that cannot be watched as a whole is not watched at all.
@@ -80,15 +96,16 @@ impl WatchSet {
             self.watched().keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
         stale.iter().for_each(|directory| self.unwatch(directory));
 
-        let mut has_new = false;
+        let (mut has_new, mut has_unreadable) = (false, false);
         let mut outcomes = Vec::with_capacity(accepted.len());
         for (source, directories) in accepted.into_iter().enumerate() {
             let outcome = directories.and_then(|directories| {
                 let refused = directories.iter().find_map(|directory| {
                     let scope = wanted.get(directory).copied()?;
                     match self.watch(directory, scope) {
-                        Ok(is_new) => {
-                            has_new |= is_new;
+                        Ok(outcome) => {
+                            has_new |= outcome == DirectoryWatch::New;
+                            has_unreadable |= outcome == DirectoryWatch::Unreadable;
                             None
                         }
                         Err(reason) => Some(reason),
@@ -106,7 +123,7 @@ impl WatchSet {
             });
             outcomes.push(outcome);
         }
-        WatchOutcome { sources: outcomes, has_new }
+        WatchOutcome { sources: outcomes, has_new, has_unreadable }
     }
 
     /// Adds the points of a source to `wanted` and returns its directories, or the reason that it must be
@@ -146,23 +163,24 @@ impl WatchSet {
         Ok(directories)
     }
 
-    /// Watches `directory`; returns whether the library may have changed there unnoticed, because the directory was not watched
-    /// before or no longer exists.
-    fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<bool, PollReason> {
+    /// Watches `directory`.
+    fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<DirectoryWatch, PollReason> {
         if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
             *known = scope;
-            return Ok(false);
+            return Ok(DirectoryWatch::Known);
         }
-        let Ok(watcher) = &mut self.watcher else { return Ok(false) };
+        let Ok(watcher) = &mut self.watcher else { return Ok(DirectoryWatch::Known) };
         // It is registered before it is watched, so that no event is taken for noise.
         self.watched.write().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned(), scope);
-        let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else { return Ok(true) };
+        let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else {
+            return Ok(DirectoryWatch::New);
+        };
         self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);
         match &error.kind {
-            notify::ErrorKind::PathNotFound => Ok(true),
+            notify::ErrorKind::PathNotFound => Ok(DirectoryWatch::New),
             notify::ErrorKind::Io(error) => match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(true),
-                io::ErrorKind::PermissionDenied => Ok(false),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(DirectoryWatch::New),
+                io::ErrorKind::PermissionDenied => Ok(DirectoryWatch::Unreadable),
                 _ => Err(refused(&error)),
             },
             _ => Err(refused(&error)),

@@ -128,6 +128,9 @@ fn every_way_of_a_session_has_an_event_with_all_its_fields() {
         assert_eq!((event.surface, event.agent.as_deref()), (Surface::Session, Some("builder")));
         assert_eq!(event.session, session.id());
         assert!(event.digest.is_some() && event.tokens > 0 && event.bytes > 0, "{event:?}");
+        let directory =
+            library.directory.path().join(event.skill.as_deref().unwrap()).canonicalize().unwrap();
+        assert_eq!(event.identity.as_deref(), directory.to_str());
     }
     // The server has the others; its tests list them.
     let servers = [Via::Prompt, Via::Resource, Via::Download];

@@ -229,7 +229,7 @@ fn propose_skill_reveals_nothing_of_skills_that_the_agent_may_not_see() {
         let text = format!("---\nname: {name}\ndescription: Does things. Use when needed.\n---\n# X\n");
         let arguments = json!({"name": name, "files": {"SKILL.md": text}, "justification": "missing"});
         let reply = block_on(session.call("propose_skill", &arguments));
-        session.text_as(&reply, Render::Text)
+        session.text_as(reply.answer(), Render::Text)
     };
     assert_eq!(
         propose("alpha"),
