@@ -41,9 +41,19 @@ async function timely(promise, time) {
   }
 }
 
-// A page that notes everything that goes wrong in it.
-async function open(base, options = {}) {
+// Returns the cookie that opening `address` sets. No page is loaded for it.
+async function cookieOf(address) {
+  const { status, headers } = await fetch(address, { redirect: "manual" });
+  assert.equal(status, 303, address);
+  const [name, value] = headers.get("set-cookie").split(";")[0].split("=");
+  return { name, value, url: new URL(address).origin, httpOnly: true, sameSite: "Strict" };
+}
+
+// A page that notes everything that goes wrong in it, in a browser that has opened the dashboard of `address`, if it is one.
+async function open(address, options = {}) {
+  const base = new URL(address).origin;
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  if (address.includes("/open/")) await context.addCookies([await cookieOf(address)]);
   const page = await context.newPage();
   page.base = base;
   page.on("console", (message) => { if (["error", "warning"].includes(message.type()) && !message.text().includes("status of 4")) faults.push(`${page.url()}: ${message.text()}`); });
@@ -156,7 +166,7 @@ const cases = {
     await page.keyboard.press("/");
     await page.keyboard.type("resolve merge conflicts", { delay: 10 });
     await page.waitForFunction(() => document.querySelector("#results tbody tr .name")?.textContent === "resolver");
-    assert.match(page.url(), /q=resolve/);
+    await page.waitForURL(/q=resolve/);
     assert.equal(await page.inputValue("input[type=search]"), "resolve merge conflicts");
     await page.selectOption("select[name=tag]", "git");
     await page.waitForFunction(() => !document.querySelector("#results")?.textContent.includes("code-review"));
@@ -291,7 +301,34 @@ const cases = {
     assert.match(page.url(), /tag=git/);
     assert.doesNotMatch(world.run("list"), /^git /m);
     await page.click("button:has-text('Switch on')");
-    await page.waitForSelector("text=git is switched on for all agents.");
+    await page.waitForSelector("text=git is switched on.");
+  },
+
+  async "a dashboard is opened with its address, and stays open"() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const origin = new URL(base).origin;
+    for (const path of ["/", "/skills/git"]) {
+      assert.equal((await page.goto(origin + path)).status(), 403, path);
+      assert.match(await page.textContent("h1"), /Run rep dashboard again/);
+    }
+    await accessible(page);
+    await page.screenshot({ path: join(output, "not-opened.png"), fullPage: true });
+    await page.goto(base);
+    assert.equal(page.url(), `${origin}/`);
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await page.waitForSelector("#live:not([hidden])");
+    await page.click("nav a:has-text('Skills')");
+    await page.waitForURL("**/skills");
+    assert.equal((await page.reload()).status(), 200);
+    const bookmark = await context.newPage();
+    assert.equal((await bookmark.goto(`${origin}/skills/git`)).status(), 200);
+    // A page that is open when the cookie is gone tells what to do.
+    await page.goto(`${origin}/events`);
+    await page.waitForSelector("#live:not([hidden])");
+    await context.clearCookies();
+    world.load("git");
+    await page.waitForSelector("h1:has-text('Run rep dashboard again')");
   },
 
   async "a dashboard without --allow-write decides nothing"() {

@@ -51,7 +51,7 @@ export class World {
     return JSON.parse(out).id;
   }
 
-  // Starts a dashboard, and returns its address.
+  // Starts a dashboard, and returns the address that opens it.
   start(...options) { return this.spawn(["dashboard", "--no-open", ...options]); }
 
   // Starts a server that needs tokens, and returns its address.
@@ -62,10 +62,9 @@ export class World {
     this.children = [...(this.children ?? []), child];
     return new Promise((resolve, reject) => {
       child.on("exit", (code) => reject(new Error(`rep ${command[0]} ended with ${code}`)));
-      // The address of the pages and that of MCP come on two streams, in any order.
       const read = (line) => {
         const found = /http:\/\/\S+/.exec(line);
-        if (found) resolve(new URL(found[0]).origin);
+        if (found) resolve(found[0]);
       };
       createInterface(child.stdout).on("line", read);
       createInterface(child.stderr).on("line", (line) => { console.error(line); read(line); });

@@ -172,6 +172,12 @@ impl CliError {
     }
 }
 
+/// Returns whether a file could not be read for want of permission.
+pub(crate) fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::PermissionDenied)
+}
+
 fn is_closed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
@@ -200,6 +206,7 @@ impl From<PathFault> for CliError {
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
+            ErrorKind::Approvals if is_denied(&error) => CliErrorKind::Failure,
             ErrorKind::SkillNotFound
             | ErrorKind::FileNotFound
             | ErrorKind::IsDirectory
@@ -222,7 +229,7 @@ impl From<Error> for CliError {
             ErrorKind::Refused => converted
                 .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
-            ErrorKind::Approvals => converted
+            ErrorKind::Approvals if kind == CliErrorKind::No => converted
                 .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),
             _ => converted,
         }

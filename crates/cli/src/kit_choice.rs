@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::replace_file;
 
 /// The name of the file in the state directory.
-const FILE_NAME: &str = "kits.json";
+pub(crate) const FILE_NAME: &str = "kits.json";
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -42,17 +42,20 @@ pub(crate) fn chosen(env: &Env) -> Result<Option<KitChoice>, CliError> {
     Ok((!names.is_empty()).then(|| KitChoice { names, origin: "`rep use`".to_owned() }))
 }
 
-/// Returns the kits that are chosen for the project.
-pub(crate) fn of_project(env: &Env) -> Result<Vec<String>, CliError> {
+/// Returns the kits that are chosen for the project; none if the choice may not be read, of which `main` warns.
+fn of_project(env: &Env) -> Result<Vec<String>, CliError> {
     let Some(file) = file(env) else { return Ok(Vec::new()) };
-    Ok(read(&file)?.0.projects.remove(&project(env)).unwrap_or_default())
+    match regular_file::read(&file, MAX_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
+        bytes => Ok(choices(&file, bytes)?.0.projects.remove(&project(env)).unwrap_or_default()),
+    }
 }
 
 /// Makes `names` the kits that are in use in the project; none is in use without names.
 pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
     let file = file(env)
         .ok_or_else(|| CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
-    let (mut choices, before) = read(&file)?;
+    let (mut choices, before) = choices(&file, regular_file::read(&file, MAX_BYTES))?;
     choices.projects.remove(&project(env));
     // Projects that were removed need no choice.
     choices.projects.retain(|project, _| project.is_dir());
@@ -84,9 +87,9 @@ fn file(env: &Env) -> Option<PathBuf> {
     Some(env.working_directory().join(env.state_directory()?).join(FILE_NAME))
 }
 
-/// Returns the choices in `file`, and its bytes if it is there.
-fn read(file: &Path) -> Result<(ChoicesJson, Option<Vec<u8>>), CliError> {
-    let bytes = match regular_file::read(file, MAX_BYTES) {
+/// Returns the choices in `file`, from which `bytes` were read, and its bytes if it is there.
+fn choices(file: &Path, bytes: io::Result<Vec<u8>>) -> Result<(ChoicesJson, Option<Vec<u8>>), CliError> {
+    let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok((ChoicesJson { version: VERSION, projects: BTreeMap::new() }, None));

@@ -25,6 +25,7 @@ mod served;
 mod standard_input;
 mod terminal_approver;
 mod ui;
+mod unreadable_state;
 mod wire;
 
 #[cfg(test)]
@@ -43,6 +44,7 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
+use crate::unreadable_state::UnreadableState;
 use crate::wire::Context;
 
 fn main() -> ExitCode {
@@ -62,8 +64,13 @@ fn main() -> ExitCode {
     for change in completed {
         link::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
     }
+    // `rep doctor` reports it among everything else.
+    if let Some(state) = UnreadableState::find(&env).filter(|_| !matches!(cli.command, Command::Doctor(_))) {
+        let _ = ui.warn(&format!("{}; {}", state.message(), state.remedy()));
+    }
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
-    outcome.unwrap_or_else(|error| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui)).into()
+    let report = |error: CliError| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui);
+    outcome.unwrap_or_else(report).into()
 }
 
 /// Runs the command. Each loads the configuration itself where it has to work with a broken one.

@@ -32,6 +32,8 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    // A killed process may have had the number of this one.
+    let _ = fs::remove_file(&temporary);
     let outcome = (|| {
         let mut file = create(&temporary, old.is_some()).map_err(failed)?;
         if let Some(old) = old {
@@ -40,13 +42,21 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
             file.set_permissions(old.permissions()).map_err(failed)?;
         }
         file.write_all(after).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&temporary, path).map_err(failed)
+        fs::rename(&temporary, path).map_err(failed)?;
+        sync_parent(path);
+        Ok(())
     })();
     if outcome.is_err() {
         // A temporary file that cannot be removed is not worth a second error.
         let _ = fs::remove_file(&temporary);
     }
     outcome
+}
+
+/// Makes the new name of the file at `path` survive a power failure, where its directory can be opened.
+fn sync_parent(path: &Path) {
+    let parent = path.parent().filter(|_| cfg!(unix)).and_then(|parent| fs::File::open(parent).ok());
+    let _ = parent.map(|parent| parent.sync_all());
 }
 
 /// Returns `true` if its owner may not write the file. Replacing it would bypass that.
@@ -171,6 +181,16 @@ mod tests {
                     .unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_leftover_of_a_killed_process_with_the_same_number_is_not_in_the_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mcp.json");
+        fs::write(directory.path().join(format!(".mcp.json.{}.tmp", std::process::id())), "half").unwrap();
+        replace(&path, None, b"after").unwrap();
+        assert_eq!(regular_file::read(&path, MAX_BYTES).unwrap(), b"after");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -26,8 +26,7 @@ pub(crate) use installation::finish_interrupted_changes;
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
 pub(crate) use origins::{
-    ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, plugin_directories, projects,
-    routes,
+    ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, projects, routes,
 };
 pub(crate) use places::expect_directories;
 pub(crate) use sessions::narrowed;

@@ -12,6 +12,7 @@
     reason = "a test that fails says where, and its files and victims are its own"
 )]
 
+mod machine;
 #[path = "escape/world.rs"]
 mod world;
 #[path = "escape/conformance.rs"]

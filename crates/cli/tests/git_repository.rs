@@ -160,11 +160,6 @@ fn serve_git(mut stream: TcpStream, path: &Path, credentials: &str) {
         .write_all(&[format!("HTTP/1.1 {status}\r\nConnection: close\r\n").as_bytes(), &output].concat());
 }
 
-/// Says that something is not tested here, past the capture of tests that pass, so that it is seen.
-pub(crate) fn skipped(what: &str) {
-    std::io::stderr().write_all(format!("{what}\n").as_bytes()).unwrap();
-}
-
 /// Returns a project without skills in which `git` is found.
 pub(crate) fn empty_project() -> Sandbox {
     let mut sandbox = Sandbox::new();

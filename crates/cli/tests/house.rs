@@ -196,6 +196,33 @@ fn every_crate_is_small_enough_to_publish() {
     }
 }
 
+/// Returns the packages that a build of `selection` compiles, each with its version and its features.
+fn compiled_packages(selection: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none", "--no-dedupe", "--format", "{p} [{f}]"])
+        .args(selection)
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_tests_compile_no_dependency_of_the_binary_again() {
+    let binary = compiled_packages(&["--package", "repertoire-cli", "--edges", "no-dev"]);
+    let tests = compiled_packages(&["--workspace"]);
+    let again: Vec<&String> = binary.difference(&tests).collect();
+    assert!(
+        again.is_empty(),
+        "the features that tests need belong in `[workspace.dependencies]`: {again:#?}"
+    );
+}
+
 /// Returns the names of modules without a body that `text` declares for tests alone.
 fn test_modules(text: &str) -> Vec<&str> {
     let mut found = Vec::new();

@@ -19,6 +19,7 @@ mod model_server;
 #[allow(dead_code, unreachable_pub, reason = "the tests of the server use all of it")]
 mod oidc_provider;
 mod sandbox;
+mod machine;
 #[cfg(unix)]
 mod test_adopt_command;
 #[cfg(unix)]
@@ -67,11 +68,16 @@ mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_notices;
+mod test_offered_tools;
 mod test_pack_command;
 mod test_prompt_command;
 #[cfg(unix)]
+#[cfg(unix)]
+mod test_permissions;
 mod test_proposals_command;
 mod test_publish_command;
+#[cfg(unix)]
+mod test_publish_kill_loop;
 mod test_run_command;
 mod test_search_command;
 mod test_serve_command;

@@ -8,6 +8,32 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::machine::probed;
+
+/// Returns the names of all sandboxes that work here, and of the one that confines nothing.
+pub(crate) fn sandboxes() -> Vec<String> {
+    let mut names = confining_sandboxes();
+    names.push("none".to_owned());
+    names
+}
+
+/// Runs `test` in every sandbox that works here and in the one that confines nothing, each time in a new home and project.
+#[allow(clippy::print_stdout, reason = "shown if the test fails")]
+pub(crate) fn in_every_sandbox(test: impl Fn(Sandbox)) {
+    for name in sandboxes() {
+        println!("in the sandbox {name}:");
+        let mut sandbox = Sandbox::new();
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        test(sandbox);
+    }
+}
+
+/// Returns the names of all sandboxes that work here.
+pub(crate) fn confining_sandboxes() -> Vec<String> {
+    let works = probed().rows().iter().filter(|row| row.sandbox.is_some());
+    works.map(|row| row.name.to_owned()).collect()
+}
+
 /// The `SKILL.md` of the skill `alpha`.
 pub(crate) const ALPHA: &str = ".agents/skills/alpha/SKILL.md";
 
@@ -21,6 +47,8 @@ pub(crate) fn skill(name: &str, body: &str) -> String {
 /// A home and a project.
 pub(crate) struct Sandbox {
     directory: TempDir,
+    /// The user that `rep` is run by, and the copy of it for this user; by default it is run by the user of the test.
+    other_user: Option<(u32, PathBuf)>,
     variables: Vec<(String, String)>,
 }
 
@@ -34,7 +62,7 @@ pub(crate) struct Run {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        let sandbox = Self { directory: TempDir::new().unwrap(), variables: Vec::new() };
+        let sandbox = Self { directory: TempDir::new().unwrap(), other_user: None, variables: Vec::new() };
         fs::create_dir_all(sandbox.project().join(".git")).unwrap();
         fs::create_dir_all(sandbox.home()).unwrap();
         sandbox
@@ -48,6 +76,35 @@ impl Sandbox {
         sandbox.write(".agents/skills/alpha/scripts/run.sh", "echo alpha\n");
         sandbox.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
         sandbox
+    }
+
+    /// Returns the same, run by another user where the test is run by root: root may read everything. What the test writes then
+    /// belongs to root.
+    #[cfg(unix)]
+    pub(crate) fn of_other_user() -> Self {
+        use std::os::unix::fs::{PermissionsExt as _, chown};
+
+        const NOBODY: u32 = 65_534;
+        let mut sandbox = Self::with_skills();
+        if rustix::process::geteuid().is_root() {
+            // The directory that it was built in may be closed to others.
+            let program = sandbox.base().join("rep");
+            if fs::hard_link(env!("CARGO_BIN_EXE_rep"), &program).is_err() {
+                fs::copy(env!("CARGO_BIN_EXE_rep"), &program).unwrap();
+            }
+            fs::set_permissions(sandbox.base(), fs::Permissions::from_mode(0o755)).unwrap();
+            for directory in [sandbox.home(), sandbox.project()] {
+                chown(directory, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            sandbox.other_user = Some((NOBODY, program));
+        }
+        sandbox
+    }
+
+    /// Returns whether `rep` is run by another user than the test.
+    #[cfg(unix)]
+    pub(crate) fn is_of_other_user(&self) -> bool {
+        self.other_user.is_some()
     }
 
     /// Returns the same for the user `ann`, who is the author of what is recorded.
@@ -91,6 +148,14 @@ impl Sandbox {
     }
 
     fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
+        #[cfg(unix)]
+        if let Some((user, program)) = &self.other_user {
+            use std::os::unix::process::CommandExt as _;
+
+            let mut command = self.program_in(&program.to_string_lossy(), directory, arguments);
+            command.uid(*user).gid(*user);
+            return command;
+        }
         self.program_in(env!("CARGO_BIN_EXE_rep"), directory, arguments)
     }
 

@@ -6,7 +6,8 @@ use std::process::Command;
 use repertoire_model::Digest;
 use serde_json::json;
 
-use crate::git_repository::{Repository, empty_project, skipped, static_server};
+use crate::git_repository::{Repository, empty_project, static_server};
+use crate::machine::skipped;
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 /// Returns the files of the project and what they say, the repository left out.
@@ -232,7 +233,7 @@ fn directories_and_archives_made_by_zip_and_tar_are_added() {
         pack("zip", &["-qr", &target("pdf.skill"), "."], "pdf");
         sources.push("pdf.skill".to_owned());
     } else {
-        skipped("SKIPPED: an archive made by zip, which is not installed");
+        skipped("an archive made by zip, which is not installed");
     }
     for source in sources {
         let added = sandbox.json(&["add", &source, "--skill", "pdf", "--yes", "--json"]);
@@ -513,7 +514,7 @@ fn a_project_stays_as_it_was_if_something_cannot_be_written() {
     set_mode(0o555);
     let is_root = fs::write(sandbox.project().join(".agents/skills/probe"), "").is_ok();
     if is_root {
-        skipped("SKIPPED: a read-only directory, which root can write");
+        skipped("a read-only directory, which root can write");
     } else {
         let run = sandbox.run(&add);
         assert!(run.code == 3 && run.stderr.contains("cannot write"), "{}", run.stderr);
@@ -710,4 +711,24 @@ fn errors_about_sources_on_this_machine_say_how_they_are_written() {
         assert!(run.code != 0 && run.stderr.contains(hint), "{source}: {}", run.stderr);
     }
     assert_eq!(sandbox.run(&["add", &format!("file://{}", bare.display()), "--list"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_is_made_for_a_client_that_reads_the_skill_under_another_name() {
+    let (repository, sandbox) = (Repository::with_skills(), empty_project());
+    fs::create_dir_all(sandbox.project().join(".claude/skills")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    let other_name = sandbox.project().join(".claude/skills/forms");
+    std::os::unix::fs::symlink("../../.agents/skills/pdf", &other_name).unwrap();
+    let added = sandbox.json(&["add", &repository.url(), "--skill", "pdf", "--yes", "--json"]);
+    assert_eq!(added["links"], json!([]));
+    let explained = sandbox.run(&["explain", "pdf"]).stdout;
+    assert!(explained.contains("read by Claude Code as `forms`"), "{explained}");
+    let removed = sandbox.run(&["remove", "pdf", "--yes"]);
+    assert!(
+        removed.stdout.contains("- .claude/skills/forms")
+            || removed.stderr.contains("- .claude/skills/forms")
+    );
+    assert!(!other_name.is_symlink(), "a link that leads nowhere is not left");
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::model_server::{Answer, Server, anthropic, chat, responses};
-use crate::sandbox::{Sandbox, assert_run, skill};
+use crate::sandbox::{Sandbox, assert_run, in_every_sandbox, sandboxes, skill};
 
 fn library() -> Sandbox {
     let mut sandbox = Sandbox::new();
@@ -48,31 +48,33 @@ fn last(request: &str) -> Value {
 
 #[test]
 fn a_task_is_done_with_nothing_but_a_skill_and_its_tool() {
-    let sandbox = library();
-    with_csv_report(&sandbox);
-    sandbox.run(&["approve", "csv-report", "--yes"]);
-    let server = Server::start(csv_script());
-    let url = format!("{}/v1", server.url);
-    let run = sandbox.run(&arguments(&url, &["Which month sold most in data/sales.csv?"]));
-    assert_eq!((run.code, run.stdout.as_str()), (0, "February sold most.\n"), "{}", run.stderr);
-    assert!(run.stderr.contains("-> load_skill name=\"csv-report\""), "{}", run.stderr);
-    assert!(
-        run.stderr.contains("3 requests, 300 tokens in (180 from the cache, 60 %), 21 out"),
-        "{}",
-        run.stderr
-    );
-    let received = server.received();
-    let table = last(&received[2].body)["content"].to_string();
-    assert!(table.contains("feb,1,30"), "{table}");
-    // The catalog and the tools stay the same bytes.
-    let prefix = |body: &str| body[..body.find("\"role\":\"user\"").unwrap()].to_owned();
-    assert!(received.iter().all(|request| prefix(&request.body) == prefix(&received[0].body)));
-    // What was used is on record.
-    let events = sandbox.run(&["events", "--json"]).stdout;
-    assert!(
-        events.contains("\"surface\":\"agent\"") || events.contains("\"surface\": \"agent\""),
-        "{events}"
-    );
+    in_every_sandbox(|mut sandbox| {
+        sandbox.set("PATH", "/usr/bin:/bin");
+        with_csv_report(&sandbox);
+        sandbox.run(&["approve", "csv-report", "--yes"]);
+        let server = Server::start(csv_script());
+        let url = format!("{}/v1", server.url);
+        let run = sandbox.run(&arguments(&url, &["Which month sold most in data/sales.csv?"]));
+        assert_eq!((run.code, run.stdout.as_str()), (0, "February sold most.\n"), "{}", run.stderr);
+        assert!(run.stderr.contains("-> load_skill name=\"csv-report\""), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("3 requests, 300 tokens in (180 from the cache, 60 %), 21 out"),
+            "{}",
+            run.stderr
+        );
+        let received = server.received();
+        let table = last(&received[2].body)["content"].to_string();
+        assert!(table.contains("feb,1,30"), "{table}");
+        // The catalog and the tools stay the same bytes.
+        let prefix = |body: &str| body[..body.find("\"role\":\"user\"").unwrap()].to_owned();
+        assert!(received.iter().all(|request| prefix(&request.body) == prefix(&received[0].body)));
+        // What was used is on record.
+        let events = sandbox.run(&["events", "--json"]).stdout;
+        assert!(
+            events.contains("\"surface\":\"agent\"") || events.contains("\"surface\": \"agent\""),
+            "{events}"
+        );
+    });
 }
 
 #[test]
@@ -297,7 +299,7 @@ fn the_tools_of_an_mcp_server_can_be_called() {
 
 #[test]
 fn the_sample_skills_git_and_file_ops_work_the_same_way() {
-    let sandbox = library();
+    let mut sandbox = library();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
     let root = sample.to_str().unwrap();
     for name in ["git", "file-ops"] {
@@ -306,20 +308,23 @@ fn the_sample_skills_git_and_file_ops_work_the_same_way() {
     sandbox.write("notes.txt", "remember the milk\n");
     let git = sandbox.other("git", &["init", "-q"]).status().unwrap();
     assert!(git.success());
-    for (skill, tool, given, expect) in [
-        ("git", "git_status", json!({}), "notes.txt"),
-        ("file-ops", "file_search", json!({"text": "milk"}), "remember the milk"),
-    ] {
-        let call = json!({"skill": skill, "tool": tool, "arguments": given});
-        let server = Server::start(vec![
-            chat("", &[("c1", "load_skill", json!({"name": skill}))]),
-            chat("", &[("c2", "call_skill_tool", call)]),
-            chat("Done.", &[]),
-        ]);
-        let task = format!("/{skill} do it");
-        let run = sandbox.run(&[&["--root", root], &*arguments(&server.url, &[&task])].concat());
-        assert_eq!((run.code, run.stdout.as_str()), (0, "Done.\n"), "{}", run.stderr);
-        let answer = last(&server.received()[2].body)["content"].to_string();
-        assert!(answer.contains(expect), "{skill}: {answer}");
+    for name in sandboxes() {
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        for (skill, tool, given, expect) in [
+            ("git", "git_status", json!({}), "notes.txt"),
+            ("file-ops", "file_search", json!({"text": "milk"}), "remember the milk"),
+        ] {
+            let call = json!({"skill": skill, "tool": tool, "arguments": given});
+            let server = Server::start(vec![
+                chat("", &[("c1", "load_skill", json!({"name": skill}))]),
+                chat("", &[("c2", "call_skill_tool", call)]),
+                chat("Done.", &[]),
+            ]);
+            let task = format!("/{skill} do it");
+            let run = sandbox.run(&[&["--root", root], &*arguments(&server.url, &[&task])].concat());
+            assert_eq!((run.code, run.stdout.as_str()), (0, "Done.\n"), "{name}: {}", run.stderr);
+            let answer = last(&server.received()[2].body)["content"].to_string();
+            assert!(answer.contains(expect), "{name} {skill}: {answer}");
+        }
     }
 }

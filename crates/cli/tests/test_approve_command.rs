@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::{Sandbox, assert_run, skill};
+use crate::sandbox::{Sandbox, assert_run, in_every_sandbox, skill};
 
 const TOOLS: &str = r#"[
   {"name": "fetch", "description": "Fetches.", "network": true, "env": ["TOKEN"], "command": ["echo"]},
@@ -244,85 +244,88 @@ fn a_file_that_became_executable_is_named() {
 
 #[test]
 fn h5_approving_reads_the_functions_of_a_tools_py() {
-    let mut sandbox = Sandbox::new();
-    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
-    let module =
-        "open('/nope/ran', 'w')\n\ndef add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n";
-    sandbox.write(".agents/skills/calc/tools.py", module);
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    sandbox.set("PATH", "/nowhere");
-    let missing = sandbox.run(&["approve", "calc"]);
-    let expect =
-        "warning: the functions of tools.py are not offered as tools: `python3` is not installed here";
-    assert!(missing.stderr.contains(expect), "{}", missing.stderr);
-    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
-    let early = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
-    assert!(early.stderr.contains("hint: run `rep approve calc`"), "{}", early.stderr);
-    let shown = sandbox.run(&["approve", "calc", "--yes"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    assert!(shown.stdout.contains("Its tools are the functions of its tools.py"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("  add: "), "{}", shown.stdout);
-    assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).stdout, "calc: approved already\n");
-    let module = module.replace("open('/nope/ran', 'w')\n", "");
-    sandbox.write(".agents/skills/calc/tools.py", &module);
-    let stale = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
-    assert_eq!(stale.code, 1, "{}", stale.stdout);
-    assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).code, 0);
-    let ran = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
-    assert_eq!(ran.stdout, "5\n", "{}", ran.stderr);
+    in_every_sandbox(|mut sandbox| {
+        sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+        let module = "open('/nope/ran', 'w')\n\ndef add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n";
+        sandbox.write(".agents/skills/calc/tools.py", module);
+        sandbox.set("PATH", "/nowhere");
+        let missing = sandbox.run(&["approve", "calc"]);
+        let expect =
+            "warning: the functions of tools.py are not offered as tools: `python3` is not installed here";
+        assert!(missing.stderr.contains(expect), "{}", missing.stderr);
+        sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+        let early = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+        assert!(early.stderr.contains("hint: run `rep approve calc`"), "{}", early.stderr);
+        let shown = sandbox.run(&["approve", "calc", "--yes"]);
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        assert!(shown.stdout.contains("Its tools are the functions of its tools.py"), "{}", shown.stdout);
+        assert!(shown.stdout.contains("  add: "), "{}", shown.stdout);
+        assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).stdout, "calc: approved already\n");
+        let module = module.replace("open('/nope/ran', 'w')\n", "");
+        sandbox.write(".agents/skills/calc/tools.py", &module);
+        let stale = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+        assert_eq!(stale.code, 1, "{}", stale.stdout);
+        assert_eq!(sandbox.run(&["approve", "calc", "--yes"]).code, 0);
+        let ran = sandbox.run(&["run", "calc", "add", "--args", "{\"a\": 3}"]);
+        assert_eq!(ran.stdout, "5\n", "{}", ran.stderr);
+    });
 }
 
 #[test]
 fn h5_functions_that_become_no_tools_are_named() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
-    sandbox.write(
+    in_every_sandbox(|mut sandbox| {
+        sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+        sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+        sandbox.write(
         ".agents/skills/calc/tools.py",
         "def add(a: int):\n    \"\"\"Adds.\"\"\"\n\ndef root(a, /):\n    pass\n\ndef load_skill():\n    pass\n\ndef calc():\n    \"\"\"Calculates.\"\"\"\n",
     );
-    let root = "a function of tools.py becomes no tool: `root`: it has a positional-only parameter without a default";
-    let load =
-        "a function of tools.py becomes no tool: `load_skill` is the name of a tool that every agent has";
-    let checked = sandbox.run(&["check"]);
-    assert_eq!(checked.code, 0, "{}", checked.stdout);
-    let tools =
-        "info[tools-python]: the functions of tools.py become tools when a person approves the skill: add\n";
-    assert!(checked.stdout.contains(tools), "{}", checked.stdout);
-    let own = "info[tools-python]: a function of tools.py becomes no tool: `calc` is the name of a skill\n";
-    assert!(checked.stdout.contains(own), "{}", checked.stdout);
-    let approved = sandbox.run(&["approve", "calc", "--yes"]);
-    assert_eq!(approved.code, 0, "{}", approved.stderr);
-    for line in [root, load] {
-        assert!(checked.stdout.contains(&format!("info[tools-python]: {line}\n")), "{}", checked.stdout);
-        assert!(approved.stderr.contains(&format!("warning: {line}\n")), "{}", approved.stderr);
-    }
-    let ran = sandbox.run(&["run", "calc", "root"]);
-    assert!(
-        ran.stderr
-            .ends_with("hint: run `rep check calc`, which says which functions of its tools.py are tools\n")
-    );
-    sandbox.write(".agents/skills/calc/tools.py", "def add(");
-    let broken = sandbox.run(&["check"]).stdout;
-    assert!(broken.contains("the functions of tools.py cannot be read as tools: "), "{broken}");
-    assert!(!broken.contains("become tools"), "{broken}");
+        let root = "a function of tools.py becomes no tool: `root`: it has a positional-only parameter without a default";
+        let load =
+            "a function of tools.py becomes no tool: `load_skill` is the name of a tool that every agent has";
+        let checked = sandbox.run(&["check"]);
+        assert_eq!(checked.code, 0, "{}", checked.stdout);
+        let tools = "info[tools-python]: the functions of tools.py become tools when a person approves the skill: add\n";
+        assert!(checked.stdout.contains(tools), "{}", checked.stdout);
+        let own =
+            "info[tools-python]: a function of tools.py becomes no tool: `calc` is the name of a skill\n";
+        assert!(checked.stdout.contains(own), "{}", checked.stdout);
+        let approved = sandbox.run(&["approve", "calc", "--yes"]);
+        assert_eq!(approved.code, 0, "{}", approved.stderr);
+        for line in [root, load] {
+            assert!(checked.stdout.contains(&format!("info[tools-python]: {line}\n")), "{}", checked.stdout);
+            assert!(approved.stderr.contains(&format!("warning: {line}\n")), "{}", approved.stderr);
+        }
+        let ran = sandbox.run(&["run", "calc", "root"]);
+        assert!(
+            ran.stderr.ends_with(
+                "hint: run `rep check calc`, which says which functions of its tools.py are tools\n"
+            )
+        );
+        sandbox.write(".agents/skills/calc/tools.py", "def add(");
+        let broken = sandbox.run(&["check"]).stdout;
+        assert!(broken.contains("the functions of tools.py cannot be read as tools: "), "{broken}");
+        assert!(!broken.contains("become tools"), "{broken}");
+    });
 }
 
 #[test]
 fn h5_check_fix_writes_the_schema_of_a_tools_py() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
-    sandbox.write(
-        ".agents/skills/calc/tools.py",
-        "def add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n",
-    );
-    let fixed = sandbox.run(&["check", "--fix", "--yes"]);
-    assert_eq!(fixed.code, 0, "{}", fixed.stderr);
-    let schema: serde_json::Value =
-        serde_json::from_str(&sandbox.read(".agents/skills/calc/schema.json")).unwrap();
-    assert_eq!((&schema[0]["name"], &schema[0]["parameters"]["required"]), (&json!("add"), &json!(["a"])));
-    assert!(sandbox.run(&["check", "--fix"]).stderr.contains("there is nothing to repair"));
+    in_every_sandbox(|mut sandbox| {
+        sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+        sandbox.write(".agents/skills/calc/SKILL.md", skill("calc", "# Calc\n"));
+        sandbox.write(
+            ".agents/skills/calc/tools.py",
+            "def add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n",
+        );
+        let fixed = sandbox.run(&["check", "--fix", "--yes"]);
+        assert_eq!(fixed.code, 0, "{}", fixed.stderr);
+        let schema: serde_json::Value =
+            serde_json::from_str(&sandbox.read(".agents/skills/calc/schema.json")).unwrap();
+        assert_eq!(
+            (&schema[0]["name"], &schema[0]["parameters"]["required"]),
+            (&json!("add"), &json!(["a"]))
+        );
+        assert!(sandbox.run(&["check", "--fix"]).stderr.contains("there is nothing to repair"));
+    });
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Sandbox, skill};
+use crate::sandbox::{ALPHA, Sandbox, in_every_sandbox, skill};
 
 fn call(sandbox: &Sandbox, tool: &str, arguments: &Value) -> (i32, String) {
     let run = sandbox.run(&["call", tool, &arguments.to_string()]);
@@ -105,69 +105,76 @@ fn hostile_names_and_paths_find_nothing() {
 
 #[test]
 fn h29_a_harness_with_its_own_handlers_gets_the_schemas_of_an_approved_tools_py() {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    let module = "def add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n";
-    sandbox.write(".agents/skills/alpha/tools.py", module);
-    let session = |sandbox: &Sandbox| -> Vec<Value> {
-        let mut command = sandbox.command(&["session", "--profile", "harness", "--own-handlers"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = concat!(
-            "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
-            "{\"op\":\"tools\"}\n",
-            "{\"op\":\"call\",\"tool\":\"run_skill_script\",\"arguments\":{\"skill\":\"alpha\",\"path\":\"tools.py\"}}\n",
-        );
-        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap().stdout;
-        String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    let answers = session(&sandbox);
-    let text = answers[0]["text"].as_str().unwrap();
-    assert!(
-        text.contains(
+    in_every_sandbox(|mut sandbox| {
+        sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo alpha.\n"));
+        sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+        let module = "def add(a: int, b: int = 2):\n    \"\"\"Adds.\"\"\"\n    return a + b\n";
+        sandbox.write(".agents/skills/alpha/tools.py", module);
+        let session = |sandbox: &Sandbox| -> Vec<Value> {
+            let mut command = sandbox.command(&["session", "--profile", "harness", "--own-handlers"]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let lines = concat!(
+                "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
+                "{\"op\":\"tools\"}\n",
+                "{\"op\":\"call\",\"tool\":\"run_skill_script\",\"arguments\":{\"skill\":\"alpha\",\"path\":\"tools.py\"}}\n",
+            );
+            child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap().stdout;
+            String::from_utf8(output)
+                .unwrap()
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        let answers = session(&sandbox);
+        let text = answers[0]["text"].as_str().unwrap();
+        assert!(text.contains(
             "become tools when a person approves the skill: ask the user to run `rep approve alpha`"
-        )
-    );
-    assert_eq!(sandbox.run(&["approve", "alpha", "--yes"]).code, 0);
-    let answers = session(&sandbox);
-    let text = answers[0]["text"].as_str().unwrap();
-    assert!(text.starts_with("Loaded skill 'alpha' with 1 tools: add\n\nDocumentation:\n"), "{text}");
-    let add = &answers[1]["tools"][0];
-    assert_eq!((&add["name"], &add["input_schema"]["required"]), (&json!("add"), &json!(["a"])));
-    let names: Vec<&Value> =
-        answers[1]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert!(!names.contains(&&json!("run_skill_script")), "{names:?}");
-    assert_eq!(answers[2]["is_error"], true, "the harness runs everything itself");
-    // The approval is of that file alone.
-    sandbox.write(".agents/skills/alpha/tools.py", module.replace("add", "sub"));
-    assert!(session(&sandbox)[0]["text"].as_str().unwrap().contains("become tools when a person approves"));
+        ));
+        assert_eq!(sandbox.run(&["approve", "alpha", "--yes"]).code, 0);
+        let answers = session(&sandbox);
+        let text = answers[0]["text"].as_str().unwrap();
+        assert!(text.starts_with("Loaded skill 'alpha' with 1 tools: add\n\nDocumentation:\n"), "{text}");
+        let add = &answers[1]["tools"][0];
+        assert_eq!((&add["name"], &add["input_schema"]["required"]), (&json!("add"), &json!(["a"])));
+        let names: Vec<&Value> =
+            answers[1]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert!(!names.contains(&&json!("run_skill_script")), "{names:?}");
+        assert_eq!(answers[2]["is_error"], true, "the harness runs everything itself");
+        // The approval is of that file alone.
+        sandbox.write(".agents/skills/alpha/tools.py", module.replace("add", "sub"));
+        assert!(
+            session(&sandbox)[0]["text"].as_str().unwrap().contains("become tools when a person approves")
+        );
+    });
 }
 
 #[test]
 fn h27_the_tools_of_an_approved_tools_py_are_counted_while_running_is_off() {
-    let mut sandbox = Sandbox::with_skills();
-    sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    sandbox.write(".agents/skills/alpha/tools.py", "def add(a: int):\n    return a\n");
-    assert_eq!(sandbox.run(&["approve", "alpha", "--yes"]).code, 0);
-    for profile in ["harness", "standard"] {
-        let mut command = sandbox.command(&["session", "--profile", profile]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = concat!(
-            "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
-            "{\"op\":\"call\",\"tool\":\"add\",\"arguments\":{\"a\":1}}\n",
-        );
-        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap().stdout;
-        let output = String::from_utf8(output).unwrap();
-        let answers: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
-        let is_counted = texts[0].starts_with("Loaded skill 'alpha' with 1 tools: add\n");
-        assert!(is_counted || profile == "standard", "{}", texts[0]);
-        assert!(texts[0].contains("Its tools cannot be called. Running tools"), "{}", texts[0]);
-        assert!(texts[1].contains("`add` was not run. Running tools"), "{}", texts[1]);
-    }
+    in_every_sandbox(|mut sandbox| {
+        sandbox.write(ALPHA, skill("alpha", "# Alpha\n\nDo alpha.\n"));
+        sandbox.set("PATH", "/usr/bin:/bin:/usr/local/bin");
+        sandbox.write(".agents/skills/alpha/tools.py", "def add(a: int):\n    return a\n");
+        assert_eq!(sandbox.run(&["approve", "alpha", "--yes"]).code, 0);
+        for profile in ["harness", "standard"] {
+            let mut command = sandbox.command(&["session", "--profile", profile]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let lines = concat!(
+                "{\"op\":\"call\",\"tool\":\"load_skill\",\"arguments\":{\"name\":\"alpha\"}}\n",
+                "{\"op\":\"call\",\"tool\":\"add\",\"arguments\":{\"a\":1}}\n",
+            );
+            child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap().stdout;
+            let output = String::from_utf8(output).unwrap();
+            let answers: Vec<Value> =
+                output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let texts: Vec<&str> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
+            let is_counted = texts[0].starts_with("Loaded skill 'alpha' with 1 tools: add\n");
+            assert!(is_counted || profile == "standard", "{}", texts[0]);
+            assert!(texts[0].contains("Its tools cannot be called. Running tools"), "{}", texts[0]);
+            assert!(texts[1].contains("`add` was not run. Running tools"), "{}", texts[1]);
+        }
+    });
 }
 
 #[test]

@@ -36,11 +36,11 @@ fn clients_are_shown_with_the_skills_that_they_get() {
     let answer = sandbox.json(&["clients", "--json"]);
     assert_eq!(
         answer["clients"][1]["skills"][1],
-        serde_json::json!({"name": "beta", "files": 2, "mcp": false})
+        serde_json::json!({"name": "beta", "disabled": false, "files": 2, "mcp": false})
     );
     assert_eq!(
         answer["clients"][2]["skills"][0],
-        serde_json::json!({"name": "alpha", "files": 0, "mcp": true})
+        serde_json::json!({"name": "alpha", "disabled": false, "files": 0, "mcp": true})
     );
 }
 
@@ -178,4 +178,82 @@ fn skills_that_a_client_has_switched_off_are_shown() {
     assert!(run.stdout.contains("clients  switched off for Codex\n"), "{}", run.stdout);
     let answer = sandbox.json(&["clients", "--json"]);
     assert_eq!(answer["clients"][0]["skills"][0]["files"], 0);
+}
+
+/// Writes skills that are named otherwise than their directories, one of them in a plugin of Claude Code.
+fn write_other_names(sandbox: &Sandbox) {
+    let home = |path: &str| format!("../home/{path}/SKILL.md");
+    sandbox.write(&home(".claude/skills/brainstorming"), skill("Brainstorming Ideas Into Designs", "x\n"));
+    sandbox.write(&home(".agents/skills/linear"), skill("Linear", "x\n"));
+    let plugin = sandbox.home().join(".claude/plugins/cache/m/superpowers/1");
+    sandbox.write(
+        &home(".claude/plugins/cache/m/superpowers/1/skills/sdd"),
+        skill("subagent-driven-development", "x\n"),
+    );
+    let installed =
+        serde_json::json!({"version": 2, "plugins": {"superpowers@m": [{"installPath": plugin}]}});
+    sandbox.write("../home/.claude/plugins/installed_plugins.json", installed.to_string());
+    sandbox.write("../home/.claude/settings.json", r#"{"enabledPlugins": {"superpowers@m": true}}"#);
+}
+
+#[test]
+fn skills_are_found_by_their_directories_whatever_their_names() {
+    let sandbox = sandbox(&[".cursor", ".codex", ".config/goose"]);
+    write_other_names(&sandbox);
+    assert_eq!(sandbox.run(&["disable", "Linear"]).code, 0);
+    assert_run!(sandbox.run(&["clients"]), @r#"
+    exit 0
+    --- stdout
+    SKILL                             claude-code  cursor  codex  goose
+    Linear (disabled)                 -            files   off    files
+    alpha                             -            files   files  files
+    beta                              -            files   files  files
+    brainstorming-ideas-into-designs  files        files   -      files
+    subagent-driven-development       files        -       -      -
+    --- stderr
+    Claude Code: 2 from files, 3 not at all
+    Cursor: 4 from files, 1 not at all
+    Codex: 2 from files, 1 switched off, 2 not at all
+    Goose: 4 from files, 1 not at all
+    "#);
+    let linear = &sandbox.json(&["clients", "--json"])["clients"][1]["skills"][0];
+    assert_eq!(*linear, serde_json::json!({"name": "Linear", "disabled": true, "files": 1, "mcp": false}));
+    let explain = |name: &str| {
+        let text = sandbox.run(&["explain", name]).stdout;
+        text.lines().find(|line| line.contains("     clients  ")).unwrap_or_default().trim().to_owned()
+    };
+    insta::assert_snapshot!(explain("brainstorming-ideas-into-designs"), @"clients  read by Claude Code as `brainstorming`, Cursor, Goose; not seen by Codex");
+    insta::assert_snapshot!(explain("subagent-driven-development"), @"clients  read by Claude Code as `superpowers:subagent-driven-development`; not seen by Cursor, Codex, Goose");
+    insta::assert_snapshot!(explain("Linear"), @"clients  read by Cursor, Goose; switched off for Codex; not seen by Claude Code");
+}
+
+#[test]
+fn a_connected_client_is_offered_a_skill_twice_that_it_reads_under_another_name() {
+    let sandbox = sandbox(&[".claude"]);
+    sandbox.write(".claude/skills/renamed/SKILL.md", skill("gamma", "x\n"));
+    assert_eq!(sandbox.run(&["connect", "--yes", "claude-code"]).code, 0);
+    let run = sandbox.run(&["clients"]);
+    assert!(run.stdout.contains("gamma  twice"), "{}", run.stdout);
+    let warning = "and also reads 1 skill from [DIR]/project/.claude/skills by itself";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    assert!(sandbox.run(&["doctor"]).stdout.contains("also reads 1 skill"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_under_another_name_is_not_made_again() {
+    let sandbox = sandbox(&[".claude", ".cursor"]);
+    sandbox.write(".agents/skills/linear/SKILL.md", skill("Linear", "x\n"));
+    fs::create_dir_all(sandbox.project().join(".claude/skills")).unwrap();
+    let link = sandbox.project().join(".claude/skills/issues");
+    std::os::unix::fs::symlink("../../.agents/skills/linear", &link).unwrap();
+    let linked = sandbox.json(&["link", "--yes", "--json", "--skill", "Linear"]);
+    assert_eq!(linked["links"], serde_json::json!([]));
+    fs::remove_file(&link).unwrap();
+    let linked = sandbox.json(&["link", "--yes", "--json", "--skill", "Linear", "claude-code"]);
+    assert_eq!(linked["links"].as_array().unwrap().len(), 1, "none in .agents/skills, where it is: {linked}");
+    assert_eq!(
+        fs::canonicalize(sandbox.project().join(".claude/skills/Linear")).unwrap(),
+        sandbox.project().join(".agents/skills/linear")
+    );
 }

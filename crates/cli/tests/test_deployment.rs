@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+#[cfg(unix)]
+use crate::machine::skipped;
 use crate::sandbox::Sandbox;
 use crate::test_serve_command::Serving;
 
@@ -118,6 +120,8 @@ fn files_that_the_deployment_names_exist_and_the_guide_tells_of_all() {
         assert!(directory().join(file).exists(), "{file}");
     }
     assert!(compose.contains("dockerfile: deploy/Dockerfile"));
+    // The database of its private network has no certificate.
+    assert!(compose.contains("@postgres/rep?sslmode=disable"));
     let dockerfile = read("Dockerfile");
     for line in dockerfile.lines().filter_map(|line| line.strip_prefix("COPY deploy/")) {
         assert!(directory().join(line.split(' ').next().unwrap()).exists(), "{line}");
@@ -177,10 +181,7 @@ fn a_back_up_of_postgresql_is_restored_by_the_commands_of_the_guide() {
 #[test]
 fn a_back_up_of_sqlite_is_restored_by_the_commands_of_the_guide() {
     if std::process::Command::new("sqlite3").arg("--version").output().is_err() {
-        use std::io::Write as _;
-        let _ = std::io::stderr()
-            .write_all(b"\nSKIPPED: sqlite3 is not installed, so the back-up of SQLite is NOT tested\n");
-        return;
+        return skipped("sqlite3 is not installed, so the back-up of SQLite is NOT tested");
     }
     let sandbox = Sandbox::with_skills();
     let run = |start: &str| shell(&sandbox, &command(start), &[], Path::new("/usr/bin"));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, assert_run};
+use crate::sandbox::{Sandbox, assert_run, skill};
 
 const CLAUDE: &str = "{\n  // Mine.\n  \"model\": \"opus\"\n}\n";
 const CODEX: &str = "# Mine.\nmodel = \"x\"\n";
@@ -318,4 +318,57 @@ fn a_record_that_came_with_a_clone_changes_nothing_outside_the_project() {
     assert_eq!(sandbox.read("../home/.claude/settings.json"), CLAUDE);
     assert!(fs::read_dir(sandbox.home().join(".claude/skills")).unwrap().next().is_none());
     assert!(!sandbox.project().join(".git/hooks").is_symlink());
+}
+
+#[test]
+fn a_switch_goes_by_the_name_that_its_client_knows() {
+    let sandbox = sandbox();
+    let text = skill("Brainstorming Ideas", "x\n");
+    sandbox.write("../home/.claude/skills/brainstorming/SKILL.md", text);
+    sandbox.write("../home/.agents/skills/linear/SKILL.md", skill("Linear", "x\n"));
+    fs::create_dir_all(sandbox.home().join(".config/goose")).unwrap();
+    let before = all_files(&sandbox);
+    assert_run!(sandbox.run(&["disable", "brainstorming-ideas", "Linear"]), @r#"
+    exit 0
+    --- stdout
+    disabled brainstorming-ideas, Linear in [DIR]/home/.config/repertoire/config.toml
+    set skillOverrides.brainstorming = "off" in [DIR]/home/.claude/settings.json, for Claude Code
+    set permission.skill.Brainstorming Ideas = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    set skills.config of Linear: enabled = false in [DIR]/home/.codex/config.toml, for Codex
+    set permission.skill.Linear = "deny" in [DIR]/home/.config/opencode/opencode.json, for opencode
+    --- stderr
+    warning: Goose still reads brainstorming-ideas: it has no switch for skills
+    warning: Goose still reads Linear: it has no switch for skills
+    hint: this holds in all projects; `--project` disables a skill in this one only
+    hint: Codex switches off the skill at its path; for a copy in another project, run it there too
+    hint: sessions and servers that run already follow when they are started again
+    "#);
+    let shown = sandbox.run(&["clients"]).stdout;
+    assert!(shown.contains("brainstorming-ideas (disabled)"), "{shown}");
+    let json: Value = serde_json::from_str(&sandbox.read("../home/.config/opencode/opencode.json")).unwrap();
+    assert_eq!(json["permission"]["skill"]["Brainstorming Ideas"], "deny");
+    assert_eq!(sandbox.run(&["enable", "brainstorming-ideas", "Linear"]).code, 0);
+    assert_eq!(all_files(&sandbox), before);
+}
+
+#[test]
+fn a_skill_of_a_plugin_has_no_switch_of_its_own_in_claude_code() {
+    let sandbox = Sandbox::with_skills();
+    let plugin = sandbox.home().join(".claude/plugins/cache/m/superpowers/1");
+    let path = "../home/.claude/plugins/cache/m/superpowers/1/skills/sdd/SKILL.md";
+    sandbox.write(path, skill("subagent-driven-development", "x\n"));
+    let installed =
+        serde_json::json!({"version": 2, "plugins": {"superpowers@m": [{"installPath": plugin}]}});
+    sandbox.write("../home/.claude/plugins/installed_plugins.json", installed.to_string());
+    sandbox.write("../home/.claude/settings.json", r#"{"enabledPlugins": {"superpowers@m": true}}"#);
+    assert_run!(sandbox.run(&["disable", "subagent-driven-development", "--agent", "claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    warning: Claude Code still reads subagent-driven-development: it has no switch for single skills of the plugin `superpowers`; `/plugin` switches all of it
+    "#);
+    assert_eq!(
+        sandbox.read("../home/.claude/settings.json"),
+        r#"{"enabledPlugins": {"superpowers@m": true}}"#
+    );
 }

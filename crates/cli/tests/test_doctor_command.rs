@@ -263,3 +263,19 @@ fn a_configuration_that_is_a_link_is_named_without_a_line() {
         run.stdout
     );
 }
+
+#[test]
+fn errors_of_files_are_found_at_every_size() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/gone/SKILL.md",
+        "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\nx\n",
+    );
+    let found = || sandbox.run(&["doctor"]).stdout.contains("run `rep check gone`");
+    assert!(found());
+    for number in 0..210 {
+        let name = format!("s{number}");
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), skill(&name, "x\n"));
+    }
+    assert!(found());
+}

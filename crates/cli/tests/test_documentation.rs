@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::machine::skipped;
 use crate::model_server::{Server, chat};
+use crate::sandbox::sandboxes;
 
 /// Returns every Markdown file below `directory`, sorted.
 fn pages(directory: &Path) -> Vec<PathBuf> {
@@ -65,7 +67,7 @@ fn sample_project(base: &Path) {
     for name in [".claude/settings.json", ".cursor/mcp.json", ".codex/config.toml"] {
         write(&format!("home/{name}"), if name.ends_with("json") { "{}\n" } else { "" });
     }
-    let output = shell(base, set_up);
+    let output = shell(base, set_up, "none");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -82,8 +84,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs a line of a shell in the sample project, with `rep` on the path.
-fn shell(base: &Path, line: &str) -> Output {
+/// Runs a line of a shell in the sample project, with `rep` on the path and tools in `sandbox`.
+fn shell(base: &Path, line: &str, sandbox: &str) -> Output {
     let binary = Path::new(env!("CARGO_BIN_EXE_rep"));
     let inherited = std::env::var_os("PATH").unwrap();
     let directories =
@@ -95,7 +97,7 @@ fn shell(base: &Path, line: &str) -> Output {
         .env_clear()
         .env("HOME", base.join("home"))
         .env("PATH", std::env::join_paths(directories).unwrap())
-        .env("REPERTOIRE_EXEC_SANDBOX", "none")
+        .env("REPERTOIRE_EXEC_SANDBOX", sandbox)
         .stdin(Stdio::null());
     command.output().unwrap()
 }
@@ -118,11 +120,21 @@ fn failure(base: &Path, command: &str) -> Option<String> {
         }
         None => line,
     };
-    let output = shell(base, &line);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    // Without a terminal nobody can be asked.
-    let is_unasked = stderr.contains("--yes");
-    (!output.status.success() && !is_unasked).then(|| format!("{command}\n{stderr}"))
+    let line = match line.split_once(" | jq ") {
+        Some((start, _)) if Command::new("jq").arg("--version").output().is_err() => {
+            skipped(&format!("jq is not installed, so it does not read what `{start}` prints"));
+            start.to_owned()
+        }
+        _ => line,
+    };
+    let names = if command.starts_with("rep run ") { sandboxes() } else { vec!["none".to_owned()] };
+    names.iter().find_map(|name| {
+        let output = shell(base, &line, name);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // Without a terminal nobody can be asked.
+        let is_unasked = stderr.contains("--yes");
+        (!output.status.success() && !is_unasked).then(|| format!("{command} ({name})\n{stderr}"))
+    })
 }
 
 #[test]

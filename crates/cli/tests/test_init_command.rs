@@ -141,9 +141,10 @@ fn a_commented_file_is_written_once() {
     [tools]
     # Which of the built-in tools models are offered: all, `load_skill` alone with the name of a skill as
     # its only argument, or `load_skill` and a list of others by their usual names. It never offers what
-    # is switched off otherwise. Takes: all, minimal, or a list of call_skill_tool, list_skill_files,
-    # list_skills, load_skill, propose_skill, propose_skill_update, read_skill_file,
-    # review_skill_proposals, run_skill_script, search_skills, unload_skill.
+    # is switched off otherwise. The list of a profile is only a default: what is switched on is offered
+    # beside it. Takes: all, minimal, or a list of call_skill_tool, list_skill_files, list_skills,
+    # load_skill, propose_skill, propose_skill_update, read_skill_file, review_skill_proposals,
+    # run_skill_script, search_skills, unload_skill.
     # offer = "all"
 
     # Optional arguments that the schemas of tools do not show, by their usual names; a model that gives
@@ -314,8 +315,8 @@ fn a_commented_file_is_written_once() {
     # none, catalog, active.
     # reviewer.inherit = "none"
 
-    # The built-in tools that the agent is offered, of those that `tools.offer` offers. Takes: as the key
-    # tools.offer.
+    # The built-in tools that the agent is offered, of those that `tools.offer` offers; in place of those
+    # of the profile if that is not set. Takes: as the key tools.offer.
     # reviewer.tools.offer = "minimal"
 
     # Optional arguments that its tools do not show, beside those of `tools.hide_args`. Takes: as the key

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::{Value, json};
 
 use crate::model_server::{Answer, Server, chat};
-use crate::sandbox::{Sandbox, skill};
-use crate::test_run_command::sandboxes;
+use crate::sandbox::{Sandbox, confining_sandboxes, sandboxes, skill};
 use crate::test_serve_command::Serving;
 use crate::test_tools_over_mcp::Client;
 
@@ -79,7 +78,7 @@ pub(crate) fn is_ignored(signal: Signal) -> bool {
 #[test]
 fn an_interrupted_run_ends_the_tool_and_cleans_up() {
     let sandbox = with_slow();
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
             if is_ignored(signal) {
                 continue;
@@ -100,12 +99,14 @@ fn an_interrupted_run_ends_the_tool_and_cleans_up() {
 #[test]
 fn the_next_start_cleans_up_after_a_killed_run() {
     let sandbox = with_slow();
-    for name in sandboxes(&sandbox).into_iter().filter(|name| name != "none") {
+    for name in confining_sandboxes() {
         let mut command = sandbox.command(&["run", "slow", "wait", "--sandbox", &name]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let traces = Traces::of(&sandbox, &name);
         // A stopped program cannot rename the file.
         send(&child, Signal::STOP);
+        // Its threads run on until all have stopped.
+        waitpid(Some(Pid::from_child(&child)), WaitOptions::UNTRACED).unwrap();
         fs::write(traces.src.join("go"), "").unwrap();
         let since = Instant::now();
         while !traces.src.join("made").exists() {
@@ -135,7 +136,7 @@ fn the_next_start_cleans_up_after_a_killed_run() {
 #[test]
 fn an_interrupted_session_ends_the_tool_and_cleans_up() {
     let mut sandbox = with_slow();
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         let mut command = sandbox.command(&["session", "--exec"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -172,7 +173,7 @@ fn begin_slow(client: &mut Client) {
 #[test]
 fn a_server_whose_client_disconnects_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         let mut client = Client::start(&sandbox, &[]);
         begin_slow(&mut client);
@@ -241,7 +242,7 @@ impl Conversation<'_> {
 #[test]
 fn a_terminated_http_server_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         sandbox.set("REPERTOIRE_HTTP_TOKEN", TOKEN);
         let mut serving = Serving::start(&sandbox, &["--exec"]);

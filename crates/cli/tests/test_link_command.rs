@@ -183,7 +183,6 @@ fn link_does_not_overwrite_existing_entries() {
     exit 1
     --- stdout
     --- stderr
-    left alone: .claude/skills/alpha is a directory of its own
     left alone: .claude/skills/beta is a link to ../../.agents/skills/alpha
     "#);
     insta::assert_snapshot!(layout(&sandbox.project()), @r#"

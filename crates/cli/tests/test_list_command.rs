@@ -32,7 +32,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     broken  quarantined  project:.claude/skills
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
-    hint: run `rep check` to see what is wrong
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
     hint: run `rep explain alpha` to see why
     "#);
     assert_run!(sandbox.run(&["list"]), @r#"
@@ -43,7 +43,7 @@ fn all_shows_shadowed_and_quarantined_skills() {
     beta   project:.agents/skills  Does beta things well. Use when beta is asked for.
     --- stderr
     2 active, 1 shadowed, 1 quarantined, 1 with errors, 1 with warnings
-    hint: run `rep check` to see what is wrong
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
     hint: run `rep list --all` to see all
     "#);
 }
@@ -277,38 +277,35 @@ fn output_to_a_program_is_not_padded_to_the_longest_description() {
 }
 
 #[test]
-fn list_and_check_find_the_same() {
+fn list_shows_what_listing_finds_at_every_size() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(
         ".agents/skills/gone/SKILL.md",
-        "---\nname: gone\ndescription: Reads a file. Use when asked.\nreferences: [none.md]\n---\n[x](missing.md) \u{202e}\n",
+        "---\nname: gone\ndescription: Reads a file. Use when asked.\nunknown: 1\n---\n[x](missing.md) \u{202e}\n",
     );
-    let of = |arguments: &[&str]| -> Vec<(Value, Value)> {
-        let run = sandbox.run(arguments);
-        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    let of = |command: &str| -> Vec<Value> {
+        let answer: Value = serde_json::from_str(&sandbox.run(&[command, "--json"]).stdout).unwrap();
         let skill =
             answer["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "gone").unwrap();
-        let found = skill["diagnostics"].as_array().unwrap().iter();
-        found.map(|found| (found["rule"].clone(), found["severity"].clone())).collect()
+        skill["diagnostics"].as_array().unwrap().iter().map(|found| found["rule"].clone()).collect()
     };
-    let checked = of(&["check", "--json"]);
-    assert!(checked.len() > 1, "{checked:?}");
-    assert_eq!(of(&["list", "--json"]), checked);
-    assert!(sandbox.run(&["list"]).stderr.contains("1 with errors"));
-
-    // A larger library is listed without reading its instructions and files.
-    for number in 0..20 {
-        sandbox.write(&format!(".agents/skills/s{number}/SKILL.md"), skill(&format!("s{number}"), "x\n"));
+    let listed = of("list");
+    assert_eq!(listed, ["field-unknown"]);
+    let checked = of("check");
+    assert!(checked.len() > 1 && checked.contains(&listed[0]), "{checked:?}");
+    let footer = || sandbox.run(&["list"]).stderr.split_once(' ').unwrap().1.to_owned();
+    let small = footer();
+    assert_eq!(
+        small,
+        "active, 1 with warnings\nhint: run `rep check` to see what is wrong; it reads instructions and files too\n"
+    );
+    for number in 0..60 {
+        sandbox.write(
+            &format!(".agents/skills/s{number}/SKILL.md"),
+            skill(&format!("s{number}"), "[x](no.md)\n"),
+        );
     }
-    let listed = of(&["list", "--json"]);
-    assert!(listed.len() < checked.len() && listed.iter().all(|found| checked.contains(found)), "{listed:?}");
-    let hint = |text: &str| {
-        let run = sandbox.run(&["list"]);
-        assert!(run.stderr.contains(text), "{}", run.stderr);
-    };
-    hint("run `rep check` to check instructions and files too\n");
-    sandbox.write(".agents/skills/s1/SKILL.md", "---\nname: s1\ndescription: Tests.\nunknown: 1\n---\nx\n");
-    hint("run `rep check` to see what is wrong; it reads instructions and files too\n");
+    assert_eq!((of("list"), footer()), (listed, small));
 }
 
 #[test]
@@ -345,7 +342,7 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
     c     shadowed  root:clone                 Does c things well. Use when c is asked for.
     --- stderr
     3 active, 1 shadowed, 1 with warnings
-    hint: run `rep --root clone check` to see what is wrong
+    hint: run `rep --root clone check` to see what is wrong; it reads instructions and files too
     hint: run `rep --root clone explain c` to see why
     "#);
     // The places of agents have no such depths.
@@ -356,7 +353,7 @@ fn a_given_root_is_searched_with_its_hidden_directories() {
 }
 
 #[test]
-fn skills_that_are_not_listed_are_hinted_at() {
+fn check_and_doctor_hint_at_skills_that_are_not_listed() {
     let sandbox = Sandbox::new();
     for path in ["a", "a/inside/b", "a/inside/c", "1/2/3/4/5/6/7/deep"] {
         let name = path.rsplit('/').next().unwrap();
@@ -369,21 +366,24 @@ fn skills_that_are_not_listed_are_hinted_at() {
     a     root:lib  Does a things well. Use when a is asked for.
     --- stderr
     1 active
-    hint: 2 more skills inside listed skills: set `scan.nested` to list skills inside skills
-    hint: 1 more skill too deep or in hidden directories below a root (lib/1/2/3/4/5/6/7/deep): add the directory around them to `roots`
     "#);
-    let run = sandbox.run(&["--root", "lib", "doctor"]);
-    assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
-    assert!(run.stdout.contains("1 more skill too deep"), "{}", run.stdout);
     let run = sandbox.run(&["--root", "lib", "explain", "b"]);
     assert!(run.stdout.contains("lib/a/inside/b is there, but inside another skill"), "{}", run.stdout);
-    // Only `doctor` takes the time in a large library.
+    let inside = "2 more skills inside listed skills: set `scan.nested` to list skills inside skills";
+    let deep = "1 more skill too deep or in hidden directories below a root (lib/1/2/3/4/5/6/7/deep): add the directory \
+                around them to `roots`";
+    let hinted = || {
+        for command in ["check", "doctor"] {
+            let run = sandbox.run(&["--root", "lib", command]);
+            let told = run.stdout + &run.stderr;
+            assert!(told.contains(inside) && told.contains(deep), "{command}: {told}");
+        }
+    };
+    hinted();
     for index in 0..60 {
         sandbox.write(&format!("lib/more-{index}/SKILL.md"), skill(&format!("more-{index}"), "x\n"));
     }
-    assert!(!sandbox.run(&["--root", "lib", "list"]).stderr.contains("more skills"));
-    let run = sandbox.run(&["--root", "lib", "doctor"]);
-    assert!(run.stdout.contains("2 more skills inside listed skills"), "{}", run.stdout);
+    hinted();
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_stray_skill_md_beside_skills_is_reported_and_hides_none() {
     --- stderr
     warning: the file has no frontmatter and lies beside skills, so it is ignored; a skill has a directory of its own ([DIR]/project/.agents/skills/SKILL.md)
     2 active
-    hint: run `rep check` to see what is wrong
+    hint: run `rep check` to see what is wrong; it reads instructions and files too
     "#);
 }
 
@@ -427,11 +427,12 @@ fn a_clone_in_a_directory_of_skills_is_counted() {
     sandbox.write(".agents/skills/clone/plugins/x/skills/deep/SKILL.md", skill("deep", "Do it.\n"));
     let expect = "3 more skills too deep or in hidden directories below a root (such as \
         .agents/skills/clone/plugins/x/skills/deep): add the directory around them to `roots`";
-    let run = sandbox.run(&["list"]);
-    assert!(run.stderr.contains(expect), "{}", run.stderr);
-    let run = sandbox.run(&["doctor"]);
-    assert!((run.stdout.clone() + &run.stderr).contains(expect), "{}", run.stdout);
+    let told = |command: &str| {
+        let run = sandbox.run(&[command]);
+        run.stdout + &run.stderr
+    };
+    assert!(["check", "doctor"].iter().all(|command| told(command).contains(expect)), "{}", told("doctor"));
     std::fs::remove_dir_all(sandbox.project().join(".agents/skills/alpha")).unwrap();
-    let run = sandbox.run(&["list"]);
-    assert!(run.stderr.contains(expect), "{}", run.stderr);
+    assert!(["check", "doctor"].iter().all(|command| told(command).contains(expect)), "{}", told("doctor"));
+    assert!(told("list").contains("there are 3 skills below this directory"), "{}", told("list"));
 }

@@ -2,6 +2,16 @@
 
 use crate::sandbox::{Sandbox, assert_run};
 
+#[cfg(unix)]
+#[test]
+fn half_a_skill_on_a_full_disk_is_not_in_the_way_of_the_next_attempt() {
+    let sandbox = Sandbox::new();
+    let line = "trap '' 25; ulimit -f 0; exec \"$0\" new notes";
+    let run = sandbox.finish(sandbox.other("sh", &["-c", line, env!("CARGO_BIN_EXE_rep")]));
+    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert_eq!(sandbox.run(&["new", "notes"]).code, 0);
+}
+
 #[test]
 fn a_new_skill_passes_the_strictest_checks() {
     let sandbox = Sandbox::new();

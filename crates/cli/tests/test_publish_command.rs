@@ -408,46 +408,62 @@ fn publish_writes_through_no_link_of_a_repository() {
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
 
-#[test]
-fn publishing_fewer_skills_to_a_directory_removes_what_was_written_before() {
-    let sandbox = Sandbox::with_skills();
-    for name in ["large", "edited"] {
-        sandbox.write(&format!("{SKILLS}/{name}/SKILL.md"), skill(name, "x\n"));
-        sandbox.write(&format!("{SKILLS}/{name}/references/x.md"), "x");
-    }
-    assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "well-known", "site"]).code, 0);
-    let site = sandbox.project().join("site/.well-known/agent-skills");
-    assert!(site.join("beta/SKILL.md").is_file() && site.join("large.tar.gz").is_file());
-    std::fs::write(site.join("edited.tar.gz"), "of somebody else").unwrap();
-    std::fs::write(site.join("other.tar.gz"), "of somebody else").unwrap();
-    assert_eq!(sandbox.run(&["publish", ".agents/skills/alpha", "--to", "well-known", "site"]).code, 0);
-    let mut names: Vec<String> = site
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.starts_with("alpha"))
-        .collect();
+/// Returns the names of the files of a site, sorted.
+fn files_of_site(sandbox: &Sandbox) -> Vec<String> {
+    let directory = sandbox.project().join("site/.well-known/agent-skills").read_dir().unwrap();
+    let mut names: Vec<String> =
+        directory.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["edited.tar.gz", "index.json", "other.tar.gz"]);
+    names
 }
 
 #[test]
+fn files_of_a_site_stay_until_the_publication_after_the_next() {
+    let sandbox = Sandbox::with_skills();
+    let publish = |text: &str| {
+        sandbox.write(&format!("{SKILLS}/beta/SKILL.md"), skill("beta", text));
+        assert_eq!(sandbox.run(&["publish", SKILLS, "--to", "well-known", "site"]).code, 0);
+        files_of_site(&sandbox)
+    };
+    let first = publish("one\n");
+    assert!(first[0].starts_with("alpha-") && first[0].ends_with(".tar.gz"), "{first:?}");
+    assert!(first[1].starts_with("beta-") && first[1].ends_with(".md"), "{first:?}");
+    assert_eq!(first[2..], ["index.json"]);
+    let others = ["beta.tar.gz", "beta-1.md", ".index.json.swp", "notes.md"];
+    for name in others {
+        sandbox.write(&format!("site/.well-known/agent-skills/{name}"), "of somebody else");
+    }
+    // As a publication leaves them that is killed.
+    let unnamed = first[1].replace("beta-", "gamma-");
+    for name in [&unnamed, ".index.json.71.tmp", &format!(".{unnamed}.71.tmp")] {
+        sandbox.write(&format!("site/.well-known/agent-skills/{name}"), "a leftover");
+    }
+    let second = publish("two\n");
+    assert!(first.iter().all(|name| second.contains(name)), "{second:?}");
+    assert_eq!(second.len(), first.len() + 1 + others.len(), "{second:?}");
+    let third = publish("three\n");
+    let gone: Vec<&String> = second.iter().filter(|name| !third.contains(name)).collect();
+    assert_eq!(gone, [&first[1]]);
+    assert_eq!(third.len(), second.len());
+    assert!(others.iter().all(|name| third.iter().any(|it| it == name)), "{third:?}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_site_that_cannot_be_written_whole_stays_as_it_was() {
     let sandbox = Sandbox::with_skills();
-    let publish = || sandbox.run(&["publish", SKILLS, "--to", "well-known", "site"]);
-    assert_eq!(publish().code, 0);
-    let site = sandbox.project().join("site/.well-known/agent-skills");
-    let before = std::fs::read(site.join("beta/SKILL.md")).unwrap();
-    // A file stands where the directory of the last skill would be.
+    let publish = ["publish", SKILLS, "--to", "well-known", "site"];
+    assert_eq!(sandbox.run(&publish).code, 0);
+    let index = "site/.well-known/agent-skills/index.json";
+    let (files, before) = (files_of_site(&sandbox), sandbox.read(index));
     sandbox.write(&format!("{SKILLS}/beta/SKILL.md"), skill("beta", "# Beta\n\nBetter.\n"));
-    sandbox.write(&format!("{SKILLS}/zeta/SKILL.md"), skill("zeta", "# Zeta\n"));
-    std::fs::write(site.join("zeta"), "of somebody else").unwrap();
-    let run = publish();
-    assert!(run.code != 0 && run.stderr.contains("zeta"), "{}", run.stderr);
-    assert_eq!(std::fs::read(site.join("beta/SKILL.md")).unwrap(), before);
-    let names = || site.join("beta").read_dir().unwrap().count();
-    assert_eq!(names(), 1, "no temporary file is left");
-    std::fs::remove_file(site.join("zeta")).unwrap();
-    assert_eq!(publish().code, 0);
-    assert_ne!(std::fs::read(site.join("beta/SKILL.md")).unwrap(), before);
+    sandbox.write(&format!("{SKILLS}/zeta/SKILL.md"), skill("zeta", &"A long line.\n".repeat(1_000)));
+    // Files above one or two kilobytes cannot be written, which is the last one.
+    let line = "trap '' 25; ulimit -f 2; exec \"$0\" \"$@\"";
+    let limited = [&["-c", line, env!("CARGO_BIN_EXE_rep")], &publish[..]].concat();
+    let run = sandbox.finish(sandbox.other("sh", &limited));
+    assert!(run.code == 3 && run.stderr.contains("File too large"), "{} {}", run.code, run.stderr);
+    assert_eq!((files_of_site(&sandbox), sandbox.read(index)), (files, before));
+    assert_eq!(sandbox.run(&publish).code, 0);
+    assert!(sandbox.read(index).contains("zeta"));
 }

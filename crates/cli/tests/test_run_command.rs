@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, assert_run, skill};
+use crate::machine::skipped;
+use crate::sandbox::{Run, Sandbox, assert_run, confining_sandboxes, sandboxes, skill};
 
 const TOOLS: &str = r#"[
   {"name": "greet", "description": "Greets.", "parameters": {
@@ -28,18 +29,6 @@ fn with_tools() -> Sandbox {
     sandbox
 }
 
-/// Returns the sandboxes that work here, and none.
-pub(crate) fn sandboxes(sandbox: &Sandbox) -> Vec<String> {
-    let doctor = sandbox.json(&["doctor", "--json"]);
-    let checks = doctor["checks"].as_array().unwrap().iter();
-    let messages =
-        checks.filter(|check| check["topic"] == "sandbox").filter_map(|check| check["message"].as_str());
-    let mut names: Vec<String> =
-        messages.filter_map(|message| Some(message.split_once(" works: ")?.0.to_owned())).collect();
-    names.push("none".to_owned());
-    names
-}
-
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Run {
     sandbox.run(&[&["run"], arguments].concat())
 }
@@ -60,13 +49,15 @@ fn tools_do_not_run_before_approval() {
     assert_eq!(json["error"], "the skill `tools` is not approved");
     let last = sandbox.events().pop().unwrap();
     assert_eq!((&last["kind"], &last["outcome"]), (&json!("skill_tool_called"), &json!("denied")));
+    // No model reads the instructions.
+    assert!(sandbox.events().iter().all(|event| event["kind"] != "skill_loaded"));
 }
 
 #[test]
 fn tools_and_scripts_run_everywhere() {
     let sandbox = with_tools();
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let run = |arguments: &[&str]| {
             let (before, after) = arguments
                 .split_at(arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len()));
@@ -111,12 +102,10 @@ fn tools_and_scripts_run_everywhere() {
 fn scripts_read_standard_input_with_the_flag() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);
-    let arguments = ["run", "tools", "--script", "scripts/say.sh", "--stdin", "--sandbox", "none"];
-    let mut command = sandbox.command(&arguments);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"in\n").unwrap();
-    assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), "say \nin\n");
+    for name in sandboxes() {
+        let arguments = ["run", "tools", "--script", "scripts/say.sh", "--stdin", "--sandbox", &name];
+        assert_eq!(sandbox.run_with_input(&arguments, "in\n").stdout, "say \nin\n", "{name}");
+    }
 }
 
 #[test]
@@ -177,7 +166,7 @@ fn python_exceptions_and_output_are_complete() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let raised = run(&sandbox, &["tools", "raise_two", "--sandbox", &name]);
         assert!(
             raised.stderr.ends_with("error: ValueError: one\ntwo\nbefore\n"),
@@ -199,7 +188,7 @@ fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
             {"name": "hook", "description": "H.", "write": ["docs/AGENTS.md"], "command": ["true"]}]"#,
     );
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let _ = fs::remove_dir_all(sandbox.project().join("out"));
         let noted = run(&sandbox, &["tools", "note", "--sandbox", &name]);
         assert_eq!(
@@ -232,7 +221,7 @@ fn renamed_and_refused_paths_are_named() {
             {"name": "link", "description": "L.", "write": ["out/", "out/up/"], "command": ["true"]}]"#,
     );
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox).into_iter().filter(|name| name != "none") {
+    for name in confining_sandboxes() {
         let _ = fs::remove_dir_all(sandbox.project().join("out"));
         let told = run(&sandbox, &["tools", "instruct", "--sandbox", &name]);
         assert_eq!(told.code, 1, "{name}: {}", told.stderr);
@@ -268,12 +257,7 @@ fn scripts_that_name_packages_run_with_uv() {
     let Some(directory) =
         path.split(':').find(|directory| std::path::Path::new(directory).join("uv").is_file())
     else {
-        let line = "\nSKIPPED: uv is not installed, so scripts with PEP 723 were NOT run with it\n";
-        let _ = fs::OpenOptions::new()
-            .append(true)
-            .open("/dev/stderr")
-            .map(|mut stderr| std::io::Write::write_all(&mut stderr, line.as_bytes()));
-        return;
+        return skipped("uv is not installed, so scripts with PEP 723 were NOT run with it");
     };
     let mut sandbox = with_tools();
     sandbox.set("PATH", &format!("{directory}:/usr/bin:/bin"));
@@ -285,7 +269,7 @@ fn scripts_that_name_packages_run_with_uv() {
     sandbox.write(".agents/skills/tools/scripts/none.py", script(""));
     sandbox.write(".agents/skills/tools/scripts/some.py", script("\"no-such-package-of-anybody\""));
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let none = run(&sandbox, &["tools", "--script", "scripts/none.py", "--sandbox", &name]);
         assert_eq!((none.code, none.stdout.as_str()), (0, "ran True\n"), "{name}: {}", none.stderr);
         let some = run(&sandbox, &["tools", "--script", "scripts/some.py", "--sandbox", &name]);
@@ -322,7 +306,7 @@ fn a_tool_that_a_signal_ends_says_so() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin");
     with_command(&sandbox, "fall", json!({}), &["sh", "-c", "kill -9 $$"]);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let run = run(&sandbox, &["fall", "go", "--sandbox", &name]);
         assert!(
             run.code == 1 && run.stderr.contains("error: killed by signal 9\n"),
@@ -344,7 +328,7 @@ fn no_program_is_taken_from_where_tools_write() {
     with_command(&sandbox, "alone", json!({}), &["mytool", "planted"]);
     with_command(&sandbox, "inside", json!({"directory": true}), &["sh", "-c", "command -v id"]);
     fs::create_dir_all(&programs).unwrap();
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let planted = run(&sandbox, &["plant", "go", "--sandbox", &name]);
         assert_eq!(planted.code, 0, "{name}: {}", planted.stderr);
         for tool in ["mine", "alone"] {
@@ -366,7 +350,7 @@ fn a_home_directory_as_a_whole_is_nothing_to_write_to() {
     sandbox.set("PATH", "/usr/bin:/bin");
     with_command(&sandbox, "all", json!({"write": ["."]}), &["touch", "made"]);
     with_command(&sandbox, "part", json!({"write": ["part/"]}), &["touch", "part/made"]);
-    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
+    for name in &confining_sandboxes() {
         for place in ["../home", ".."] {
             let run = sandbox.run_in(place, &["run", "all", "go", "--sandbox", name]);
             assert_eq!(run.code, 1, "{name} {place}: {}", run.stderr);

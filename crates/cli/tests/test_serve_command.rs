@@ -204,6 +204,13 @@ fn invalid_addresses_and_options_fail_at_once() {
     error: tools of skills can run at 127.0.0.1:0, so it needs a token: any program of this machine could call them
     hint: give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`
     ");
+    assert_run!(sandbox.run(&["serve", "--http", "0", "--allow-write"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: skills can be changed at 127.0.0.1:0, so it needs a token: any program of this machine could change them
+    hint: give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none
+    ");
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2
     --- stdout
@@ -298,14 +305,34 @@ impl Serving {
     }
 
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address)
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        ask(&self.address, &format!("GET {path}"), headers, "")
     }
+}
+
+/// Returns the whole answer of the server at `address` to a request, as in `GET /`, with more headers.
+pub(crate) fn ask(address: &str, request: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Returns the `NAME=VALUE` of the cookie that an answer sets.
+pub(crate) fn cookie(answer: &str) -> Option<&str> {
+    answer.lines().find_map(|line| line.strip_prefix("set-cookie: "))?.split(';').next()
+}
+
+/// Returns the token that the forms of a page carry.
+pub(crate) fn csrf(page: &str) -> &str {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap();
+    rest.split('"').next().unwrap()
 }
 
 impl Drop for Serving {
@@ -348,6 +375,38 @@ fn a_server_that_many_clients_reach() {
     assert!(all.contains("alpha") && all.contains("beta"), "{all}");
     let narrow = serving.get(index, "Authorization: Bearer narrow-0123456789abc\r\n");
     assert!(!narrow.contains("alpha") && narrow.contains("beta"), "{narrow}");
+}
+
+#[test]
+fn people_write_with_a_token_of_a_file_or_of_the_store() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/secret", "everything-0123456789\n");
+    readable_by(&sandbox.home().join("secret"), 0o600);
+    let stored = |role: &str| {
+        let token = sandbox.json(&["token", "create", "--name", role, "--role", role, "--json"]);
+        token["token"].as_str().unwrap().to_owned()
+    };
+    let check = |flags: &[&str], token: &str, expect: &str| {
+        let serving = Serving::start(&sandbox, &[&["--allow-write"], flags].concat());
+        assert!(serving.get("/api/v1/skills", "").starts_with("HTTP/1.1 401"));
+        let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+        let signed_in = ask(&serving.address, "POST /sign-in", form, &format!("token={token}"));
+        let person = format!("Cookie: {}\r\n", cookie(&signed_in).expect("a cookie"));
+        let (json, switch) = ("Content-Type: application/json\r\n", "POST /api/v1/skills/alpha/switch");
+        let answer =
+            |headers: &str| ask(&serving.address, switch, &format!("{json}{headers}"), "{\"on\": true}");
+        assert!(answer("").starts_with("HTTP/1.1 401"));
+        assert!(answer(&person).starts_with("HTTP/1.1 403"), "a cookie alone does not write");
+        let page = serving.get("/skills", &person);
+        let of_page = if expect == "200" { csrf(&page) } else { "" };
+        let by_page = answer(&format!("{person}X-CSRF-Token: {of_page}\r\n"));
+        assert!(by_page.starts_with(&format!("HTTP/1.1 {expect}")), "{by_page}");
+        let by_program = answer(&format!("Authorization: Bearer {token}\r\n"));
+        assert!(by_program.starts_with(&format!("HTTP/1.1 {expect}")), "{by_program}");
+    };
+    check(&["--token-file", "../home/secret"], "everything-0123456789", "200");
+    check(&[], &stored("reviewer"), "200");
+    check(&[], &stored("reader"), "403");
 }
 
 #[test]

@@ -1,16 +1,19 @@
 //! Failures of the store: skills are served all the same, errors are clear, and everything recovers without help.
 
 use std::fs::{self, File, Permissions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::machine::skipped;
 use crate::postgres_server::Server;
 use crate::sandbox::{Run, Sandbox, skill};
 use crate::test_publish_command::wait_until;
@@ -87,8 +90,7 @@ fn a_state_directory_that_may_not_be_written() {
     }
     fs::set_permissions(state(&sandbox), Permissions::from_mode(0o555)).unwrap();
     if limited(&["--version"]).output().is_err() {
-        let _ = std::io::stderr().write_all(b"\nSKIPPED: another user cannot start the program under test\n");
-        return;
+        return skipped("another user cannot start the program under test");
     }
     expect_degraded(&sandbox.finish(limited(&LOAD)), "must be writable");
     expect_refused(&sandbox.finish(limited(&["rollback", "alpha", "1", "--yes"])), "must be writable");
@@ -230,8 +232,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(Self(path));
         }
-        let message = b"\nSKIPPED: no file system can be mounted, so a full disk is NOT tested\n";
-        let _ = std::io::stderr().write_all(message);
+        skipped("no file system can be mounted, so a full disk is NOT tested");
         None
     }
 
@@ -317,5 +318,112 @@ fn postgres_is_killed_and_restarted_under_load() {
         // A queue that is still full of those of the load may drop the first ones.
         replica.get("/.well-known/agent-skills/beta/SKILL.md", "");
         sandbox.events().iter().any(|event| event["via"] == "download" && event["skill"] == "beta")
+    });
+}
+
+/// Calls a tool over MCP without a session, and returns the answer.
+fn call(serving: &Serving, secret: &str, tool: &str, arguments: &Value) -> String {
+    let client = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    });
+    let params = json!({"name": tool, "arguments": arguments, "_meta": client});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let mut stream = TcpStream::connect(&serving.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        serving.address,
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn requests_are_answered_while_postgres_says_nothing() {
+    let Some(server) = Server::start() else { return };
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_STORE_URL", &server.database());
+    assert_eq!(sandbox.run(&["publish", ".agents/skills"]).code, 0);
+    let token = |name: &str| {
+        let created = sandbox.json(&["token", "create", "--name", name, "--json"]);
+        created["token"].as_str().unwrap().to_owned()
+    };
+    let ann = token("ann");
+    let replica = Serving::start(&sandbox, &["--channel", "stable", "--require-token"]);
+    let open = Serving::start(&sandbox, &["--channel", "stable"]);
+    let bearer = |secret: &str| format!("Authorization: Bearer {secret}\r\n");
+    let get = |path: &str, secret: &str| replica.get(path, &bearer(secret));
+    let ask_all = || {
+        let load = call(&replica, &ann, "load_skill", &json!({"name": "alpha"}));
+        assert!(load.contains("Do alpha."), "{load}");
+        let load = call(&replica, &ann, "load_skill", &json!({"name": "alfa"}));
+        assert!(load.contains("isError") && load.contains("alpha"), "{load}");
+        let search = call(&replica, &ann, "search_skills", &json!({"query": "alpha"}));
+        assert!(search.starts_with("HTTP/1.1 200") && search.contains("alpha"), "{search}");
+        for path in [
+            "/",
+            "/skills",
+            "/skills/alpha",
+            "/api/v1/skills",
+            "/api/v1/overview",
+            "/api/v1/search?q=alpha",
+            "/.well-known/agent-skills/index.json",
+            "/.well-known/agent-skills/alpha/SKILL.md",
+            "/metrics",
+        ] {
+            let answer = get(path, &ann);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+            let answer = open.get(path, "");
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path} without a token: {answer}");
+        }
+        assert!(replica.get("/readyz", "").starts_with("HTTP/1.1 200"));
+    };
+    ask_all();
+    assert!(get("/api/v1/events", &ann).starts_with("HTTP/1.1 200"));
+    let (is_over, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let more_rounds = |number: usize| {
+        let before = rounds.load(Ordering::Relaxed);
+        wait_until("requests are answered", || rounds.load(Ordering::Relaxed) >= before + number);
+    };
+    let paused = thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    ask_all();
+                    rounds.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        more_rounds(3);
+        let paused = server.pause();
+        more_rounds(9);
+        for path in ["/", "/api/v1/skills", "/.well-known/agent-skills/index.json"] {
+            let answer = get(path, "rep_0123456789abcdef0123456789abcdef");
+            assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
+        }
+        let events = get("/api/v1/events", &ann);
+        assert!(events.starts_with("HTTP/1.1 503") && events.contains("store_unavailable"), "{events}");
+        let ready = replica.get("/readyz", "");
+        assert!(ready.contains("\"store\":\"away\""), "{ready}");
+        is_over.store(true, Ordering::Relaxed);
+        paused
+        // Here every request that began is answered, while the database is still stopped.
+    });
+    drop(paused);
+    let bob = token("bob");
+    wait_until("the store is back", || get("/api/v1/events", &bob).starts_with("HTTP/1.1 200"));
+    ask_all();
+    wait_until("events are recorded again", || {
+        get("/.well-known/agent-skills/beta/SKILL.md", &bob);
+        sandbox.events().iter().any(|event| event["via"] == "download" && event["principal"] == "bob")
     });
 }

@@ -3,7 +3,7 @@
 use std::io::BufRead as _;
 use std::time::{Duration, Instant};
 
-use crate::git_repository::skipped;
+use crate::machine::skipped;
 use crate::sandbox::Sandbox;
 use crate::test_serve_command::Serving;
 use crate::test_update_command::npx_skills;
@@ -319,7 +319,7 @@ fn installers_that_send_no_header_have_the_token_in_the_address() {
 
     let target = Sandbox::new();
     if npx_skills(&target, &["--version"]).is_none() {
-        skipped("SKIPPED: `npx skills`, which is not installed or does not run here");
+        skipped("`npx skills`, which is not installed or does not run here");
     } else {
         let address = format!("http://{}/token/{reader}", serving.address);
         npx_skills(&target, &["add", &address, "-y", "-a", "codex"]).unwrap();

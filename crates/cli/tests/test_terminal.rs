@@ -8,7 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::model_server::Server;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, sandboxes};
 use crate::test_agent_command::{csv_script, with_csv_report};
 
 /// The ends of questions.
@@ -136,10 +136,13 @@ fn connect_asks_for_consent_on_a_terminal() {
 
 #[test]
 fn an_agent_asks_before_a_skill_that_is_not_approved_runs_a_tool() {
-    for (answer, is_approved) in [("n\n", false), ("y\n", true)] {
+    let names = sandboxes();
+    let approved = names.iter().map(|name| (name, "y\n", true));
+    for (name, answer, is_approved) in approved.chain([(&names[0], "n\n", false)]) {
         let mut sandbox = Sandbox::new();
         sandbox.set("REPERTOIRE_COLOR", "never");
         sandbox.set("PATH", "/usr/bin:/bin");
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", name);
         with_csv_report(&sandbox);
         let server = Server::start(csv_script());
         let arguments = ["agent", "--model", "m", "--base-url", &server.url, "Which month sold most?"];
@@ -148,7 +151,7 @@ fn an_agent_asks_before_a_skill_that_is_not_approved_runs_a_tool() {
         assert!(shown.contains("csv_query") && shown.contains("Approve it? [y/N]"), "{shown}");
         assert!(shown.contains("February sold most."), "{shown}");
         let received = server.received();
-        assert_eq!(received[2].body.contains("feb,1,30"), is_approved, "{}", received[2].body);
+        assert_eq!(received[2].body.contains("feb,1,30"), is_approved, "{name}: {}", received[2].body);
         assert_eq!(sandbox.run(&["approvals"]).stdout.contains("csv-report"), is_approved);
     }
 }
@@ -245,7 +248,7 @@ fn prose_of_doctor_and_stats_is_wrapped_between_words() {
 fn the_command_that_switches_unused_skills_off_names_a_few() {
     let sandbox = wide();
     sandbox.run(&["call", "load_skill", r#"{"name": "short"}"#]);
-    let run = sandbox.run(&["stats"]);
+    let run = sandbox.run(&["stats", "--dead-after", "0d"]);
     let hint = run.stderr.lines().find(|line| line.starts_with("hint: to switch")).unwrap();
     assert!(hint.starts_with("hint: to switch the first 3 off, run `rep disable review-"), "{hint}");
     assert_eq!(hint.matches("-team-").count(), 3, "{hint}");
@@ -304,4 +307,14 @@ fn skills_to_add_are_chosen_on_a_terminal() {
     // Nothing is chosen.
     let shown = answering(&sandbox, &["add", &url], Some("\n"));
     assert!(shown.contains("no skill was chosen"), "{shown}");
+}
+
+#[test]
+fn a_prompt_that_a_person_looks_at_is_no_load() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[agents.builder]\nuses_skills = [\"beta\"]\n");
+    assert!(on_terminal(&sandbox, &["prompt", "--agent", "builder"]).contains("Do beta."));
+    assert_eq!(sandbox.events().len(), 0);
+    assert!(sandbox.run(&["prompt", "--agent", "builder"]).stdout.contains("Do beta."));
+    assert_eq!(sandbox.events()[0]["kind"], "skill_loaded");
 }

@@ -6,8 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
-use crate::test_run_command::sandboxes;
+use crate::sandbox::{Sandbox, confining_sandboxes, sandboxes};
 
 /// A client of `rep serve --stdio`.
 pub(crate) struct Client {
@@ -94,7 +93,7 @@ fn git_commits_in_new_and_merging_repositories() {
     copy(&skills, &sandbox.home().join(".agents/skills/git"));
     assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
     sandbox.write("../home/.gitconfig", "[user]\n\tname = Elsewhere\n");
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         init(&repository);
         sandbox.write("a.txt", "one\n");
@@ -151,7 +150,7 @@ fn git_works_below_the_top_and_in_a_linked_worktree() {
     let sandbox = with_git();
     let linked = sandbox.project().with_file_name("linked");
     git(&sandbox.project(), &["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
-    for (number, name) in sandboxes(&sandbox).into_iter().enumerate() {
+    for (number, name) in sandboxes().into_iter().enumerate() {
         for place in ["src/deep", "../linked", "../linked/src"] {
             let file = format!("{number}.txt");
             sandbox.write(&format!("{place}/{file}"), "text\n");
@@ -174,7 +173,7 @@ fn git_works_below_the_top_and_in_a_linked_worktree() {
 fn git_takes_no_repository_that_does_not_name_the_checkout() {
     let sandbox = with_git();
     sandbox.write("../thief/.git", format!("gitdir: {}\n", sandbox.project().join(".git").display()));
-    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
+    for name in &confining_sandboxes() {
         let run = sandbox.run_in("../thief", &["run", "git", "git_log", "--sandbox", name]);
         assert!(run.stderr.contains("does not name this checkout"), "{name}: {} {}", run.stdout, run.stderr);
     }
@@ -189,7 +188,7 @@ fn git_says_why_there_is_no_repository() {
     copy(&skills, &sandbox.home().join(".agents/skills/git"));
     assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
     let _ = std::fs::remove_dir_all(repository.join(".git"));
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         let run = sandbox.run(&["run", "git", "git_status", "--sandbox", &name]);
         assert!(
             run.stderr.contains("there is no repository around the working directory"),
@@ -213,7 +212,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         &sandbox.home().join(".agents/skills/git"),
     );
 
-    for (number, name) in sandboxes(&sandbox).into_iter().enumerate() {
+    for (number, name) in sandboxes().into_iter().enumerate() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         let _ = sandbox.run(&["revoke", "git"]);
         let mut client = Client::start(&sandbox, &[]);
@@ -265,7 +264,7 @@ fn json_output_is_structured_content() {
         {"name": "plain", "description": "P.", "command": ["echo", "{\"rows\": 1}"]}]"#;
     sandbox.write(".agents/skills/data/schema.json", schema);
     assert_eq!(sandbox.run(&["approve", "data", "--yes"]).code, 0);
-    for name in sandboxes(&sandbox) {
+    for name in sandboxes() {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         let mut client = Client::start(&sandbox, &[]);
         client.call("load_skill", json!({"name": "data"}));

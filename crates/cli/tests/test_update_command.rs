@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::git_repository::{Repository, empty_project, skipped, static_server};
+use crate::git_repository::{Repository, empty_project, static_server};
+use crate::machine::skipped;
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 const PDF: &str = ".agents/skills/pdf/SKILL.md";
@@ -220,7 +221,11 @@ fn an_update_fails_where_a_file_of_an_index_does_not_have_its_digest() {
     assert_eq!(sandbox.run(&["publish", "source", "--to", "well-known", "site"]).code, 0);
     let url = static_server(&sandbox.project().join("site"), None);
     sandbox.json(&["add", &url, "--all", "--yes", "--json"]);
-    sandbox.write("site/.well-known/agent-skills/csv/SKILL.md", skill("csv", "other\n"));
+    let directory = "site/.well-known/agent-skills";
+    let index: serde_json::Value =
+        serde_json::from_str(&sandbox.read(&format!("{directory}/index.json"))).unwrap();
+    let file = index["skills"][0]["url"].as_str().unwrap();
+    sandbox.write(&format!("{directory}/{file}"), skill("csv", "other\n"));
     for arguments in [&["update", "--yes"][..], &["update", "--check"], &["update", "csv", "--yes"]] {
         let run = sandbox.run(arguments);
         assert!(run.code == 1 && run.stderr.starts_with("broken: csv: "), "{arguments:?}: {}", run.stderr);
@@ -658,7 +663,7 @@ pub(crate) fn npx_skills(sandbox: &Sandbox, arguments: &[&str]) -> Option<String
 fn npx_skills_and_rep_share_a_lock() {
     let (repository, sandbox) = (Repository::with_skills(), empty_project());
     if npx_skills(&sandbox, &["--version"]).is_none() {
-        skipped("SKIPPED: `npx skills`, which is not installed or does not run here");
+        skipped("`npx skills`, which is not installed or does not run here");
         return;
     }
     let source = repository.path().display().to_string();

@@ -129,7 +129,7 @@ fn explain_tells_the_origin_and_the_clients() {
     assert_eq!(answer["skills"][0]["origins"][0]["installer"], "skills");
     assert_eq!(
         answer["skills"][0]["clients"][1],
-        serde_json::json!({"id": "cursor", "reads": true, "connected": false, "switched_off": false})
+        serde_json::json!({"id": "cursor", "reads": true, "connected": false, "switched_off": false, "known_as": ["beta"]})
     );
 }
 

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     TokenNeeded,
     /// A server that runs tools of skills needs a token on every address.
     TokenNeededForTools,
+    /// A server that lets people write needs a token on every address.
+    TokenNeededForWrites,
     /// Invalid token.
     BadToken,
     /// Two tokens are equal.
@@ -72,6 +74,9 @@ impl Error {
             ErrorKind::TokenNeededForTools => Some(
                 "give a token with --token-file or REPERTOIRE_HTTP_TOKEN, or serve without --exec and `exec.enabled`",
             ),
+            ErrorKind::TokenNeededForWrites => Some(
+                "give a token with `rep token create`, --token-file or REPERTOIRE_HTTP_TOKEN; `rep dashboard --allow-write` needs none",
+            ),
             ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
             ErrorKind::TokenTwice => Some("give every agent a token of its own"),
             ErrorKind::BadOrigin => {
@@ -111,6 +116,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "tools of skills can run at {subject}, so it needs a token: any program of this machine could call them"
+                )
+            }
+            ErrorKind::TokenNeededForWrites => {
+                write!(
+                    f,
+                    "skills can be changed at {subject}, so it needs a token: any program of this machine could change them"
                 )
             }
             ErrorKind::BadToken => write!(f, "invalid token {subject}"),

@@ -32,6 +32,7 @@ struct Counters {
     loads: BTreeMap<Labels, u64>,
     durations: BTreeMap<String, Histogram>,
     reads: BTreeMap<Labels, u64>,
+    downloads: BTreeMap<Labels, u64>,
     searches: BTreeMap<Labels, u64>,
     runs: BTreeMap<Labels, u64>,
 }
@@ -69,6 +70,10 @@ impl EventSink for MetricsSink {
             EventKind::FileRead => {
                 let name = counters.name(event);
                 *counters.reads.entry(vec![name, outcome]).or_default() += 1;
+            }
+            EventKind::SkillDownloaded => {
+                let name = counters.name(event);
+                *counters.downloads.entry(vec![name, outcome]).or_default() += 1;
             }
             EventKind::SkillsSearched => *counters.searches.entry(vec![outcome]).or_default() += 1,
             EventKind::SkillToolCalled | EventKind::ScriptRun => {
@@ -128,6 +133,7 @@ impl MetricsSink {
         text.histogram("skill_load_duration_seconds", "Duration of loads of skills.", "name", durations);
         for (name, help, series) in [
             ("skill_file_read_total", "Reads of files of skills.", &counters.reads),
+            ("skill_download_total", "Downloads of skills and of their files.", &counters.downloads),
             ("skill_tool_run_total", "Runs of tools and scripts of skills.", &counters.runs),
         ] {
             text.counter(name, help, &["name", "outcome"], &visible(series));

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use repertoire::event::Surface;
 use repertoire::session::{Account, Refresh};
-use repertoire::tool::OfferedTools;
 use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
@@ -204,8 +203,7 @@ impl ServerOptions {
         options.account = Account::None;
         options.reload = Reload::AlwaysBody;
         options.refresh = Refresh::Session;
-        options.unload_tool &=
-            matches!(&options.offered, OfferedTools::Only(tools) if tools.contains("unload_skill"));
+        options.unload_tool &= options.offered.lists("unload_skill");
         options.show_loaded = false;
         options
     }

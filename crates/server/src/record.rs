@@ -105,8 +105,7 @@ impl<'a> RequestRecord<'a> {
 
     /// Notes that the skill was found; there may be no such file.
     pub(crate) fn found(&mut self, entry: &Entry) {
-        self.event.skill = Some(entry.name().to_string());
-        self.event.source = Some(entry.source.to_string());
+        entry.describe(&mut self.event);
         self.event.error = Some("no_file".to_owned());
     }
 

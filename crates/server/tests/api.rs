@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use repertoire::event::{Event, EventKind, MemorySink};
-use repertoire::history::{identity, record};
+use repertoire::history::record;
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_server::http::{HttpOptions, PageSecret, Token};
 use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 
@@ -29,6 +29,13 @@ impl Host for TestHost {
     fn newest(&self, entry: &Entry) -> Result<Option<NewestVersion>, String> {
         let is_added = entry.name().as_str() == "alpha";
         Ok(is_added.then(|| NewestVersion { state: "outdated", detail: Some("3f2a91c".to_owned()) }))
+    }
+
+    fn still_read(&self, entry: &Entry) -> Vec<String> {
+        let is_copy = entry.identity.as_deref().is_some_and(|directory| directory.contains("copies"));
+        let is_read = is_copy || entry.name().as_str() == "beta";
+        let sentence = format!("Cursor still reads {}: it has no switch for skills", entry.name());
+        is_read.then_some(sentence).into_iter().collect()
     }
 
     fn switch_refusal(&self) -> Option<String> {
@@ -71,6 +78,8 @@ pub struct Dashboard {
     pub server: Server,
     /// The events of decisions and of people that sign in.
     pub sink: Arc<MemorySink>,
+    /// True if it is for one person, who may write.
+    is_personal: bool,
 }
 
 impl Dashboard {
@@ -90,6 +99,7 @@ impl Dashboard {
             options.dashboard.title = "world".to_owned();
             change(&mut options.dashboard);
         });
+        let is_personal = options.dashboard.allows_writes;
         let scope = Scope { allow: Some(vec![Pattern::new("beta").unwrap()]), ..Scope::default() };
         let mut rules = ProposalRules::default();
         rules.new_skills = Some(world.path(""));
@@ -101,11 +111,13 @@ impl Dashboard {
             builder.proposer(Arc::new(Proposer::new(lazy, rules)))
         };
         let server = world.server_with_options(options, SessionOptions::default(), library);
-        Self { world, store, server, sink }
+        Self { world, store, server, sink, is_personal }
     }
 
+    /// Returns a server that a browser of its person has opened, if it is for one.
     pub fn http(&self) -> Http {
-        Http::start(&self.server, HttpOptions::default())
+        let secret = self.is_personal.then(|| PageSecret::new().unwrap());
+        Http::start(&self.server, changed(HttpOptions::default(), |options| options.page_secret = secret))
     }
 
     /// Proposes to add `line` to the instructions of `skill`. Returns the number of the proposal.
@@ -136,12 +148,17 @@ impl Dashboard {
         let entry = snapshot.active().find(|entry| entry.name().as_str() == skill).unwrap();
         let (files, _) = pollster::block_on(repertoire::history::capture(registry, entry)).unwrap();
         let time = std::time::SystemTime::now();
-        record(&*self.store, (&identity(entry), skill), &files, Origin::Edit, None, time).unwrap();
+        record(&*self.store, (&entry.record_identity(), skill), &files, Origin::Edit, None, time).unwrap();
     }
 
     pub fn load(&self, skill: &str) {
+        self.load_of(skill, None);
+    }
+
+    /// Records a load of the skill called `skill` with this identity.
+    pub fn load_of(&self, skill: &str, identity: Option<String>) {
         let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", std::time::SystemTime::now());
-        event.skill = Some(skill.to_owned());
+        (event.skill, event.identity) = (Some(skill.to_owned()), identity);
         event.tokens = 100;
         self.store.append(&[event]).unwrap();
     }
@@ -157,8 +174,15 @@ fn get(http: &Http, path: &str) -> (u16, Value) {
     (status, body(&answer))
 }
 
+/// Posts a request as a page of the server does.
 fn post(http: &Http, path: &str, request: Value, headers: &[(&str, &str)]) -> (u16, Value) {
-    let headers = [&[("Content-Type", "application/json")], headers].concat();
+    let csrf = http.cookie.as_ref().map(|_| http.csrf());
+    let csrf = csrf.as_deref().map(|csrf| ("X-CSRF-Token", csrf));
+    let headers: Vec<(&str, &str)> = [("Content-Type", "application/json")]
+        .into_iter()
+        .chain(csrf)
+        .chain(headers.iter().copied())
+        .collect();
     let (status, answer) = http.ask("POST", path, &headers, &request.to_string());
     (status, body(&answer))
 }
@@ -369,30 +393,38 @@ fn lists_are_read_part_by_part() {
 }
 
 #[test]
-fn writes_need_a_server_that_allows_them_and_a_page_of_its_own() {
+fn writes_need_a_server_that_allows_them_and_the_token_of_its_pages() {
     let check = |allows: bool, headers: &[(&str, &str)], expect: (u16, &str)| {
         let dashboard = Dashboard::new(|options| options.allows_writes = allows);
         let id = dashboard.propose("alpha", "More.");
         let http = dashboard.http();
-        let own = format!("http://{}", http.address);
-        let headers: Vec<(&str, &str)> = headers
-            .iter()
-            .map(|(name, value)| (*name, if *value == "own" { own.as_str() } else { value }))
-            .collect();
-        let (status, answer) = post(&http, &format!("/api/v1/proposals/{id}/approve"), json!({}), &headers);
+        let (own, csrf) = (format!("http://{}", http.address), http.cookie.as_ref().map(|_| http.csrf()));
+        let meant = |value| match value {
+            "own" => own.as_str(),
+            "csrf" => csrf.as_deref().unwrap_or_default(),
+            _ => value,
+        };
+        let headers = headers.iter().map(|(name, value)| (*name, meant(value)));
+        let headers: Vec<_> = headers.chain([("Content-Type", "application/json")]).collect();
+        let (status, answer) = http.ask("POST", &format!("/api/v1/proposals/{id}/approve"), &headers, "{}");
+        let answer = body(&answer);
         assert_eq!((status, answer["error"]["code"].as_str().unwrap_or("")), expect, "{headers:?}: {answer}");
         let is_written =
             std::fs::read_to_string(dashboard.world.path("alpha/SKILL.md")).unwrap().contains("More.");
         assert_eq!(is_written, status == 200, "{headers:?}");
     };
     check(false, &[], (403, "read_only"));
-    check(true, &[], (200, ""));
+    // A program that has the cookie needs the token of the pages as a browser does.
+    check(true, &[], (403, "csrf"));
+    check(true, &[("Authorization", "Bearer 0123456789abcdef")], (403, "csrf"));
+    check(true, &[("X-CSRF-Token", "csrf")], (200, ""));
+    check(true, &[("Origin", "own"), ("X-CSRF-Token", "csrf")], (200, ""));
     check(true, &[("Origin", "own")], (403, "csrf"));
     check(true, &[("Sec-Fetch-Site", "same-origin")], (403, "csrf"));
     check(true, &[("Origin", "own"), ("X-CSRF-Token", "wrong")], (403, "csrf"));
     check(true, &[("Origin", "http://evil.test")], (403, ""));
     check(true, &[("Sec-Fetch-Site", "cross-site")], (403, ""));
-    // A form of a page without `Origin` cannot have this media type.
+    // A form of another site cannot have the media type.
     let dashboard = Dashboard::new(|options| options.allows_writes = true);
     let id = dashboard.propose("alpha", "More.");
     let path = format!("/api/v1/proposals/{id}/approve");
@@ -485,6 +517,7 @@ fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     assert_eq!(names(&http), 2);
     let (status, answer) = post(&http, "/api/v1/skills/alpha/switch", json!({"on": false}), &[]);
     assert_eq!((status, answer["state"].as_str()), (200, Some("disabled")), "{answer}");
+    assert_eq!(answer["still_read"], json!([]));
     assert_eq!(names(&http), 1, "agents that come later are not offered it");
     assert_eq!(get(&http, "/api/v1/skills/alpha").1["state"], "disabled");
     assert_eq!(post(&http, "/api/v1/skills/alpha/switch", json!({"on": true}), &[]).1["state"], "active");
@@ -493,6 +526,21 @@ fn a_skill_is_switched_off_and_on_while_the_server_runs() {
     assert_eq!(switches.map(|event| event.tool).collect::<Vec<_>>(), ["disable", "enable"]);
     let dashboard = Dashboard::new(|_| {});
     assert_eq!(post(&dashboard.http(), "/api/v1/skills/alpha/switch", json!({"on": false}), &[]).0, 403);
+}
+
+#[test]
+fn a_client_that_reads_another_skill_of_the_name_is_named_once() {
+    let world = World::new();
+    let copy = std::fs::read_to_string(world.path("alpha/SKILL.md")).unwrap();
+    world.write("copies/a/alpha/SKILL.md", &copy);
+    world.write("copies/b/alpha/SKILL.md", &copy);
+    let dashboard = Dashboard::of(world, |options| options.allows_writes = true);
+    let http = dashboard.http();
+    let (status, answer) = post(&http, "/api/v1/skills/alpha/switch", json!({"on": false}), &[]);
+    let sentence = "Cursor still reads alpha: it has no switch for skills";
+    assert_eq!((status, &answer["still_read"]), (200, &json!([sentence])), "{answer}");
+    let page = http.get("/skills?switched=alpha&to=off").1;
+    assert!(page.contains(&format!("alpha is switched off, but {sentence}.")), "{page}");
 }
 
 #[test]
@@ -541,11 +589,12 @@ fn reference(document: &Value) -> String {
         - A server with tokens wants `Authorization: Bearer TOKEN`, and answers with what the token may see. The cookie of a person that [signed in](../guides/signing-in.md) is accepted, too. `?skills=git,pdf-*` makes any request see fewer skills.\n\
         - A skill that the token may not see does not exist, and is answered in the same way.\n\
         - PUT takes an archive, `.tar.gz` or `.zip`, and always needs a token: see [serving a team](../guides/serving-a-team.md).\n\
-        - POST takes `application/json`. Without a token the server must have been started with `--allow-write`, and a browser sends the token of the pages as `X-CSRF-Token`; a person that signed in always does.\n\
+        - POST takes `application/json`, and needs the token of a reviewer. What is sent by a cookie, of a person that signed in or of `rep dashboard --allow-write`, has the token of the pages as `X-CSRF-Token`.\n\
+        - `rep dashboard` answers a browser that opened the address it printed, and all others with `not_opened`.\n\
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
         `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `same_content`, `skill_gone`, `exists`, `unrecorded_edits`,\n  \
-        `not_switched`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
+        `not_switched`, `not_opened`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
         - A request that is refused before it reaches the API is answered with a line of text: 401, 413, 429, 503 of a full server, and 403 for a host or an origin that is not allowed.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -595,4 +644,39 @@ fn the_reference_page_is_generated_from_the_document() {
         std::fs::read_to_string(path).unwrap_or_default() == page,
         "run with UPDATE_DOCS=1 to write {path}"
     );
+}
+
+#[test]
+fn usage_is_that_of_the_skill_and_not_of_its_name() {
+    let world = World::new();
+    // Another skill of the name, which does not hold it.
+    world.write("copy/SKILL.md", std::fs::read(world.path("alpha/SKILL.md")).unwrap());
+    let dashboard = Dashboard::of(world, |_| {});
+    let of = |path: &str| Some(dashboard.world.path(path).canonicalize().unwrap().display().to_string());
+    dashboard.load_of("alpha", of("alpha"));
+    (0..2).for_each(|_| dashboard.load_of("alpha", of("copy")));
+    (0..3).for_each(|_| dashboard.load_of("alpha", Some("/elsewhere/alpha".to_owned())));
+    // Recorded by name: there are two skills of the one name, and one of the other.
+    (0..4).for_each(|_| dashboard.load("alpha"));
+    (0..5).for_each(|_| dashboard.load("beta"));
+    let http = dashboard.http();
+    let skills = get(&http, "/api/v1/skills").1;
+    let rows: Vec<Value> = skills["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| json!([row["name"], row["state"], row["loads"], row["daily_loads"][29]]))
+        .collect();
+    let expect = [
+        json!(["alpha", "active", 1, 1]),
+        json!(["alpha", "quarantined", 2, 2]),
+        json!(["beta", "active", 5, 5]),
+    ];
+    assert_eq!(rows, expect);
+    let overview = get(&http, "/api/v1/overview").1;
+    assert_eq!((&overview["loads"], &overview["daily_loads"][29]), (&json!(6), &json!(6)));
+    let top: Vec<Value> =
+        overview["top"].as_array().unwrap().iter().map(|top| json!([top["name"], top["loads"]])).collect();
+    assert_eq!(top, [json!(["beta", 5]), json!(["alpha", 1])]);
+    assert_eq!(get(&http, "/api/v1/skills/alpha").1["usage"]["loads"], 1);
 }

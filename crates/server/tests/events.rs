@@ -144,17 +144,17 @@ fn every_download_has_an_event() {
         answer
     };
     for (path, expect) in [
-        ("agent-skills/alpha.tar.gz", "skill_loaded alpha project:skills - ok"),
-        ("agent-skills/beta/SKILL.md", "skill_loaded beta project:skills - ok"),
+        ("agent-skills/alpha.tar.gz", "skill_downloaded alpha project:skills - ok"),
+        ("agent-skills/beta/SKILL.md", "skill_downloaded beta project:skills SKILL.md ok"),
         (
             "skills/alpha/references/guide%20one.md",
-            "file_read alpha project:skills references/guide one.md ok",
+            "skill_downloaded alpha project:skills references/guide one.md ok",
         ),
-        ("skills/alpha/nope.md", "file_read alpha project:skills nope.md not_found"),
-        ("skills/nope/SKILL.md", "skill_loaded nope - - not_found"),
-        ("skills/secret/SKILL.md", "skill_loaded secret - - denied"),
-        ("agent-skills/secret.tar.gz", "skill_loaded secret - - denied"),
-        ("agent-skills/nope.tar.gz", "skill_loaded nope - - not_found"),
+        ("skills/alpha/nope.md", "skill_downloaded alpha project:skills nope.md not_found"),
+        ("skills/nope/SKILL.md", "skill_downloaded nope - SKILL.md not_found"),
+        ("skills/secret/SKILL.md", "skill_downloaded secret - SKILL.md denied"),
+        ("agent-skills/secret.tar.gz", "skill_downloaded secret - - denied"),
+        ("agent-skills/nope.tar.gz", "skill_downloaded nope - - not_found"),
     ] {
         check("GET", path, &[&format!("{expect} download download")]);
     }

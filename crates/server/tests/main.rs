@@ -28,6 +28,7 @@ mod mcp_client;
 mod metrics;
 mod api;
 mod pages;
+mod open_pages;
 mod sign_in;
 mod provider;
 mod oidc;

@@ -218,6 +218,9 @@ fn skills_are_switched_in_the_list() {
     assert!(
         page.contains("alpha is switched off for all agents.") && page.contains("value=\"true\">Switch on")
     );
+    assert!(!http.get("/skills?switched=beta&to=off").1.contains("is switched off"), "it is on");
+    assert!(!http.get("/skills?switched=alpha&to=on").1.contains("is switched on"), "it is off");
+    assert!(http.get("/skills?switched=beta&to=on").1.contains("beta is switched on.<"));
     for elsewhere in ["https%3A%2F%2Fevil.test%2Fskills", "%2F%2Fevil.test", "%2Fskills%3F%0d%0aX%3A%201"] {
         let (status, answer) = switch("true", elsewhere);
         assert_eq!(status, 303);
@@ -225,6 +228,38 @@ fn skills_are_switched_in_the_list() {
     }
     let read_only = Dashboard::new(|_| {}).http().get("/skills").1;
     assert!(!read_only.contains("formaction"));
+}
+
+#[test]
+fn a_client_that_reads_a_skill_all_the_same_is_named() {
+    let dashboard = Dashboard::new(|options| options.allows_writes = true);
+    let http = dashboard.http();
+    let csrf = field(body(&http.get("/skills").1), "csrf").to_owned();
+    let form = format!("csrf={csrf}&on=false&back=%2Fskills");
+    assert_eq!(submit(&http, "/skills/beta/switch", &form, &[]).0, 303);
+    let page = http.get("/skills?switched=beta&to=off").1;
+    let sentence = "Cursor still reads beta: it has no switch for skills.";
+    assert!(page.contains(&format!("beta is switched off, but {sentence}")), "{page}");
+    assert!(!page.contains("for all agents"));
+    let page = http.get("/skills/beta").1;
+    assert!(page.contains(sentence), "{page}");
+}
+
+#[test]
+fn a_new_skill_is_not_called_unused_and_the_time_is_that_of_the_record() {
+    let dashboard = Dashboard::new(|_| {});
+    let page = dashboard.http().get("/").1;
+    assert!(
+        page.contains("Without a record of calls, this is not known.") && page.contains("<h2>Not used</h2>"),
+        "{page}"
+    );
+    let now = std::time::SystemTime::now();
+    let event = Event::new(EventKind::SkillLoaded, "load_skill", "s".to_owned(), now);
+    dashboard.store.append(&[event]).unwrap();
+    let page = dashboard.http().get("/").1;
+    let today = &repertoire::event::jsonl::rfc3339(now)[..10];
+    assert!(page.contains(&format!("Not used since recording began on {today}")), "{page}");
+    assert!(page.contains("or is newer than that"), "{page}");
 }
 
 #[test]

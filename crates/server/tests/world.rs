@@ -10,7 +10,7 @@ use std::time::Duration;
 use repertoire::testing::WordSearcher;
 use repertoire::{Agent, FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
-use repertoire_server::http::{HttpControl, HttpOptions};
+use repertoire_server::http::{HttpControl, HttpOptions, PageSecret};
 use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
@@ -267,17 +267,36 @@ pub struct Http {
     pub address: SocketAddr,
     pub stop: Stop,
     pub control: HttpControl,
+    /// The cookie of a browser that opened the pages of a server for one person. Every request has it, unless it has another.
+    pub cookie: Option<String>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Http {
     pub fn start(server: &Server, options: HttpOptions) -> Self {
         let options = changed(options, |options| options.address = "127.0.0.1:0".parse().unwrap());
+        let opening = options.page_secret.as_ref().map(PageSecret::path);
         let bound = server.bind_http(options).unwrap();
         let (address, stop) = (bound.address(), Stop::new());
         let (stopper, control) = (stop.clone(), bound.control());
         let thread = std::thread::spawn(move || bound.serve_blocking(&stopper).unwrap());
-        Self { address, stop, control, thread: Some(thread) }
+        let mut http = Self { address, stop, control, cookie: None, thread: Some(thread) };
+        http.cookie = opening.map(|path| http.opened(&path).expect("the pages open"));
+        http
+    }
+
+    /// Returns the cookie that opening the pages with `path` sets, if it does.
+    pub fn opened(&self, path: &str) -> Option<String> {
+        let (_, answer) = self.get(path);
+        let (_, rest) = answer.split_once("set-cookie: ")?;
+        rest.split(';').next().map(str::to_owned)
+    }
+
+    /// Returns the token that forms of the pages carry.
+    pub fn csrf(&self) -> String {
+        let (_, page) = self.get("/skills");
+        let (_, rest) = page.split_once("name=\"csrf\" value=\"").expect("a page with forms");
+        rest.split('"').next().unwrap().to_owned()
     }
 
     pub fn connect(&self) -> TcpStream {
@@ -302,6 +321,10 @@ impl Http {
         let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             request.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        let has_cookie = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        if let Some(cookie) = self.cookie.as_ref().filter(|_| !has_cookie) {
+            request.push_str(&format!("Cookie: {cookie}\r\n"));
         }
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));

@@ -7,7 +7,9 @@ mod places;
 mod readers;
 
 pub(crate) use places::{Owner, Places};
-pub(crate) use readers::{ClientReader, has_installed, readers};
+pub(crate) use readers::{
+    ClientReader, FileRoute, SearchedPlaces, SkillOnDisk, has_installed, readers, skills_in,
+};
 pub(crate) use repertoire::discovery::CANONICAL;
 pub(crate) use row::{Client, Format, Server};
 pub(crate) use table::CLIENTS;

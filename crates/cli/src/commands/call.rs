@@ -85,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     Ok(if reply.is_error() { Exit::No } else { Exit::Success })
 }
 
-/// Records the skills that were loaded as versions, by which `rep stats` knows which library they are of.
+/// Records the skills that were loaded as versions, as sessions do.
 fn record_loaded(context: &Context, session: &Session, reply: &Reply) {
     let loaded = reply.injections();
     if loaded.is_empty() || !context.records_versions() {

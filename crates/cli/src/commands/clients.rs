@@ -1,21 +1,20 @@
 //! `rep clients`.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
+use repertoire::State;
 use serde::Serialize;
 
-use crate::clients::{CLIENTS, ClientReader, Places, readers};
+use crate::clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 use crate::commands::connect::{
-    Connection, Files, OwnEntries, connected_to_all, connections, names_offered_by, offered_names,
-    plugins_offered_twice, present,
+    Connection, Files, OwnEntries, connections, names_offered_by, offered_names, plugins_offered_twice,
+    present, skills_by_name,
 };
-use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library, plugin_directories, projects};
+use crate::wire::{Context, Library};
 
 /// Shows which clients on this machine get which skills
 ///
@@ -45,8 +44,17 @@ struct ClientJson<'a> {
 #[derive(Serialize)]
 struct SeenJson<'a> {
     name: &'a str,
+    /// True if no skill of the name is active.
+    disabled: bool,
     files: usize,
     mcp: bool,
+}
+
+/// The skills of one name.
+struct SkillRow {
+    name: String,
+    skills: Vec<SkillOnDisk>,
+    is_disabled: bool,
 }
 
 /// A client, with what it gets.
@@ -55,21 +63,19 @@ struct ClientView<'a> {
     connection: Option<&'a Connection>,
     /// The names of the skills that the server offers it.
     offered: BTreeSet<String>,
-    /// The names of the skills that its own switches are turned off for.
-    switched_off: BTreeSet<String>,
     advice: Option<(String, String)>,
 }
 
 impl ClientView<'_> {
-    /// Returns the number of directories from which the client takes the skill called `name`.
-    fn files(&self, name: &str) -> usize {
-        if self.switched_off.contains(name) { 0 } else { self.reader.times(name) }
+    /// Returns the number of directories from which the client takes the skills of `row`.
+    fn files(&self, row: &SkillRow) -> usize {
+        row.skills.iter().map(|skill| self.reader.routes_in_use(skill).count()).sum()
     }
 
-    /// Returns how the client gets the skill called `name`, in a word.
-    fn way(&self, name: &str) -> &'static str {
-        match (self.files(name), self.offered.contains(name)) {
-            (0, false) if self.switched_off.contains(name) => "off",
+    /// Returns how the client gets the skills of `row`, in a word.
+    fn way(&self, row: &SkillRow) -> &'static str {
+        match (self.files(row), self.offered.contains(&row.name)) {
+            (0, false) if row.skills.iter().any(|skill| self.reader.is_switched_off(skill)) => "off",
             (0, false) => "-",
             (0, true) => "mcp",
             (1, false) => "files",
@@ -82,14 +88,15 @@ impl ClientView<'_> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
     let places = Places::new(&context.env);
-    let project_directories: Vec<PathBuf> = projects(&library.places).into_keys().collect();
-    let readers = readers(&places, &project_directories, &plugin_directories(&library.places));
     let connections = connections(&OwnEntries::new(&context.env), &places);
-    let names = offered_names(&library);
+    let files = Files::new(&library, &places, &connections, BTreeMap::new(), &[]);
+    let around = (context, &library, &places);
+    let readers = files.readers.iter().filter(|reader| places.has_sign_of(reader.client));
     let views: Vec<ClientView<'_>> =
-        readers.iter().map(|reader| view(context, &library, &places, reader, &connections)).collect();
+        readers.map(|reader| view(around, &files, reader, &connections)).collect();
+    let rows = rows(&library);
     if ui.is_json() {
-        let clients = views.iter().map(|view| client_json(view, &names)).collect();
+        let clients = views.iter().map(|view| client_json(view, &rows)).collect();
         ui.write_json(&ClientsJson { clients })?;
         return Ok(Exit::Success);
     }
@@ -104,16 +111,17 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result
         style: None,
     }));
     let mut table = Table::new(columns);
-    for name in &names {
-        table.cell(name.as_str());
+    for row in &rows {
+        let state = if row.is_disabled { " (disabled)" } else { "" };
+        table.cell(format!("{}{state}", row.name));
         for view in &views {
-            table.cell(view.way(name));
+            table.cell(view.way(row));
         }
     }
     table.write(ui)?;
     ui.flush()?;
     for view in &views {
-        let count = |way: &str| names.iter().filter(|name| view.way(name) == way).count();
+        let count = |way: &str| rows.iter().filter(|row| view.way(row) == way).count();
         let parts = [
             ("files", "from files"),
             ("mcp", "over MCP"),
@@ -135,10 +143,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result
     Ok(Exit::Success)
 }
 
+/// Returns the active skills, and the disabled skills that a client may still find in files, by name.
+fn rows(library: &Library) -> Vec<SkillRow> {
+    let states = |name: &str| library.snapshot.named(name).iter().map(|entry| entry.state);
+    let row = |(name, skills): (String, Vec<SkillOnDisk>)| {
+        let is_disabled = !states(&name).any(|state| state == State::Active);
+        let is_shown = !is_disabled || states(&name).any(|state| state == State::Disabled);
+        is_shown.then_some(SkillRow { name, skills, is_disabled })
+    };
+    skills_by_name(library).into_iter().filter_map(row).collect()
+}
+
 fn view<'a>(
-    context: &Context,
-    library: &Library,
-    places: &Places,
+    (context, library, places): (&Context, &Library, &Places),
+    files: &Files,
     reader: &'a ClientReader,
     connections: &'a [Connection],
 ) -> ClientView<'a> {
@@ -148,28 +166,26 @@ fn view<'a>(
     let names = served.clone().unwrap_or_else(|| offered_names(library));
     let client = CLIENTS.iter().find(|client| client.id == id);
     let advice = client.and_then(|client| {
-        let files = Files {
-            recorded: link::recorded(places),
-            connected: connected_to_all(connections),
-            ..Files::default()
-        };
         files.offered_twice(places, client, connection, &names, &present(places, connections))
     });
     let of_plugins = || plugins_offered_twice(library, places, connection?);
     let advice = advice.or_else(of_plugins);
-    let switched_off = link::switched_off(places, id);
-    ClientView { reader, connection, offered: served.unwrap_or_default(), switched_off, advice }
+    ClientView { reader, connection, offered: served.unwrap_or_default(), advice }
 }
 
-fn client_json<'a>(view: &ClientView<'_>, names: &'a BTreeSet<String>) -> ClientJson<'a> {
-    let seen =
-        |name: &'a String| SeenJson { name, files: view.files(name), mcp: view.offered.contains(name) };
+fn client_json<'a>(view: &ClientView<'_>, rows: &'a [SkillRow]) -> ClientJson<'a> {
+    let seen = |row: &'a SkillRow| SeenJson {
+        name: &row.name,
+        disabled: row.is_disabled,
+        files: view.files(row),
+        mcp: view.offered.contains(&row.name),
+    };
     ClientJson {
         id: view.reader.client.id,
         title: view.reader.client.title,
         directories: view.reader.directories.iter().map(|path| path.display().to_string()).collect(),
         connected: view.connection.map(|connection| connection.path.display().to_string()),
-        skills: names.iter().map(seen).collect(),
+        skills: rows.iter().map(seen).collect(),
         advice: view.advice.as_ref().map(|(message, hint)| format!("{message}; {hint}")),
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use edit::{
     EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value, toml_text,
 };
 pub(crate) use overlap::{
-    Files, connected_to_all, names_offered_by, offered_names, plugins_offered_twice, present,
+    Files, connected_to_all, names_offered_by, offered_names, plugins_offered_twice, present, skills_by_name,
 };
 pub(crate) use own_entries::OwnEntries;
 

@@ -1,10 +1,11 @@
 //! `rep dashboard`.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use repertoire_exec::notify::run_with_input;
+use repertoire_server::http::PageSecret;
 use serde_json::json;
 
 use super::serve::{self, ServeArgs};
@@ -27,8 +28,9 @@ const OPEN_TIME: Duration = Duration::from_secs(10);
 
 /// Opens a page with the skills: what there is, what it costs, what is used and what agents propose
 ///
-/// The page is served at a free port of this machine, for as long as the command runs, and cannot be reached from others. It shows the same
-/// library as the other commands. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md tells more.
+/// The page is served at a free port of this machine, for as long as the command runs, and cannot be reached from other
+/// machines. The printed address opens it in any of your browsers; without it, other accounts and tools of this machine get nothing. It
+/// shows the same library as the other commands. https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/dashboard.md tells more.
 #[derive(Debug, Args)]
 pub(crate) struct DashboardArgs {
     /// Do not open the browser; print the address only
@@ -45,15 +47,18 @@ pub(crate) struct DashboardArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: Context, args: &DashboardArgs) -> Result<Exit, CliError> {
     let address = format!("127.0.0.1:{}", args.port);
-    let serve = ServeArgs::of_dashboard(&address, args.allow_write);
-    serve::run_and_tell(ui, context, &serve, &|ui, address| {
-        let url = format!("http://{address}/");
+    let secret = PageSecret::new()?;
+    let serve = ServeArgs::of_dashboard(&address, args.allow_write, secret.clone());
+    serve::run_and_tell(ui, context.serving(&serve.served)?, &serve, &|ui, address| {
+        let url = format!("http://{address}{}", secret.path());
         if ui.is_json() {
             ui.write_json(&json!({"url": url}))?;
         } else {
             writeln!(ui.out(), "{url}")?;
         }
         if !args.no_open {
+            // Every account of the machine can read the arguments of a program.
+            let url = format!("http://{address}{}", secret.one_time_path(Instant::now())?);
             // The address is on the terminal, so a machine without a browser needs no message.
             thread::spawn(move || run_with_input(OPENER, &[url], Vec::new(), OPEN_TIME));
         }

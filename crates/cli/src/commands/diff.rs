@@ -2,7 +2,7 @@
 
 use clap::Args;
 use pollster::block_on;
-use repertoire::history::{capture, identity};
+use repertoire::history::capture;
 use repertoire::store::{Store, skill_files};
 use repertoire_model::patch::{self, SkillFiles};
 use serde_json::json;
@@ -32,7 +32,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DiffArgs) -> Result<Exi
     let library = context.inspect(context.settings.policy.clone());
     let entry = library.find_any(&args.name)?;
     let store = context.store()?;
-    let skill = identity(entry);
+    let skill = entry.record_identity();
     let newest = store.latest_version(&skill)?.map(|version| version.number);
     let Some(a) = args.a.or(newest) else {
         return Err(CliError::no(format!("{} has no versions yet", entry.name()))

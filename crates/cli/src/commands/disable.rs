@@ -5,7 +5,7 @@ mod client_switch;
 mod disabled_list;
 mod record;
 
-pub(super) use client_changes::{ChangeWords, ClientChanges};
+pub(super) use client_changes::{ChangeWords, ClientChanges, still_read};
 pub(super) use disabled_list::{DisabledList, FileArgs};
 
 use clap::Args;
@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
     for pattern in wanted {
         let skills = matched(&library, &pattern);
         if let Some(changes) = &mut changes {
-            changes.disable(&pattern, &skills)?;
+            changes.disable(&pattern, &skills, &library.places)?;
             leaves_links |= changes.leaves_links_of_project(&skills);
         }
         let present = list.patterns();
@@ -129,7 +129,7 @@ fn disable_for_client(
     let mut is_refused = false;
     for pattern in patterns {
         let (lines, planned, is_recorded) = (changes.lines.len(), changes.planned(), changes.has(pattern));
-        changes.disable(pattern, &matched(library, pattern))?;
+        changes.disable(pattern, &matched(library, pattern), &library.places)?;
         if changes.planned() > planned {
             disabled.push(pattern.to_string());
         } else if changes.lines.len() > lines {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::Args;
 use pollster::block_on;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::history::{capture, identity, record};
+use repertoire::history::{capture, record};
 use repertoire::proposal::published_identity;
 use repertoire::store::{Origin, Store, Version};
 use repertoire::{Entry, Registry};
@@ -51,7 +51,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
             if let Err(error) = record_current(&library.registry, entry, &*store) {
                 ui.warn(&format!("the skill as it is now is not recorded: {}", error.chain()))?;
             }
-            (entry.name().as_str(), identity(entry))
+            (entry.name().as_str(), entry.record_identity())
         }
         Err(error) => {
             let deleted = deleted_skill(&library, &*store, &args.name)?.ok_or(error)?;
@@ -112,7 +112,7 @@ pub(super) fn record_current(
         return Ok(());
     }
     let (files, _) = block_on(capture(registry, entry))?;
-    let skill = identity(entry);
+    let skill = entry.record_identity();
     record(store, (&skill, entry.name().as_str()), &files, Origin::Edit, None, SystemTime::now())?;
     Ok(())
 }

@@ -14,15 +14,15 @@ mod report;
 mod switched;
 mod undo;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 pub(crate) use added::{AddedLinks, forget_links, link_added, link_completed, links_to, missing_links};
 pub(crate) use apply::make_link;
 pub(crate) use args::LinkArgs;
-pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, disabled_for_clients, switched_off};
+pub(crate) use disabled_clients::{DISABLED_FILE, DisabledClient, client_readers, disabled_for_clients};
 use plan::{LinkStep, Occupancy, SkippedClient};
-pub(crate) use record::RecordedLink;
+pub(crate) use record::{RecordedLink, recorded};
 use repertoire::{Entry, State};
 use report::Notes;
 pub(crate) use report::Warning;
@@ -35,17 +35,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-
-/// Returns the links that are recorded for the project and for the user.
-pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
-    let of_owner = |owner: Owner| {
-        let base = places.base(owner)?;
-        let record = record::Record::load(places, owner, &base).ok()?;
-        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
-        Some(links.collect::<Vec<_>>())
-    };
-    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
-}
 
 /// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
 pub(crate) fn record_link(
@@ -104,7 +93,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     let (skills, left_out) = skills(context, &library, &places, args)?;
     let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
-    let warnings = warnings(&places, &connections, &clients, &plan.steps);
+    let warnings = warnings(&library, &places, &connections, &clients, &plan.steps);
     apply::run(ui, &library, args, &base, plan, &Notes { skipped, left_out, warnings })
 }
 
@@ -161,6 +150,7 @@ fn chosen(
 /// Returns warnings about clients that would be offered skills twice by `steps`: those that links are made for, those of which
 /// there is a sign, and those that are connected.
 fn warnings(
+    library: &Library,
     places: &Places,
     connections: &[Connection],
     linked: &[&'static Client],
@@ -168,8 +158,8 @@ fn warnings(
 ) -> Vec<Warning> {
     let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
     let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
-    let planned = made.map(|step| step.path.clone()).collect();
-    let files = Files { planned, recorded: recorded(places), connected: connected_to_all(connections) };
+    let planned = made.map(|step| (step.path.clone(), paths::of(step.entry))).collect();
+    let files = Files::new(library, places, connections, planned, linked);
     let mut present = present(places, connections);
     present.extend(linked);
     present.sort_by_key(|client| client.id);
@@ -193,9 +183,13 @@ fn warnings(
 }
 
 /// Returns the warnings about clients that read some of the skills `names` twice because of links that were made.
-fn warnings_after(places: &Places, connections: &[Connection], names: &BTreeSet<String>) -> Vec<Warning> {
-    let files =
-        Files { recorded: recorded(places), connected: connected_to_all(connections), ..Files::default() };
+fn warnings_after(
+    library: &Library,
+    places: &Places,
+    connections: &[Connection],
+    names: &BTreeSet<String>,
+) -> Vec<Warning> {
+    let files = Files::new(library, places, connections, BTreeMap::new(), &[]);
     let present = present(places, connections);
     let there = present.iter().filter(|client| places.is_there(client));
     let warning = |client: &&'static Client| {

@@ -4,7 +4,7 @@ use clap::Args;
 use repertoire::Entry;
 use repertoire::registry::EntryTokens;
 use repertoire_model::tokens::Tokenizer;
-use repertoire_model::{Diagnostic, Severity, State, diagnostic};
+use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
 use super::link::{DisabledClient, disabled_for_clients};
@@ -15,17 +15,13 @@ use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
 
-/// The most skills that are checked in full. Checking takes ten times as long as listing.
-const MOST_CHECKED: usize = 20;
-
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
 
 /// Lists the skills
 ///
 /// Shows every active skill, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Where there are more than 20 skills, diagnostics leave out what
-/// only the instructions and the files of a skill show; `rep check` has all of them.
+/// merged: the first source wins, and the other is shown by --all. Instructions and files are not checked; `rep check` does that.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed, disabled and quarantined skills too
@@ -96,7 +92,6 @@ struct TokensJson {
 /// A skill of the snapshot, with the requested details.
 struct Row<'a> {
     entry: &'a Entry,
-    diagnostics: &'a [Diagnostic],
     digest: Option<Option<String>>,
     tokens: Option<TokensJson>,
     origins: Option<Vec<ComparedOrigin>>,
@@ -112,15 +107,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     let counter = Counter::new(context, &library);
     let origins = args.origin.then(|| context.origins(&library));
     let for_clients = if args.all { disabled_for_clients(&Places::new(&context.env)) } else { Vec::new() };
-    let entries: Vec<&Entry> = library.snapshot.entries().iter().collect();
-    let findings = library.findings(&entries, MOST_CHECKED);
+    let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
-        .into_iter()
-        .zip(&findings)
-        .filter(|(entry, _)| args.all || entry.state == State::Active)
-        .map(|(entry, diagnostics)| Row {
+        .filter(|entry| args.all || entry.state == State::Active)
+        .map(|entry| Row {
             entry,
-            diagnostics,
             digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
             origins: origins.as_ref().map(|origins| compared_origins(origins, entry)),
@@ -140,7 +131,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         if !rows.is_empty() {
             table(context, &rows, args).write(ui)?;
         }
-        summary(ui, context, &library, &findings, args)?;
+        summary(ui, context, &library, args)?;
     }
     for (_, message) in origins.iter().flat_map(|origins| context.broken_records(origins)) {
         ui.warn(&message)?;
@@ -152,7 +143,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
 }
 
 fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
-    let Row { entry, diagnostics, digest, tokens, origins, disabled_for } = row;
+    let Row { entry, digest, tokens, origins, disabled_for } = row;
     let document = &entry.document;
     let disabled_by = context
         .disabled_by(entry)
@@ -172,7 +163,7 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
         disabled_by: disabled_by.collect(),
         outside_kits: context.kits_without(entry).map(|choice| choice.names.clone()),
         disabled_for: disabled_for.clone(),
-        diagnostics: diagnostics.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
+        diagnostics: entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
 }
 
@@ -287,16 +278,12 @@ fn origins_in_words(origins: &[ComparedOrigin]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join("; ") }
 }
 
-fn summary(
-    ui: &mut Ui,
-    context: &Context,
-    library: &Library,
-    findings: &[Vec<Diagnostic>],
-    args: &ListArgs,
-) -> Result<(), CliError> {
+fn summary(ui: &mut Ui, context: &Context, library: &Library, args: &ListArgs) -> Result<(), CliError> {
     let entries = library.snapshot.entries();
     let count = |state| entries.iter().filter(|entry| entry.state == state).count();
-    let with = |worst| findings.iter().filter(|found| diagnostic::worst(found.iter()) == Some(worst)).count();
+    let with = |severity| {
+        entries.iter().filter(|entry| diagnostic::worst(entry.diagnostics()) == Some(severity)).count()
+    };
     let (faulty, flawed) = (with(Severity::Error), with(Severity::Warning));
     let mut parts = vec![format!("{} active", count(State::Active))];
     let others = [
@@ -317,13 +304,8 @@ fn summary(
         hints.push("no skills were found; run `rep doctor` to see where they are looked for".to_owned());
         hints.push(context.hint_without_skills());
     }
-    hints.extend(context.hints_about_unlisted(library));
-    let is_checked = entries.len() <= MOST_CHECKED;
     if faulty + flawed > 0 || !library.problems.is_empty() {
-        let too = if is_checked { "" } else { "; it reads instructions and files too" };
-        hints.push(format!("run `rep check` to see what is wrong{too}"));
-    } else if !is_checked {
-        hints.push("run `rep check` to check instructions and files too".to_owned());
+        hints.push("run `rep check` to see what is wrong; it reads instructions and files too".to_owned());
     }
     if let Some(first) = entries.iter().find(|entry| entry.state != State::Active) {
         hints.push(if args.all {

@@ -54,8 +54,13 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliErr
             .hint("choose another name, or remove it first"),
         _ => CliError::io("make", &directory, error),
     })?;
-    write(&directory.join("SKILL.md"), &manifest(&name, args.template))?;
-    write(&directory.join("references").join("details.md"), &reference(&name))?;
+    let written = write(&directory.join("SKILL.md"), &manifest(&name, args.template))
+        .and_then(|()| write(&directory.join("references").join("details.md"), &reference(&name)));
+    if written.is_err() {
+        // Half a skill would be in the way of the next attempt.
+        let _ = fs::remove_dir_all(&directory);
+    }
+    written?;
     if ui.is_json() {
         ui.write_json(&json!({ "name": name.as_str(), "path": directory.display().to_string() }))?;
         return Ok(Exit::Success);

@@ -60,7 +60,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         }
     };
     let text = compose(&prompt.fragments);
-    record(context, args, &prompt.bound);
+    // On a terminal a person looks at it.
+    if !ui.out_is_terminal() {
+        record(context, args, &prompt.bound);
+    }
     if !ui.is_json() {
         ui.write_untrusted(text.as_bytes())?;
         return Ok(Exit::Success);

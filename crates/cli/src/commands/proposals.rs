@@ -141,7 +141,7 @@ fn find(store: &dyn Store, id: u64) -> Result<Proposal, CliError> {
 fn is_here(library: &Library, reviewer: &Reviewer<'_>, proposal: &Proposal) -> bool {
     let mut entries = library.snapshot.entries().iter();
     reviewer.is_new_here(proposal)
-        || entries.any(|entry| repertoire::history::identity(entry) == proposal.content.skill)
+        || entries.any(|entry| entry.record_identity() == proposal.content.skill)
         || proposal.content.directory().is_some_and(|directory| is_read(library, directory))
 }
 
@@ -231,8 +231,7 @@ fn show(
     let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
     let after = skill_files(store, &content.result)?;
     let (was, is) = (tokens(&before), tokens(&after));
-    let current =
-        library.snapshot.entries().iter().find(|entry| repertoire::history::identity(entry) == content.skill);
+    let current = library.snapshot.entries().iter().find(|entry| entry.record_identity() == content.skill);
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
     let triggers = triggers::effect(context, library, proposal, &after)?;

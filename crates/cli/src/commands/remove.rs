@@ -172,6 +172,6 @@ fn removal(
         locked_before: Some(locked.clone()),
         locked: None,
     };
-    let links = links_to(places, owner, &locked.name, &directory);
+    let links = links_to(places, owner, &directory);
     Ok(Removal { change, directory, links, loss })
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::Args;
 use pollster::block_on;
 use repertoire::Entry;
-use repertoire::history::{capture, identity, lock_skill, record, write_skill};
+use repertoire::history::{capture, lock_skill, record, write_skill};
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Origin, Store, skill_files};
 use repertoire_model::patch::{self, SkillFiles};
@@ -46,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
     let store = context.store()?;
     let library = recovered_library(ui, context, &*store)?;
     let (entry, skill, name) = match library.find_any(&args.name) {
-        Ok(entry) => (Some(entry), identity(entry), entry.name().as_str()),
+        Ok(entry) => (Some(entry), entry.record_identity(), entry.name().as_str()),
         Err(error) => (None, deleted_skill(&library, &*store, &args.name)?.ok_or(error)?, args.name.as_str()),
     };
     let versions = store.versions(&skill)?;

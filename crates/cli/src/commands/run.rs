@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use repertoire::event::{Event, Sinks};
 use repertoire::tool::OfferedTools;
-use repertoire::{Lookup, Reply, Runner as _, Session};
+use repertoire::{EventKind, EventSink, Lookup, Outcome, Reply, Runner as _, Session};
 use repertoire_exec::approval::Approver;
 use repertoire_exec::{Executor, ScriptGrants};
 use repertoire_model::answer::{Answer, FaultKind, Render, RunRefusal};
@@ -72,6 +73,17 @@ pub(crate) struct RunArgs {
     script_args: Vec<String>,
 }
 
+/// Passes on other events than loads: no model reads the instructions of a skill whose tool a person runs.
+struct WithoutLoads(Sinks);
+
+impl EventSink for WithoutLoads {
+    fn record(&self, event: &Event) {
+        if event.kind != EventKind::SkillLoaded || event.outcome != Outcome::Ok {
+            self.0.emit(event);
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let arguments = arguments(args)?;
@@ -86,7 +98,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     // A person calls here; what models are offered does not matter, and no other tool is to be named.
     let run = ["call_skill_tool", "run_skill_script"].map(str::to_owned);
     options.offered = OfferedTools::Only(run.into());
-    let session = context.session_with(options, None, &[], Some(executor.clone()))?;
+    let sinks = Sinks::new().with(Arc::new(WithoutLoads(context.sinks())));
+    let library = context.library_builder(options, &[], Some(executor.clone()))?.sinks(sinks);
+    let session = pollster::block_on(context.open_library(library)?.session())?;
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         // The error of an unknown name suggests others.
@@ -244,7 +258,7 @@ fn write(
     }
     if let Answer::Fault(fault) = reply.answer() {
         // A person reads this: the sentence of the fault, not the fixed ones of a profile.
-        let text = session.text_as(reply, Render::Markdown);
+        let text = session.text_as(reply.answer(), Render::Markdown);
         let text = text.strip_prefix("**Error:** ").unwrap_or(&text);
         return Err(person_error(context, args, &fault.kind, text));
     }

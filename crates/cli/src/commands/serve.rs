@@ -20,13 +20,13 @@ use clap::Args;
 use repertoire::discovery::repository_root;
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::dashboard::{DashboardOptions, Host};
-use repertoire_server::http::{AddressRange, HttpOptions, HttpServer};
+use repertoire_server::http::{AddressRange, HttpOptions, PageSecret};
 use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
 use self::host::DashboardHost;
 use self::notices::NoticeWriter;
-use self::reload::AccessReader;
+use self::reload::{AccessReader, TokenSource};
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -65,7 +65,7 @@ pub(crate) struct ServeArgs {
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
-    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one, and every address with --exec or --allow-write
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Ask every HTTP client for a token, also on a loopback address; those of `rep token` are accepted on every address
@@ -80,21 +80,28 @@ pub(crate) struct ServeArgs {
     /// The address that people reach the HTTP server at if a proxy is in front of it, such as https://skills.example.com
     #[arg(long, value_name = "URL", conflicts_with = "stdio")]
     public_url: Option<String>,
-    /// Let people decide about proposals, restore versions and switch skills on the pages, also without a token
+    /// Let people decide about proposals, restore versions and switch skills on the pages; every address needs a token then
     #[arg(long, conflicts_with = "stdio")]
     allow_write: bool,
     /// Serve no pages and no JSON API over HTTP
     #[arg(long, conflicts_with = "stdio")]
     no_dashboard: bool,
-    /// The server is for one person at this machine: nothing of a skill runs, also where `exec.enabled` is set, and nobody signs in.
+    /// The secret of a server for one person at this machine: nothing of a skill runs, also where `exec.enabled` is set, and nobody
+    /// signs in.
     #[arg(skip)]
-    is_personal: bool,
+    page_secret: Option<PageSecret>,
 }
 
 impl ServeArgs {
-    /// Returns the arguments of a server of pages for one person, at a free port.
-    pub(super) fn of_dashboard(address: &str, allow_write: bool) -> Self {
-        Self { http: Some(address.to_owned()), allow_write, is_personal: true, ..Self::default() }
+    /// Returns the arguments of a server of pages for the one person that has the secret.
+    pub(super) fn of_dashboard(address: &str, allow_write: bool, secret: PageSecret) -> Self {
+        Self { http: Some(address.to_owned()), allow_write, page_secret: Some(secret), ..Self::default() }
+    }
+
+    /// Returns the source of the tokens that the server asks for, unless it is for one person.
+    fn tokens(&self) -> Option<TokenSource> {
+        let tokens = TokenSource { file: self.token_file.clone(), agent: self.agent.clone() };
+        self.page_secret.is_none().then_some(tokens)
     }
 }
 
@@ -163,11 +170,16 @@ pub(super) fn run_and_tell(
         Some(http) => {
             open_files::make_room(http.limits.connections);
             let bound = server.bind_http(http)?;
-            let (served, agent) = (args.served.clone(), args.agent.clone());
-            let (file, signs_in) = (args.token_file.clone(), !args.is_personal);
-            let reader = AccessReader::new(context, served, file, agent, signs_in);
+            let reader = AccessReader::new(context, args.served.clone(), args.tokens());
             let _ = reload.set(reader.start(context, bound.control()));
-            serve_http(ui, &server, bound, &stop, on_bound)
+            let skills = count(server.library().snapshot().active().count(), "skill");
+            match args.page_secret {
+                Some(_) => writeln!(ui.err(), "rep: showing {skills} until this command ends")?,
+                None => writeln!(ui.err(), "rep: serving {skills} at http://{}/mcp", bound.address())?,
+            }
+            on_bound(ui, bound.address())?;
+            ui.flush()?;
+            bound.serve_blocking(&stop).map_err(CliError::from)
         }
     };
     // Running tools are ended, because nothing would check their output once this program is gone.
@@ -178,20 +190,6 @@ pub(super) fn run_and_tell(
     served?;
     pollster::block_on(server.library().save());
     Ok(Exit::Success)
-}
-
-fn serve_http(
-    ui: &mut Ui,
-    server: &Server,
-    bound: HttpServer,
-    stop: &Stop,
-    on_bound: OnBound<'_>,
-) -> Result<(), CliError> {
-    let skills = server.library().snapshot().active().count();
-    writeln!(ui.err(), "rep: serving {} at http://{}/mcp", count(skills, "skill"), bound.address())?;
-    on_bound(ui, bound.address())?;
-    ui.flush()?;
-    Ok(bound.serve_blocking(stop)?)
 }
 
 /// Returns the options of the dashboard.
@@ -231,7 +229,11 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.access.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let executor = if args.is_personal { None } else { context.session_executor(ui, args.exec)? };
+    let executor = if args.page_secret.is_some() {
+        None
+    } else {
+        context.session_executor(ui, args.exec, args.agent.as_deref())?
+    };
     let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
@@ -279,18 +281,21 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
     options.allowed_hosts = both(&args.allow_host, &settings.http_hosts);
     options.allowed_origins = both(&args.allow_origin, &settings.http_origins);
     options.agent = args.agent.clone();
-    options.access = reload::access(context, args.token_file.as_deref(), args.agent.as_deref())?;
-    options.access.oidc = if args.is_personal { None } else { oidc::read(context)? };
+    options.access = reload::access(context, args.tokens().as_ref())?;
+    options.page_secret = args.page_secret.clone();
     let public_url = args.public_url.clone().unwrap_or_else(|| settings.http_public_url.clone());
     options.public_url = Some(public_url).filter(|url| !url.is_empty());
-    // A server that others can reach, or that runs tools, starts without token files if its store has tokens.
-    let needs_one = !options.address.ip().is_loopback() || args.exec || settings.exec.enabled;
+    // A server that others can reach, that runs tools or lets people write starts without token files if its store has tokens.
+    let needs_one =
+        !options.address.ip().is_loopback() || args.exec || settings.exec.enabled || args.allow_write;
     let has_one = |context: &Context| {
         let tokens = || context.lazy_store().get().and_then(|store| store.active_tokens(SystemTime::now()));
-        context.has_store() && tokens().is_ok_and(|tokens| !tokens.is_empty())
+        context.has_store() && !tokens().is_ok_and(|tokens| tokens.is_empty())
     };
-    options.needs_token = args.require_token || needs_one && has_one(context);
-    options.store = context.store_location().is_some().then(|| context.lazy_store());
+    if args.page_secret.is_none() {
+        options.needs_token = args.require_token || needs_one && has_one(context);
+        options.store = context.store_location().is_some().then(|| context.lazy_store());
+    }
     options.limits.connections = settings.http_connections;
     options.limits.drain = Duration::from_secs(settings.http_drain as u64);
     options.principal_limits.requests = settings.http_requests as u64;

@@ -5,27 +5,29 @@ mod text;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use pollster::block_on;
+use repertoire::discovery::Place;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::store::{EventQuery, MemoryStore, Store, UsageCount};
+use repertoire::unused::{UnusedTime, present_since, recording_began};
 use repertoire::usage::{
     CONCENTRATION_PERCENT, DeadSkill, FileUsage, LibraryPresence, LibrarySkill, SkillUsage, UsageData,
-    UsageReport, loads_per_day, report,
+    UsageReport, identify, loads_per_day, report,
 };
 use repertoire::{Entry, EventKind, Outcome, State};
 use repertoire_model::{Digest, FileKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::clients::ClientRecord;
+use self::clients::{ClientRecord, KnownSkills};
 use super::events::age;
 use super::list::Counter;
+use crate::clients::SkillOnDisk;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -46,7 +48,8 @@ const MAX_HOT_FILES: usize = 10;
 /// Shows which skills and files are used, which are not, and what they cost
 ///
 /// Counts what sessions and servers recorded, by whole days of UTC. A skill that was neither loaded, read nor run for 30 days is listed as not used,
-/// with the command that disables it; while less than that is recorded, the list is of the time since recording began. A session counts for this library if a skill of it was used or asked for in it.
+/// with the command that disables it. A skill that is not there for as long is not in the list, and while less than that is recorded, the
+/// list is of the time since recording began, and nothing is said about disabling. A session counts for this library if a skill of it was used or asked for in it.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Count what happened within this time, such as 30d, 12h or 90m
@@ -64,14 +67,12 @@ pub(crate) struct StatsArgs {
 struct Stats {
     report: UsageReport,
     since: Option<SystemTime>,
-    now: SystemTime,
-    dead_after: Duration,
-    /// The time of the oldest call that is known, in RFC 3339; `None` if nothing was recorded.
-    began: Option<String>,
+    /// The time in which dead skills were not used.
+    unused: UnusedTime,
     sessions: SessionCount,
     /// The paths of the `SKILL.md` of skills, by name.
     paths: BTreeMap<String, String>,
-    /// The loads of skills on the last days, by name.
+    /// The loads of skills on the last days, by identity, or by name for those without one.
     days: BTreeMap<String, Vec<u64>>,
     /// The usage that clients recorded themselves.
     clients: Vec<ClientRecord>,
@@ -99,11 +100,13 @@ fn stats(
     now: SystemTime,
 ) -> Result<Stats, CliError> {
     let since = now.checked_sub(args.since).and_then(start_of_day);
-    let usage = store.usage(since)?;
+    let mut usage = store.usage(since)?;
+    let mut loads = store.daily_loads(since.unwrap_or(SystemTime::UNIX_EPOCH))?;
+    identify(&library.snapshot, &mut usage, &mut loads);
     let ours = OwnSkills::new(library);
     let sessions = sessions(store, since, MAX_SESSION_EVENTS, |event| ours.is_meant(event))?;
     let skills = library_skills(context, library, &usage);
-    let others = others(library, store, &usage)?;
+    let others = others(library, &usage);
     let data = UsageData {
         library: &skills,
         others: &others,
@@ -113,40 +116,36 @@ fn stats(
         dead_after: args.dead_after,
     };
     let mut report = report(data);
+    let unused = UnusedTime { began: recording_began(store, &usage)?, length: args.dead_after, now };
+    let active: BTreeMap<&str, &Entry> =
+        library.snapshot.active().map(|entry| (entry.name().as_str(), entry)).collect();
+    report.dead.retain(|skill| {
+        unused.covers(active.get(skill.name.as_str()).and_then(|entry| present_since(entry)))
+    });
     let mut clients = Vec::new();
     if args.from_clients {
-        clients = clients::read(&context.env, since);
+        let known = KnownSkills::new(context, library);
+        clients = clients::read(&context.env, &known, since);
         let oldest = now.checked_sub(args.dead_after);
-        let used = clients::read(&context.env, oldest);
+        let used = clients::read(&context.env, &known, oldest);
         let oldest = oldest.map(rfc3339);
-        report
-            .dead
-            .retain(|skill| !used.iter().any(|record| record.was_used(&skill.name, oldest.as_deref())));
+        let is_used = |entry: &&Entry| {
+            let directory = SkillOnDisk::of(entry).directory;
+            used.iter().any(|record| record.was_used(&directory, oldest.as_deref()))
+        };
+        report.dead.retain(|skill| !active.get(skill.name.as_str()).is_some_and(is_used));
     }
     let days = usize::try_from(args.since.as_secs().div_ceil(24 * 60 * 60)).unwrap_or(MAX_DAYS);
-    let loads = store.daily_loads(since.unwrap_or(SystemTime::UNIX_EPOCH))?;
     let days = loads_per_day(&loads, now, days.clamp(1, MAX_DAYS));
     Ok(Stats {
         report,
         since,
-        now,
-        dead_after: args.dead_after,
-        began: began(store, &usage)?,
+        unused,
         sessions,
         paths: library.snapshot.active().map(|entry| (entry.name().to_string(), entry.location())).collect(),
-        days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
+        days: days.into_iter().map(|(identity, loads)| (identity.to_owned(), loads)).collect(),
         clients,
     })
-}
-
-/// Returns the time of the oldest call that is known, in RFC 3339. Usage stays when events are removed, so that it may know an older one.
-fn began(store: &dyn Store, usage: &[UsageCount]) -> Result<Option<String>, CliError> {
-    let mut query = EventQuery::default();
-    (query.after, query.limit) = (Some(0), 1);
-    let first = store.events(&query)?;
-    let event = first.first().and_then(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
-    let used = usage.iter().map(|usage| rfc3339(usage.last));
-    Ok(used.chain(event.map(|event| event.time)).min())
 }
 
 /// Returns the skills of the library, with the references of those that were loaded.
@@ -155,19 +154,18 @@ fn library_skills(context: &Context, library: &Library, usage: &[UsageCount]) ->
     let is_load = |usage: &&UsageCount| {
         usage.calls > 0 && usage.kind == EventKind::SkillLoaded && usage.outcome == Outcome::Ok
     };
-    let loaded: BTreeSet<&str> = usage.iter().filter(is_load).map(|usage| usage.skill.as_str()).collect();
-    let skill = |entry: &Entry| LibrarySkill {
-        name: entry.name().to_string(),
-        references: if loaded.contains(entry.name().as_str()) {
-            references(library, entry)
-        } else {
-            Vec::new()
-        },
-        catalog_tokens: if entry.document.manifest.disable_model_invocation {
-            0
-        } else {
-            counter.entry(entry)
-        },
+    let loaded: BTreeSet<&str> =
+        usage.iter().filter(is_load).filter_map(|usage| usage.identity.as_deref()).collect();
+    let skill = |entry: &Entry| {
+        let identity = entry.record_identity();
+        let is_loaded = loaded.contains(identity.as_str());
+        LibrarySkill {
+            identity,
+            name: entry.name().to_string(),
+            source: entry.source.to_string(),
+            references: if is_loaded { references(library, entry) } else { Vec::new() },
+            catalog_tokens: if entry.allows_models() { counter.entry(entry) } else { 0 },
+        }
     };
     library.snapshot.active().map(skill).collect()
 }
@@ -194,13 +192,14 @@ struct SessionCount {
     is_least: bool,
 }
 
-/// The part of an event that tells when it happened and which library its session is of.
+/// The part of an event that tells which library its session is of.
 #[derive(Deserialize)]
 struct SessionEvent {
-    time: String,
+    kind: String,
     session: String,
     skill: Option<String>,
     source: Option<String>,
+    identity: Option<String>,
     digest: Option<String>,
 }
 
@@ -208,6 +207,7 @@ struct SessionEvent {
 struct OwnSkills<'a> {
     library: &'a Library,
     entries: BTreeMap<&'a str, &'a Entry>,
+    identities: BTreeSet<String>,
     /// The digests of the instructions that were needed so far.
     digests: RefCell<BTreeMap<&'a str, Option<String>>>,
 }
@@ -217,11 +217,16 @@ impl<'a> OwnSkills<'a> {
         // An active skill takes the place of a disabled one of its name.
         let entries = disabled(library).chain(library.snapshot.active());
         let entries = entries.map(|entry| (entry.name().as_str(), entry)).collect();
-        Self { library, entries, digests: RefCell::default() }
+        let identities = library.snapshot.entries().iter().map(Entry::record_identity).collect();
+        Self { library, entries, identities, digests: RefCell::default() }
     }
 
-    /// Returns `true` if the event is about a skill of the library: it has its name, and its source or its instructions.
+    /// Returns `true` if the event is about a skill of the library: it has its identity, or without one its name, and its source or its
+    /// instructions.
     fn is_meant(&self, event: &SessionEvent) -> bool {
+        if let Some(identity) = &event.identity {
+            return self.identities.contains(identity);
+        }
         let Some(asked) = &event.skill else { return false };
         let Some((name, entry)) = self.entries.get_key_value(asked.as_str()) else { return false };
         if event.source.as_deref() == Some(&*entry.source) {
@@ -241,41 +246,35 @@ fn disabled(library: &Library) -> impl Iterator<Item = &Entry> {
     library.snapshot.entries().iter().filter(|entry| entry.state == State::Disabled)
 }
 
-/// Returns the presence of disabled skills, and of those among the used ones that only other libraries have.
-///
-/// A skill that versions were recorded of is known by its directory. Others are known by their source, which two libraries may call alike.
-fn others(
-    library: &Library,
-    store: &dyn Store,
-    usage: &[UsageCount],
-) -> Result<BTreeMap<String, LibraryPresence>, CliError> {
+/// Returns the presence of the skills that agents cannot use, and of those among the used ones that only other libraries have, by identity
+/// or name.
+fn others(library: &Library, usage: &[UsageCount]) -> BTreeMap<String, LibraryPresence> {
+    let entries = library.snapshot.entries().iter();
+    let presence = |entry: &Entry| match entry.state {
+        State::Disabled => LibraryPresence::Disabled,
+        _ => LibraryPresence::Present,
+    };
     let mut others: BTreeMap<String, LibraryPresence> =
-        disabled(library).map(|entry| (entry.name().to_string(), LibraryPresence::Disabled)).collect();
-    let own: BTreeSet<&str> = library.snapshot.entries().iter().map(|entry| entry.name().as_str()).collect();
-    let mut is_from_here: BTreeMap<&str, bool> = BTreeMap::new();
-    for usage in usage.iter().filter(|usage| !own.contains(usage.skill.as_str())) {
-        let is_own_source =
-            library.places.iter().any(|place| Some(place.root.label.as_str()) == usage.source.as_deref());
-        *is_from_here.entry(&usage.skill).or_default() |= is_own_source;
-    }
-    if is_from_here.is_empty() {
-        return Ok(others);
-    }
+        entries.map(|entry| (entry.record_identity(), presence(entry))).collect();
     let roots: Vec<PathBuf> = library.places.iter().map(|place| resolved(&place.root.path)).collect();
-    let mut recorded: BTreeMap<String, bool> = BTreeMap::new();
-    for (directory, _) in store.latest_digests()? {
-        let directory = Path::new(&directory);
-        if let Some(name) = directory.file_name().and_then(OsStr::to_str)
-            && is_from_here.contains_key(name)
-        {
-            let is_here = roots.iter().any(|root| directory.starts_with(root));
-            *recorded.entry(name.to_owned()).or_default() |= is_here;
+    // Names without an identity are known by their source, which two libraries may call alike. Of several skills with the name, nobody
+    // knows which was used.
+    let is_from_here = |usage: &&UsageCount| {
+        let has_label = |place: &Place| Some(&place.root.label) == usage.source.as_ref();
+        library.snapshot.named(&usage.skill).is_empty() && library.places.iter().any(has_label)
+    };
+    let own: BTreeSet<&str> = usage.iter().filter(is_from_here).map(|usage| usage.skill.as_str()).collect();
+    for usage in usage {
+        let (key, is_own) = match &usage.identity {
+            Some(identity) if others.contains_key(identity) => continue,
+            Some(identity) => (identity, roots.iter().any(|root| Path::new(identity).starts_with(root))),
+            None => (&usage.skill, own.contains(usage.skill.as_str())),
+        };
+        if !is_own {
+            others.insert(key.clone(), LibraryPresence::Elsewhere);
         }
     }
-    let is_elsewhere = |(name, by_source): &(&str, bool)| !recorded.get(*name).unwrap_or(by_source);
-    let elsewhere = is_from_here.into_iter().filter(is_elsewhere);
-    others.extend(elsewhere.map(|(name, _)| (name.to_owned(), LibraryPresence::Elsewhere)));
-    Ok(others)
+    others
 }
 
 fn resolved(path: &Path) -> PathBuf {
@@ -295,7 +294,7 @@ fn sessions(
     let is_least = events.len() == limit;
     let events = events.iter().filter_map(|line| serde_json::from_str::<SessionEvent>(&line.json).ok());
     let sessions: BTreeSet<String> = events
-        .filter(|event| !event.session.is_empty() && is_counted(event))
+        .filter(|event| !event.session.is_empty() && event.kind != "skill_downloaded" && is_counted(event))
         .map(|event| event.session)
         .collect();
     Ok(SessionCount { number: sessions.len() as u64, is_least })
@@ -326,6 +325,11 @@ impl Stats {
         self.report.skills.iter().filter(|skill| skill.presence != LibraryPresence::Elsewhere)
     }
 
+    /// Returns the loads of `skill` on the last days, if there were any.
+    fn daily_loads(&self, skill: &SkillUsage) -> Option<&Vec<u64>> {
+        self.days.get(skill.identity.as_ref().unwrap_or(&skill.name))
+    }
+
     fn total(&self, of: impl Fn(&SkillUsage) -> u64) -> u64 {
         self.of_library().map(of).sum()
     }
@@ -350,7 +354,8 @@ impl Stats {
                 "loaded_skills": concentration.loaded_skills,
             },
             "skills": skills.iter().map(|skill| self.skill_json(skill)).collect::<Value>(),
-            "dead_after_days": days(self.dead_after),
+            "recording_began": self.unused.began,
+            "dead_after_days": days(self.unused.length),
             "dead": dead.iter().map(|skill| self.dead_json(skill)).collect::<Value>(),
             "hot_files": self
                 .hot_files()
@@ -365,6 +370,8 @@ impl Stats {
     fn skill_json(&self, skill: &SkillUsage) -> Value {
         json!({
             "name": skill.name,
+            "source": skill.source,
+            "identity": skill.identity,
             "state": skill.presence.as_str(),
             "loads": skill.loads,
             "reads": skill.reads,
@@ -373,7 +380,7 @@ impl Stats {
             "catalog_tokens": skill.catalog_tokens,
             "agents": skill.agents,
             "last_use": skill.last_use.map(rfc3339),
-            "daily_loads": self.days.get(&skill.name),
+            "daily_loads": self.daily_loads(skill),
             "files": skill.files.iter().map(file_json).collect::<Value>(),
         })
     }
@@ -418,6 +425,9 @@ mod tests {
     use repertoire::store::{Journal as _, MemoryStore};
 
     use super::*;
+    use crate::config;
+    use crate::env::Env;
+    use crate::globals::Globals;
 
     #[test]
     fn sessions_over_the_limit_of_events_are_said_to_be_the_least() {
@@ -430,5 +440,39 @@ mod tests {
         assert_eq!(sessions(&store, None, 4, |_| true).unwrap(), count(2, false));
         assert_eq!(sessions(&store, None, 3, |_| true).unwrap(), count(2, true));
         assert_eq!(sessions(&store, None, 4, |_| false).unwrap(), count(0, false));
+    }
+
+    /// Returns the names of the skills that are called unused at `days` from now, beside the skills that clients used.
+    fn dead(home: &Path, days: u64) -> Vec<String> {
+        let env = Env::of(&[("HOME", home.to_str().unwrap())]);
+        let globals = Globals { root: vec![home.join("skills")], ..Globals::default() };
+        let settings = config::load(&env, &globals, false).unwrap();
+        let context = Context::new(env, globals, settings);
+        let library = context.inspect(context.settings.policy.clone());
+        let day = Duration::from_secs(DAY);
+        let args = StatsArgs { since: 7 * day, dead_after: 30 * day, from_clients: true };
+        let now = SystemTime::now() + day * u32::try_from(days).unwrap();
+        let stats = stats(&context, &library, &MemoryStore::new(), &args, now).unwrap();
+        assert!(stats.clients.is_empty(), "only the last 7 days count");
+        stats.report.dead.into_iter().map(|skill| skill.name).collect()
+    }
+
+    #[test]
+    fn skills_are_unused_if_they_were_there_all_the_time_and_no_client_used_them() {
+        let home = tempfile::tempdir().unwrap();
+        for name in ["alpha", "beta"] {
+            let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\n");
+            std::fs::create_dir_all(home.path().join("skills").join(name)).unwrap();
+            std::fs::write(home.path().join("skills").join(name).join("SKILL.md"), text).unwrap();
+        }
+        assert_eq!(dead(home.path(), 29), [""; 0]);
+        assert_eq!(dead(home.path(), 31), ["alpha", "beta"]);
+        let used = SystemTime::now() + Duration::from_secs(11 * DAY);
+        let line = json!({"timestamp": rfc3339(used), "payload": {"type": "function_call", "arguments": "cat x/alpha/SKILL.md"}});
+        let path = home.path().join(".codex/sessions/rollout.jsonl");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, line.to_string()).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(used).unwrap();
+        assert_eq!(dead(home.path(), 31), ["beta"], "a use before the time of the report counts");
     }
 }

@@ -97,7 +97,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
         let places = Places::new(&context.env);
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
-        let old = old.flat_map(|name| links_to(&places, args.owner(), name, &installation.directory(name)));
+        let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();
         let store = context.bundle_store()?;
         // The change ends once its links are made.

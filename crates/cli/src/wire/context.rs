@@ -62,6 +62,8 @@ impl Context {
             self.settings.store_url.clone_from(location);
         }
         self.served = args.channels();
+        // Agents and people must not wait for a database that does not answer.
+        self.store = OnceLock::from(self.store_opened_by(repertoire_store::open_to_serve));
         self.expect_served_store()?;
         Ok(self)
     }

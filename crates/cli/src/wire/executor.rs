@@ -72,16 +72,28 @@ impl Context {
         own.chain(places).map(|path| env.working_directory().join(path)).collect()
     }
 
-    /// Returns the executor of sessions if `flag` or the configuration lets models run tools.
+    /// Returns the executor of sessions of `agent` if `flag` or the configuration lets models run tools.
+    ///
+    /// Fails if the flag does and `tools.offer` leaves models no tool for it; of two settings the narrower one counts.
     pub(crate) fn session_executor(
         &self,
         ui: &mut Ui,
         flag: bool,
+        agent: Option<&str>,
     ) -> Result<Option<Arc<Executor>>, CliError> {
-        if flag || self.settings.exec.enabled {
-            return self.executor(ui, ExecRequest::default()).map(Some);
+        if !flag && !self.settings.exec.enabled {
+            return Ok(None);
         }
-        Ok(None)
+        if !self.options_of_agent(agent).offers_running() {
+            let message = "models can run nothing of skills: `tools.offer` has neither `call_skill_tool` nor `run_skill_script`";
+            if flag {
+                return Err(
+                    CliError::usage(message).hint("add one of them to `tools.offer`, or leave out --exec")
+                );
+            }
+            ui.warn(message)?;
+        }
+        self.executor(ui, ExecRequest::default()).map(Some)
     }
 
     /// Returns the approvals.

@@ -21,9 +21,6 @@ use crate::ui::{Progress, count};
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
 
-/// The largest library whose directories are searched again for skills that it leaves out.
-const MOST_LISTED_FOR_HINTS: usize = 50;
-
 /// The most directories that are searched for skills which are not where they are looked for.
 const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
 
@@ -152,17 +149,10 @@ impl Context {
         }
     }
 
-    /// Returns hints about skills that `library` leaves out, as [`Context::hints_about_any_unlisted`] does; none for a large library,
-    /// where the search would take long.
-    pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
-        if library.snapshot.entries().len() > MOST_LISTED_FOR_HINTS {
-            return Vec::new();
-        }
-        self.hints_about_any_unlisted(library)
-    }
-
     /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories.
-    pub(crate) fn hints_about_any_unlisted(&self, library: &Library) -> Vec<String> {
+    ///
+    /// Searches the directories a second time, so commands that only list skills do without.
+    pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
         let listed: HashSet<&Path> =
             library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
         // Without any, `hint_without_skills` has looked below the directories that were given.
@@ -311,15 +301,6 @@ impl Library {
             found
         };
         entries.par_iter().map(check).collect()
-    }
-
-    /// Returns the findings in each of `entries`, for commands that show more than these: everything, but only what a listing finds
-    /// where there are more than `most_checked`.
-    pub(crate) fn findings(&self, entries: &[&Entry], most_checked: usize) -> Vec<Vec<Diagnostic>> {
-        if entries.len() <= most_checked {
-            return self.check(entries);
-        }
-        entries.iter().map(|entry| entry.diagnostics().cloned().collect()).collect()
     }
 
     /// Returns the skill called `name`, or an error that names similar ones.

@@ -122,12 +122,6 @@ pub(crate) fn projects(places: &[Place]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
     projects
 }
 
-/// Returns the directories of skills of the plugins among `places`.
-pub(crate) fn plugin_directories(places: &[Place]) -> Vec<PathBuf> {
-    let plugins = places.iter().filter(|place| place.root.tier == Tier::Plugin);
-    plugins.map(|place| place.root.path.clone()).collect()
-}
-
 impl Context {
     /// Reads the records of installers around the places of `library`.
     pub(crate) fn origins(&self, library: &Library) -> Origins {

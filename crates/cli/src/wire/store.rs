@@ -22,9 +22,7 @@ use super::context::Context;
 use super::notify::Notifier;
 use crate::error::CliError;
 use crate::ui::say;
-
-/// The name of the SQLite file in the state directory.
-const FILE_NAME: &str = "repertoire.db";
+use crate::unreadable_state::{STORE_FILE, UnreadableState};
 
 /// The most versions that are looked at to find a valid one.
 const MAX_PAST: usize = 3;
@@ -38,7 +36,13 @@ impl Context {
         if !configured.is_empty() {
             return Some(self.resolved(configured));
         }
-        Some(self.env.state_directory()?.join(FILE_NAME).display().to_string())
+        Some(self.env.state_directory()?.join(STORE_FILE).display().to_string())
+    }
+
+    /// Returns `true` if the command began with the message that the store cannot be read.
+    fn is_store_unreadable(&self) -> bool {
+        let is_hidden = |state: UnreadableState| state.hides(STORE_FILE);
+        self.settings.store_url.is_empty() && UnreadableState::find(&self.env).is_some_and(is_hidden)
     }
 
     /// Returns `true` if the skills of channels of the store are served.
@@ -62,14 +66,16 @@ impl Context {
 
     /// Returns the store, which is opened when it is needed first, once for the whole command.
     pub(crate) fn lazy_store(&self) -> LazyStore {
-        let open = || {
-            let location = self.store_location();
-            LazyStore::new(move || match &location {
-                Some(location) => repertoire_store::open(location),
-                None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
-            })
-        };
-        self.store.get_or_init(open).clone()
+        self.store.get_or_init(|| self.store_opened_by(repertoire_store::open)).clone()
+    }
+
+    /// Returns the store, which `open` opens when it is needed first.
+    pub(super) fn store_opened_by(&self, open: fn(&str) -> Result<Arc<dyn Store>, Error>) -> LazyStore {
+        let location = self.store_location();
+        LazyStore::new(move || match &location {
+            Some(location) => open(location),
+            None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
+        })
     }
 
     /// Opens the store for a command that needs it; a damaged one would have wrong answers.
@@ -160,7 +166,7 @@ impl Context {
         is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
     }
 
-    /// Returns the skills whose descriptions a catalog over its budget keeps first.
+    /// Returns the identities of the skills whose descriptions a catalog over its budget keeps first; names for usage without one.
     ///
     /// A store that is not there, or that cannot be read, counts as no usage.
     pub(super) fn preferred_skills(&self) -> Vec<String> {
@@ -187,9 +193,12 @@ impl Context {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
             events: self.settings.events_max as u64,
         };
-        options.on_failure = Some(Arc::new(|error: &Error| {
+        let is_told = self.is_store_unreadable();
+        options.on_failure = Some(Arc::new(move |error: &Error| {
             let why = error.chain();
-            say(&format!("events are not recorded for now, skills are served all the same: {why}"));
+            if !is_told {
+                say(&format!("events are not recorded for now, skills are served all the same: {why}"));
+            }
         }));
         JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
     }
@@ -211,11 +220,14 @@ impl Context {
     /// Starts to record changes of skills as versions, unless that is turned off.
     pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
-        let report = |error: &Error| {
+        let is_told = self.is_store_unreadable();
+        let report = move |error: &Error| {
             let why = error.chain();
-            say(&format!(
-                "changes of skills are not recorded as versions, skills are served all the same: {why}"
-            ));
+            if !is_told {
+                say(&format!(
+                    "changes of skills are not recorded as versions, skills are served all the same: {why}"
+                ));
+            }
         };
         self.records_versions().then(|| Recorder::start(registry, store, report))
     }
@@ -305,9 +317,12 @@ fn no_store(location: &str) -> CliError {
         .hint(format!("`rep publish DIR --to {location}` makes it"))
 }
 
-/// Returns `true` if `location` is the address of a server, or a file that exists.
+/// Returns `true` if `location` is the address of a server, or a file that exists as far as this user can see.
 fn is_there(location: &str) -> bool {
-    location.contains("://") || Path::new(location).symlink_metadata().is_ok()
+    let is_missing = |error: std::io::Error| {
+        matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    };
+    location.contains("://") || !Path::new(location).symlink_metadata().is_err_and(is_missing)
 }
 
 /// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.

@@ -691,3 +691,19 @@ fn output_is_kept_if_the_cleanup_fails() {
         );
     }
 }
+
+#[test]
+fn git_leaves_out_the_files_of_the_system() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        // A file that is there and may not be read, as `/etc/gitconfig` is.
+        world.write("home/gitconfig", "[note]\n\ttext = SECRET\n");
+        let mut job = world.sh("git init -q . && git config --list && git status --short && git check-attr -a x; echo \"$? $GIT_ATTR_NOSYSTEM\"");
+        let system = world.path("home/gitconfig").display().to_string();
+        job.environment.push(("GIT_CONFIG_SYSTEM".to_owned(), system));
+        let outcome = sandbox.run(&job).unwrap();
+        let (said, name) = (stdout(&outcome), sandbox.name());
+        assert!(said.ends_with("\n0 1\n") && !said.contains("SECRET"), "{name}: {said} {}", stderr(&outcome));
+        assert_eq!(stderr(&outcome), "", "{name}");
+    }
+}

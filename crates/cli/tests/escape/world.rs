@@ -2,35 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use repertoire_exec::{Job, Launcher, Probe, RunOutcome, Sandbox, UnconfinedSandbox, probe};
+use repertoire_exec::{Job, RunOutcome, Sandbox, UnconfinedSandbox};
 use tempfile::TempDir;
 
-/// The launcher is the program itself.
-pub(crate) fn launcher() -> Launcher {
-    Launcher::Path(env!("CARGO_BIN_EXE_rep").into())
-}
-
-fn probed() -> &'static Probe {
-    static PROBE: OnceLock<Probe> = OnceLock::new();
-    PROBE.get_or_init(|| {
-        let probe = probe(&launcher());
-        for row in probe.rows().iter().filter(|row| row.sandbox.is_none()) {
-            // Past the capture of tests: that something was not tested must be seen.
-            let line = format!(
-                "\nSKIPPED: the sandbox {} was NOT tested, because it does not work here: {}\n",
-                row.name, row.detail
-            );
-            let _ = fs::OpenOptions::new()
-                .append(true)
-                .open("/dev/stderr")
-                .map(|mut stderr| std::io::Write::write_all(&mut stderr, line.as_bytes()));
-        }
-        assert!(probe.best().is_some(), "no sandbox works here: {probe:?}");
-        probe
-    })
-}
+use crate::machine::{launcher, probed};
 
 /// Returns every sandbox that works here.
 pub(crate) fn sandboxes() -> Vec<Arc<dyn Sandbox>> {

@@ -74,7 +74,7 @@ impl From<WriteRefusal> for ApiError {
     fn from(refusal: WriteRefusal) -> Self {
         let (code, message) = match refusal {
             WriteRefusal::ReadOnly => {
-                ("read_only", "this server is read only; start it with --allow-write, or send a token")
+                ("read_only", "this server is read only; send a token, or use `rep dashboard --allow-write`")
             }
             WriteRefusal::NotReviewer => (
                 "not_reviewer",

@@ -1,22 +1,23 @@
 //! `GET /api/v1/overview`: the library at a glance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
+use repertoire::unused::{UnusedTime, present_since, recording_began};
 use repertoire::usage::{LibrarySkill, UsageData, report};
 use repertoire::{Entry, Severity, Snapshot, State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ApiError;
-use super::records::{self, DAY, blocking};
+use super::records::{self, DAY, blocking, with_store};
 use super::request::Answer;
 use super::skills::{Facet, USAGE_DAYS, visible};
 use super::{proposals, records::entry_tokens};
-use crate::dashboard::Asker;
+use crate::dashboard::{Asker, UsageCounts};
 
 /// Maximum skills in the lists of most used and of unused skills.
 const MAX_LISTED: usize = 6;
@@ -50,7 +51,9 @@ pub(crate) struct Overview {
     pub(crate) tokens: u64,
     /// The skills that were loaded most.
     pub(crate) top: Vec<TopSkill>,
-    /// Skills that are in catalogs and were not used for 30 days.
+    /// The time that `dead` is about, in words: 30 days, or less where recording began later; absent if nothing was recorded.
+    pub(crate) unused_time: Option<String>,
+    /// Skills that are in catalogs and were not used in that time, except skills that were not there all the time.
     pub(crate) dead: Vec<DeadSkill>,
     /// The number of such skills.
     pub(crate) dead_total: usize,
@@ -110,7 +113,9 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
     let library: Vec<LibrarySkill> = offered
         .iter()
         .map(|entry| LibrarySkill {
+            identity: entry.record_identity(),
             name: entry.name().to_string(),
+            source: entry.source.to_string(),
             references: Vec::new(),
             catalog_tokens: snapshot
                 .index_of(entry)
@@ -119,13 +124,21 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
                 .unwrap_or_default(),
         })
         .collect();
-    let is_own = |name: &str| library.binary_search_by(|skill| skill.name.as_str().cmp(name)).is_ok();
-    let own: Vec<_> = usage.usage.iter().filter(|usage| is_own(&usage.skill)).cloned().collect();
+    let identities: HashSet<&str> = library.iter().map(|skill| skill.identity.as_str()).collect();
+    let is_own = |identity: &str| identities.contains(identity);
+    let own = usage.usage.iter().filter(|usage| usage.identity.as_deref().is_some_and(is_own));
+    let own: Vec<_> = own.cloned().collect();
     let others = BTreeMap::new();
     let dead_after = Duration::from_secs(USAGE_DAYS * DAY);
     let now = SystemTime::now();
-    let used =
+    let mut used =
         report(UsageData { library: &library, others: &others, usage: &own, sessions: 0, now, dead_after });
+    let dead: HashSet<&str> = used.dead.iter().map(|skill| skill.name.as_str()).collect();
+    let entries = offered.iter().filter(|entry| dead.contains(entry.name().as_str()));
+    let entries = entries.map(|entry| (*entry).clone()).collect();
+    let time = UnusedTime { began: None, length: dead_after, now };
+    let (unused, settled) = unused(asker, time, entries, &usage).await;
+    used.dead.retain(|skill| settled.contains(&skill.name));
     let sum = |of: fn(&repertoire::usage::SkillUsage) -> u64| used.skills.iter().map(of).sum();
     let with = |severity| all.iter().filter(|entry| worst(entry) == Some(severity)).count();
     let top = used.skills.iter().filter(|skill| skill.loads > 0).take(MAX_LISTED);
@@ -150,11 +163,29 @@ pub(crate) async fn overview(asker: &Asker) -> Result<Overview, ApiError> {
         failures: sum(|skill| skill.failures),
         tokens: sum(|skill| skill.tokens),
         top: top.collect(),
+        unused_time: unused.began.is_some().then(|| unused.to_string()),
         dead: dead.collect(),
         dead_total: used.dead.len(),
         dead_tokens: used.dead.iter().map(|skill| skill.catalog_tokens).sum(),
         pending_proposals: proposals::pending(asker).await,
     })
+}
+
+/// Returns `time` with its beginning, and the names of those of `entries` that may be called unused; none if nothing was recorded.
+async fn unused(
+    asker: &Asker,
+    time: UnusedTime,
+    entries: Vec<Entry>,
+    usage: &Arc<UsageCounts>,
+) -> (UnusedTime, BTreeSet<String>) {
+    let (usage, unrecorded) = (Arc::clone(usage), time.clone());
+    let judged = with_store(asker, move |store| {
+        let time = UnusedTime { began: recording_began(store, &usage.usage)?, ..time };
+        let is_settled = |entry: &&Entry| time.began.is_some() && time.covers(present_since(entry));
+        let names = entries.iter().filter(is_settled).map(|entry| entry.name().to_string()).collect();
+        Ok((time, names))
+    });
+    judged.await.unwrap_or_else(|_| (unrecorded, BTreeSet::new()))
 }
 
 fn worst(entry: &Entry) -> Option<Severity> {
@@ -173,7 +204,7 @@ fn counted<'a>(values: impl Iterator<Item = &'a str>) -> Vec<Facet> {
     facets
 }
 
-/// Returns the loads of each of the last days of the skills that `is_own` accepts, today last.
+/// Returns the loads of each of the last days of the skills whose identities `is_own` accepts, today last.
 fn daily(
     loads: &[repertoire::store::DailyLoads],
     is_own: impl Fn(&str) -> bool,
@@ -181,8 +212,8 @@ fn daily(
 ) -> Vec<u64> {
     let days = USAGE_DAYS as usize;
     let mut sums = vec![0; days];
-    for (skill, loads) in repertoire::usage::loads_per_day(loads, now, days) {
-        if is_own(skill) {
+    for (identity, loads) in repertoire::usage::loads_per_day(loads, now, days) {
+        if is_own(identity) {
             sums.iter_mut().zip(loads).for_each(|(sum, loads)| *sum += loads);
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use repertoire::registry::EntryTokens;
 use repertoire::store::{Store, UsageCount};
-use repertoire::usage::{SkillUsage, UsageData, report};
+use repertoire::usage::{SkillUsage, UsageData, identify, report};
 use repertoire::{Entry, Snapshot};
 
 use super::error::ApiError;
@@ -41,67 +41,36 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(start)
 }
 
-/// Returns the usage of the last `days` days, as far as the sender may see it; that of a server without a store, or with one that is
-/// away, is empty.
+/// Returns the usage of the last `days` days, of whatever skills there are; that of a server without a store
+/// is empty, and with one that is away it is what was counted before. Only the rows of skills that the sender sees are looked at.
 pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
-    let counts = all_usage(asker, days).await;
-    if asker.sees_all() {
-        return counts;
-    }
-    let snapshot = asker.view.shared.registry.snapshot();
-    let visible = asker.view.visible(&snapshot);
-    let names: Vec<&str> = visible.entries().map(|entry| entry.name().as_str()).collect();
-    Arc::new(seen(asker, &snapshot, &counts, &names))
-}
-
-/// Returns the usage of the skills called `name` of the last `days` days, as [`usage`] does.
-pub(crate) async fn usage_of(asker: &Asker, days: u64, name: &str) -> UsageCounts {
-    let snapshot = asker.view.shared.registry.snapshot();
-    seen(asker, &snapshot, &*all_usage(asker, days).await, &[name])
-}
-
-/// Returns the part of `counts` that is about the skills called one of `names`, which are sorted, and that the sender may see.
-fn seen(asker: &Asker, snapshot: &Snapshot, counts: &UsageCounts, names: &[&str]) -> UsageCounts {
-    let is_seen = |skill: &str, source: Option<&str>| {
-        asker.sees_all() || asker.view.sees_records(snapshot, skill, source)
-    };
-    let usage = of_skills(&counts.usage, names, |usage| &usage.skill);
-    let daily = of_skills(&counts.daily, names, |loads| &loads.skill);
-    UsageCounts {
-        usage: usage.filter(|usage| is_seen(&usage.skill, usage.source.as_deref())).cloned().collect(),
-        daily: daily.filter(|loads| is_seen(&loads.skill, None)).cloned().collect(),
-    }
-}
-
-/// Returns those of `rows` whose skill is one of `names`; both are sorted by name.
-fn of_skills<'a, T>(
-    rows: &'a [T],
-    names: &[&str],
-    skill: impl Fn(&T) -> &str,
-) -> impl Iterator<Item = &'a T> {
-    let mut names = names.iter().copied().peekable();
-    rows.iter().filter(move |row| {
-        let skill = skill(row);
-        while names.next_if(|name| *name < skill).is_some() {}
-        names.peek() == Some(&skill)
-    })
-}
-
-async fn all_usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
     let state = &asker.view.shared.dashboard;
     if let Some(counts) = state.usage(days) {
         return counts;
     }
-    let since = days_ago(days);
+    let (since, snapshot) = (days_ago(days), asker.view.shared.registry.snapshot());
     let counts = with_store(asker, move |store| {
         let (mut usage, mut daily) = (store.usage(Some(since))?, store.daily_loads(since)?);
-        usage.sort_by(|a, b| a.skill.cmp(&b.skill));
-        daily.sort_by(|a, b| a.skill.cmp(&b.skill));
+        identify(&snapshot, &mut usage, &mut daily);
         Ok(UsageCounts { usage, daily })
     });
-    let counts = Arc::new(counts.await.unwrap_or_default());
+    // Without the store, what was counted before is better than nothing.
+    let counts = match counts.await {
+        Ok(counts) => Arc::new(counts),
+        Err(_) => state.last_usage(days).unwrap_or_default(),
+    };
     state.keep_usage(days, Arc::clone(&counts));
     counts
+}
+
+/// Returns the usage of `entry` of the last `days` days, as [`usage`] does.
+pub(crate) async fn usage_of(asker: &Asker, days: u64, entry: &Entry) -> UsageCounts {
+    let counts = usage(asker, days).await;
+    let identity = Some(entry.record_identity());
+    UsageCounts {
+        usage: counts.usage.iter().filter(|usage| usage.identity == identity).cloned().collect(),
+        daily: counts.daily.iter().filter(|loads| loads.identity == identity).cloned().collect(),
+    }
 }
 
 /// Returns the tokens of the skills of `snapshot` in a catalog.
@@ -118,25 +87,11 @@ pub(crate) async fn entry_tokens(
     .await
 }
 
-/// Returns the usage of each skill that was used or asked for, by name.
+/// Returns the usage of each skill that was used, by identity.
 pub(crate) fn usage_by_skill(usage: &[UsageCount]) -> HashMap<String, SkillUsage> {
     let (others, dead_after) = (BTreeMap::new(), Duration::ZERO);
     let data =
         UsageData { library: &[], others: &others, usage, sessions: 0, now: SystemTime::now(), dead_after };
-    report(data).skills.into_iter().map(|skill| (skill.name.clone(), skill)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of_skills;
-
-    #[test]
-    fn rows_are_found_by_sorted_names() {
-        let rows = [("a", 1), ("a", 2), ("c", 3), ("d", 4), ("d", 5), ("f", 6)];
-        let found =
-            |names: &[&str]| -> Vec<i32> { of_skills(&rows, names, |row| row.0).map(|row| row.1).collect() };
-        assert_eq!(found(&["a", "b", "d", "d", "e"]), [1, 2, 4, 5]);
-        assert_eq!(found(&["f", "g"]), [6]);
-        assert!(found(&[]).is_empty() && found(&["b"]).is_empty());
-    }
+    let skills = report(data).skills.into_iter();
+    skills.filter_map(|skill| Some((skill.identity.clone()?, skill))).collect()
 }

@@ -129,7 +129,9 @@ pub(crate) async fn list(asker: &Asker, query: &SessionsQuery) -> Result<Session
 fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<SessionRow> {
     // Clients that make a connection for each request share a session, whoever they are.
     let mut sessions: HashMap<(String, Option<String>), SessionRow> = HashMap::new();
-    for event in events.filter(|event| !event.session.is_empty()) {
+    // A download is no session of an agent.
+    let is_counted = |event: &EventRecord| !event.session.is_empty() && event.kind != "skill_downloaded";
+    for event in events.filter(is_counted) {
         let key = (event.session.clone(), event.principal.clone());
         let row = sessions.entry(key).or_insert_with(|| SessionRow {
             session: event.session.clone(),
@@ -205,6 +207,7 @@ mod tests {
             event("a", 4, "file_read", "y"),
             event("a", 5, "skill_unloaded", "x"),
             event("", 6, "skill_loaded", "z"),
+            event("c", 7, "skill_downloaded", "z"),
             EventRecord { principal: Some("ann".to_owned()), ..event("b", 1, "skill_loaded", "w") },
         ];
         let rows = gather(events.into_iter(), "2026-01-01T00:03:00.000Z");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
-use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot};
+use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot, State};
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
@@ -69,6 +69,8 @@ pub(crate) struct SkillDetail {
     pub(crate) also: Vec<String>,
     /// Skills of the same name.
     pub(crate) namesakes: Vec<Namesake>,
+    /// A sentence about each client that reads it from files although it is disabled.
+    pub(crate) still_read: Vec<String>,
 }
 
 /// A file of a skill.
@@ -238,8 +240,8 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     let registry = &asker.view.shared.registry;
     let snapshot = registry.snapshot();
     let entry = find(asker, &snapshot, name)?;
-    let facts = Facts::of_skill(asker, &snapshot, entry.name().as_str()).await?;
-    let usage = facts.counts(entry.name().as_str());
+    let facts = Facts::of_skill(asker, &snapshot, entry).await?;
+    let usage = facts.counts(entry);
     let (text, body, unreadable) = match registry.get(entry).await {
         Ok(skill) => (skill.text.clone(), skill.body().to_owned(), None),
         Err(error) => (String::new(), String::new(), Some(error.chain())),
@@ -298,7 +300,25 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
         update: known_update(asker, entry),
         also: entry.also.iter().map(|route| route.path.to_string()).collect(),
         namesakes: namesakes.collect(),
+        still_read: still_read(asker, &snapshot, entry).await?,
     })
+}
+
+/// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although it is disabled; none where
+/// it is not, and for senders that see a part of the library.
+pub(crate) async fn still_read(
+    asker: &Asker,
+    snapshot: &Snapshot,
+    entry: &Entry,
+) -> Result<Vec<String>, ApiError> {
+    let host = asker.options().host.clone().filter(|_| asker.sees_all());
+    let Some(host) = host.filter(|_| entry.state == State::Disabled) else { return Ok(Vec::new()) };
+    // Skills are switched by their name.
+    let named = snapshot.named(entry.name().as_str()).iter();
+    let disabled: Vec<Entry> = named.filter(|entry| entry.state == State::Disabled).cloned().collect();
+    let sentences: BTreeSet<String> =
+        blocking(move || Ok(disabled.iter().flat_map(|entry| host.still_read(entry)).collect())).await?;
+    Ok(sentences.into_iter().collect())
 }
 
 /// Returns the newest version of `entry` in its source, if the source was asked.

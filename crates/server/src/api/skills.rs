@@ -175,9 +175,9 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
             }
     });
     match query.sort.as_deref() {
-        Some("loads") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.loads(entry))),
+        Some("loads") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.loads(entry))),
         Some("tokens") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.tokens(&snapshot, entry))),
-        Some("last_use") => entries.sort_by_key(|entry| std::cmp::Reverse(facts.last_use(entry))),
+        Some("last_use") => entries.sort_by_cached_key(|entry| std::cmp::Reverse(facts.last_use(entry))),
         Some("name" | "") | None => {}
         Some(_) => return Err(ApiError::invalid("sort: name, loads, tokens or last_use")),
     }
@@ -254,7 +254,7 @@ fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
     }
 }
 
-/// The usage and the tokens of skills.
+/// The usage and the tokens of skills; usage is found by their identities.
 pub(crate) struct Facts {
     tokens: EntryTokenCounts,
     counts: HashMap<String, SkillUsage>,
@@ -268,14 +268,14 @@ impl Facts {
         Ok(Self::new(tokens, &*records::usage(asker, USAGE_DAYS).await))
     }
 
-    /// Reads the facts of the skills called `name`.
+    /// Reads the facts of `entry` alone.
     pub(crate) async fn of_skill(
         asker: &Asker,
         snapshot: &Arc<Snapshot>,
-        name: &str,
+        entry: &Entry,
     ) -> Result<Self, ApiError> {
         let tokens = records::entry_tokens(asker, snapshot).await?;
-        Ok(Self::new(tokens, &records::usage_of(asker, USAGE_DAYS, name).await))
+        Ok(Self::new(tokens, &records::usage_of(asker, USAGE_DAYS, entry).await))
     }
 
     fn new(tokens: EntryTokenCounts, usage: &UsageCounts) -> Self {
@@ -283,7 +283,7 @@ impl Facts {
         Self {
             tokens,
             counts: records::usage_by_skill(&usage.usage),
-            days: days.into_iter().map(|(name, loads)| (name.to_owned(), loads)).collect(),
+            days: days.into_iter().map(|(identity, loads)| (identity.to_owned(), loads)).collect(),
         }
     }
 
@@ -292,30 +292,28 @@ impl Facts {
         snapshot.index_of(entry).and_then(|index| self.tokens.get(index)).copied().unwrap_or_default()
     }
 
-    /// Returns the loads of each day, today last.
-    pub(crate) fn days(&self, name: &str) -> &[u64] {
-        self.days.get(name).map(Vec::as_slice).unwrap_or_default()
+    /// Returns the loads of each day, today last; none if there were no loads.
+    fn days(&self, entry: &Entry) -> &[u64] {
+        self.days.get(&entry.record_identity()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the counts of the skill called `name`.
-    pub(crate) fn counts(&self, name: &str) -> Option<&SkillUsage> {
-        self.counts.get(name)
+    /// Returns the counts of `entry`.
+    pub(crate) fn counts(&self, entry: &Entry) -> Option<&SkillUsage> {
+        self.counts.get(&entry.record_identity())
     }
 
     fn loads(&self, entry: &Entry) -> u64 {
-        self.counts(entry.name().as_str()).map_or(0, |counts| counts.loads)
+        self.counts(entry).map_or(0, |counts| counts.loads)
     }
 
     fn last_use(&self, entry: &Entry) -> Option<SystemTime> {
-        self.counts(entry.name().as_str()).and_then(|counts| counts.last_use)
+        self.counts(entry).and_then(|counts| counts.last_use)
     }
 
     /// Returns the row of `entry`.
     pub(crate) fn row(&self, snapshot: &Snapshot, entry: &Entry) -> SkillRow {
         let document = &entry.document;
         let with = |severity| entry.diagnostics().filter(|found| found.severity == severity).count();
-        // Calls name a skill, so that they are those of the skill that holds the name.
-        let is_used = matches!(entry.state, State::Active | State::Disabled);
         SkillRow {
             name: entry.name().to_string(),
             address: address(entry),
@@ -326,9 +324,9 @@ impl Facts {
             version: document.manifest.version.clone(),
             tags: document.manifest.tags.clone(),
             catalog_tokens: self.tokens(snapshot, entry),
-            loads: if is_used { self.loads(entry) } else { 0 },
-            daily_loads: if is_used { self.days(entry.name().as_str()).to_vec() } else { Vec::new() },
-            last_use: self.last_use(entry).filter(|_| is_used).map(rfc3339),
+            loads: self.loads(entry),
+            daily_loads: self.days(entry).to_vec(),
+            last_use: self.last_use(entry).map(rfc3339),
             errors: with(Severity::Error),
             warnings: with(Severity::Warning),
         }

@@ -28,6 +28,8 @@ pub(crate) struct SwitchAnswer {
     pub(crate) name: String,
     /// Its state.
     pub(crate) state: String,
+    /// A sentence about each client that reads it from files although it is disabled.
+    pub(crate) still_read: Vec<String>,
 }
 
 /// Switches the skill called `name` off or on.
@@ -53,7 +55,8 @@ pub(crate) async fn switch(asker: &Asker, name: &str, is_on: bool) -> Result<Swi
     record(asker, EventKind::SkillSwitched, decision, entry.name().as_str(), switched.as_ref().err());
     let snapshot = registry.set_disabled(switched?).await;
     let entry = skill::find(asker, &snapshot, &entry.qualified_name())?;
-    Ok(SwitchAnswer { name: entry.name().to_string(), state: entry.state.as_str().to_owned() })
+    let (name, state) = (entry.name().to_string(), entry.state.as_str().to_owned());
+    Ok(SwitchAnswer { name, state, still_read: skill::still_read(asker, &snapshot, entry).await? })
 }
 
 /// Returns `true` if the sender may switch skills off and on here.

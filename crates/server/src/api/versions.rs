@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use axum::Extension;
 use repertoire::Entry;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::history::identity;
 use repertoire::proposal::review::Reviewer;
 use repertoire::proposal::{channel_source, published_identity, source_channel};
 use repertoire::store::{Store, Version, skill_files};
@@ -226,7 +225,7 @@ fn channels_of(asker: &Asker, entry: &Entry) -> Vec<String> {
 /// Returns the recorded versions of `entry`, the newest first: those that were released in one of `channels`, if it is a skill of one.
 fn recorded(store: &dyn Store, entry: &Entry, channels: &[String]) -> Result<Vec<Version>, ApiError> {
     if channels.is_empty() {
-        return Ok(store.versions(&identity(entry))?);
+        return Ok(store.versions(&entry.record_identity())?);
     }
     let name = entry.name().as_str();
     let released = released_digests(store, channels, name)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use repertoire::event::{Event, Surface};
 use repertoire::store::Role;
 use repertoire::{EventKind, Outcome};
@@ -16,9 +16,6 @@ use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal, UNKNOWN_SKILL};
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
-
-/// The header in which browsers name the site of the page that made the request.
-const FETCH_SITE: &str = "sec-fetch-site";
 
 /// The reason that a request may not change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +35,6 @@ pub(crate) struct Asker {
     pub(crate) view: Arc<AgentView>,
     /// The token that the sender authenticated with, if any.
     pub(crate) principal: Principal,
-    /// True if a browser sent the request.
-    is_browser: bool,
     /// True if the request has an origin that is not the server's own.
     is_foreign: bool,
     /// The token of the pages, if the request has one in its headers.
@@ -63,7 +58,6 @@ impl Asker {
         Self {
             view,
             principal,
-            is_browser: headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE),
             is_foreign,
             csrf: headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned),
             own_csrf: None,
@@ -163,20 +157,19 @@ impl Asker {
         if self.is_from_page(form) { Ok(()) } else { Err(WriteRefusal::Csrf) }
     }
 
-    /// Returns `true` if the request comes from a page of this server, or from a program. `form` is the token of the pages in a form.
+    /// Returns `true` if the request comes from a page of this server, or has a bearer token. `form` is the token of the pages in a form.
     pub(crate) fn is_from_page(&self, form: Option<&str>) -> bool {
-        // No page of another site has a bearer token that it could send.
+        // No page of another site has a bearer token that it could send. Everything else may be sent without the person's knowledge.
         if self.principal.name.is_some() && !self.is_signed_in() {
             return true;
         }
         let given = form.or(self.csrf.as_deref()).unwrap_or_default();
-        let is_needed = self.is_signed_in() || self.is_browser || form.is_some();
-        !self.is_foreign && (!is_needed || is_equal(given.as_bytes(), self.csrf().as_bytes()))
+        !self.is_foreign && is_equal(given.as_bytes(), self.csrf().as_bytes())
     }
 }
 
 /// Returns whether the two are equal, in a time that tells nothing about where they differ.
-fn is_equal(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn is_equal(one: &[u8], other: &[u8]) -> bool {
     let difference = one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b));
     one.len() == other.len() && difference == 0
 }

@@ -46,6 +46,12 @@ pub trait Host: Send + Sync {
         Err("this server does not switch skills".to_owned())
     }
 
+    /// Returns a sentence about each client that reads the skill from files although it is disabled, as `rep disable` warns of it.
+    fn still_read(&self, entry: &Entry) -> Vec<String> {
+        let _ = entry;
+        Vec::new()
+    }
+
     /// Returns the health of what the server does not know itself, such as sandboxes.
     fn health(&self) -> Vec<HealthItem> {
         Vec::new()

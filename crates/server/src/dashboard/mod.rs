@@ -5,7 +5,7 @@ mod options;
 mod state;
 mod asker;
 
-pub(crate) use asker::{Asker, WriteRefusal};
+pub(crate) use asker::{Asker, WriteRefusal, is_equal};
 pub use host::{
     BreakEven, Cost, CostOfWay, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin,
 };

@@ -13,7 +13,8 @@ use super::host::Host;
 pub struct DashboardOptions {
     /// True if the pages and the API are served.
     pub is_served: bool,
-    /// True if requests without a token may change something: decide about proposals, restore versions.
+    /// True if requests without a token may change something: decide about proposals, restore versions. The server needs a
+    /// [`PageSecret`](crate::http::PageSecret) or a token then.
     pub allows_writes: bool,
     /// The store of events, versions and proposals.
     pub store: Option<LazyStore>,

@@ -18,9 +18,9 @@ const USAGE_TIME: Duration = Duration::from_secs(2);
 /// The usage of skills in some time.
 #[derive(Debug, Default)]
 pub(crate) struct UsageCounts {
-    /// The calls, sorted by the names of the skills.
+    /// The calls.
     pub(crate) usage: Vec<UsageCount>,
-    /// The loads per day, sorted alike.
+    /// The loads per day.
     pub(crate) daily: Vec<DailyLoads>,
 }
 
@@ -109,6 +109,12 @@ impl DashboardState {
         let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         let (read, counts) = usage.get(&days)?;
         (read.elapsed() < USAGE_TIME).then(|| Arc::clone(counts))
+    }
+
+    /// Returns the usage of the last `days` days that was read last, if it is still there.
+    pub(crate) fn last_usage(&self, days: u64) -> Option<Arc<UsageCounts>> {
+        let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.get(&days).map(|(_, counts)| Arc::clone(counts))
     }
 
     /// Keeps the usage of the last `days` days.

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::access_log::{AccessLog, AddressRange};
 use super::guard::Guard;
 use super::options::HttpLimits;
+use super::page_secret::PageSecret;
 use super::principals::Principals;
 use super::quota::Quotas;
 use super::refusals::Refusals;
@@ -20,6 +21,10 @@ pub(super) struct App {
     pub(super) server: Server,
     pub(super) guard: Guard,
     pub(super) principals: Principals,
+    /// The secret of the person that the server is for, if it is for one.
+    pub(super) page_secret: Option<PageSecret>,
+    /// The port that the server listens on.
+    pub(super) port: u16,
     pub(super) limits: HttpLimits,
     pub(super) quotas: Arc<Quotas>,
     pub(super) access_log: Option<AccessLog>,

@@ -1,20 +1,26 @@
-//! Cookies of people that sign in.
+//! Cookies of people that sign in, or open their own dashboard.
+
+use std::borrow::Cow;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 /// The prefix by which browsers hold a cookie to https, to this host and to all of its paths.
 const HOST_PREFIX: &str = "__Host-";
 
-/// The cookie with the token of a person that signed in.
-pub(super) const TOKEN: Cookie = Cookie { name: "rep_token", attributes: "" };
+/// The cookie with the token of a person that signed in. Lax, because a link of another site and the way back from a provider lead
+/// to a page of the person that follows it.
+pub(super) const TOKEN: Cookie =
+    Cookie { name: Cow::Borrowed("rep_token"), same_site: "Lax", attributes: "" };
 
 /// The cookie with the way of a person to the provider and back. It ends after ten minutes.
-pub(super) const FLOW: Cookie = Cookie { name: "rep_sign_in", attributes: "; Max-Age=600" };
+pub(super) const FLOW: Cookie =
+    Cookie { name: Cow::Borrowed("rep_sign_in"), same_site: "Lax", attributes: "; Max-Age=600" };
 
 /// A cookie of this server. Scripts do not see it, and forms of other sites do not send it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Cookie {
-    name: &'static str,
+    name: Cow<'static, str>,
+    same_site: &'static str,
     /// Attributes beside those that every cookie has.
     attributes: &'static str,
 }
@@ -37,8 +43,14 @@ impl Scheme {
 }
 
 impl Cookie {
+    /// Returns the cookie with the secret of a dashboard. Browsers send cookies to all ports of a host, so that each has its own name.
+    pub(super) fn of_dashboard(port: u16) -> Self {
+        let name = Cow::Owned(format!("rep_dashboard_{port}"));
+        Self { name, same_site: "Strict", attributes: "" }
+    }
+
     /// Returns the value of the cookie, if the request has it.
-    pub(super) fn read(self, headers: &HeaderMap, scheme: Scheme) -> Option<&str> {
+    pub(super) fn read<'h>(&self, headers: &'h HeaderMap, scheme: Scheme) -> Option<&'h str> {
         let name = self.full_name(scheme);
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -46,30 +58,28 @@ impl Cookie {
     }
 
     /// Returns the header that sets the cookie; `None` if it cannot have this value.
-    pub(super) fn set(self, value: &str, scheme: Scheme) -> Option<HeaderValue> {
+    pub(super) fn set(&self, value: &str, scheme: Scheme) -> Option<HeaderValue> {
         let is_allowed = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
-        let text = format!("{}={value}{}{}", self.full_name(scheme), attributes(scheme), self.attributes);
+        let text =
+            format!("{}={value}{}{}", self.full_name(scheme), self.protection(scheme), self.attributes);
         value.bytes().all(is_allowed).then(|| HeaderValue::try_from(text).ok()).flatten()
     }
 
     /// Returns the header that removes the cookie.
-    pub(super) fn remove(self, scheme: Scheme) -> Option<HeaderValue> {
-        let text = format!("{}={}; Max-Age=0", self.full_name(scheme), attributes(scheme));
+    pub(super) fn remove(&self, scheme: Scheme) -> Option<HeaderValue> {
+        let text = format!("{}={}; Max-Age=0", self.full_name(scheme), self.protection(scheme));
         HeaderValue::try_from(text).ok()
     }
 
-    fn full_name(self, scheme: Scheme) -> String {
+    fn full_name(&self, scheme: Scheme) -> String {
         let prefix = if scheme == Scheme::Https { HOST_PREFIX } else { "" };
         format!("{prefix}{}", self.name)
     }
-}
 
-/// Returns the attributes of every cookie. Lax, because a link of another site and the way back from a provider lead to a page of
-/// the person that follows it.
-fn attributes(scheme: Scheme) -> &'static str {
-    match scheme {
-        Scheme::Http => "; Path=/; HttpOnly; SameSite=Lax",
-        Scheme::Https => "; Path=/; HttpOnly; SameSite=Lax; Secure",
+    /// Returns the attributes that keep the cookie from others.
+    fn protection(&self, scheme: Scheme) -> String {
+        let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
+        format!("; Path=/; HttpOnly; SameSite={}{secure}", self.same_site)
     }
 }
 

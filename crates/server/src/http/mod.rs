@@ -1,9 +1,10 @@
-//! The HTTP server: MCP at `/mcp`, the well-known index, and health checks.
+//! The HTTP server: MCP at `/mcp`, the well-known index, the dashboard, and health checks.
 
 mod options;
 mod access;
 mod guard;
 mod cookie;
+mod page_secret;
 mod reply;
 mod unread;
 mod body;
@@ -26,6 +27,7 @@ mod refuse_access;
 mod signed_in_tokens;
 mod sign_in;
 mod provider_sign_in;
+mod open_pages;
 mod router;
 mod control;
 mod serve;
@@ -35,6 +37,7 @@ pub(crate) use access_log::PublicOrigin;
 pub use access_log::{AccessLog, AddressRange};
 pub use control::HttpControl;
 pub use options::{DEFAULT_ADDRESS, HttpAccess, HttpLimits, HttpOptions};
+pub use page_secret::PageSecret;
 pub use quota::PrincipalLimits;
 pub(crate) use quota::RunLimit;
 pub(crate) use refusals::{RecordedRefusal, RefusalCode};

@@ -10,6 +10,7 @@ use repertoire_model::scope::Pattern;
 
 use super::access::Token;
 use super::access_log::{AccessLog, AddressRange};
+use super::page_secret::PageSecret;
 use super::quota::PrincipalLimits;
 use crate::oidc::OidcOptions;
 
@@ -101,6 +102,9 @@ pub struct HttpOptions {
     pub access: HttpAccess,
     /// True if every request needs a token, also where there are only those of the store.
     pub needs_token: bool,
+    /// The secret of the one person that the server is for. With it, the server answers with the dashboard alone, and only a
+    /// browser that opened one of the secret's paths.
+    pub page_secret: Option<PageSecret>,
     /// The store whose tokens are accepted, too.
     pub store: Option<LazyStore>,
     /// Limits on clients.
@@ -123,6 +127,7 @@ impl Default for HttpOptions {
             agent: None,
             access: HttpAccess::default(),
             needs_token: false,
+            page_secret: None,
             store: None,
             limits: HttpLimits::default(),
             principal_limits: PrincipalLimits::default(),

@@ -190,6 +190,17 @@ impl Principals {
         self.configured().anonymous.is_some()
     }
 
+    /// Returns `false` if nobody can be let in: all tokens are those of a store that was not read for too long.
+    pub(super) async fn lets_in(&self) -> bool {
+        let configured = self.configured();
+        let has_others =
+            configured.anonymous.is_some() || configured.provider.is_some() || !configured.tokens.is_empty();
+        match &self.stored {
+            Some(stored) if !has_others => stored.are_usable().await,
+            _ => true,
+        }
+    }
+
     /// Returns the endpoint of a request with the bearer token `token`.
     pub(super) async fn endpoint(&self, token: Option<&[u8]>) -> Result<Arc<Endpoint>, AccessFault> {
         let configured = self.configured();

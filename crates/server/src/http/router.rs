@@ -27,7 +27,7 @@ use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
 use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
 use super::url_token::UrlToken;
-use super::{provider_sign_in, request_metrics, sign_in};
+use super::{open_pages, provider_sign_in, request_metrics, sign_in};
 use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
@@ -52,8 +52,8 @@ const READY: &str = "/readyz";
 /// The path of the stream of changes.
 const CHANGES: &str = "/changes";
 
-/// Maximum time for the store to answer whether it is there.
-const STORE_TIME: Duration = Duration::from_secs(2);
+/// Maximum time for the store to answer whether it is there. Health checks often wait for a second.
+const STORE_TIME: Duration = Duration::from_millis(500);
 
 /// Maximum requests for files of the well-known index at a time; more wait. Each may pack up to 16 MiB. As many requests for the
 /// index itself are answered beside them, and as many for published versions.
@@ -61,24 +61,39 @@ const MAX_DOWNLOADS: usize = 8;
 
 /// Returns the routes of the server.
 pub(super) fn router(app: Arc<App>) -> Router {
+    let origin = middleware::from_fn_with_state(Arc::clone(&app), check_origin);
+    let served = if app.page_secret.is_some() {
+        personal(&app).layer(origin)
+    } else {
+        programs(&app).merge(dashboard(&app)).layer(origin).fallback(not_found)
+    };
+    let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
+    health_routes().merge(served).layer(logged).with_state(app)
+}
+
+/// Returns the routes of a server for one person: the dashboard alone, because no program has the cookie.
+fn personal(app: &Arc<App>) -> Router<Arc<App>> {
+    let opened = middleware::from_fn_with_state(Arc::clone(app), expect_opened);
+    let nothing = async || refuse(StatusCode::NOT_FOUND, "not found");
+    open_pages::open_routes().merge(dashboard(app).fallback(nothing).layer(opened))
+}
+
+/// Returns the routes of programs.
+fn programs(app: &Arc<App>) -> Router<Arc<App>> {
     let index = well_known::index_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let downloads = well_known::file_routes().layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
     let versions = Router::new()
         .route("/api/v1/skills/{name}/versions/{version}", get(get_version).put(put_version))
         .layer(GlobalConcurrencyLimitLayer::new(MAX_DOWNLOADS));
-    let programs = Router::new()
+    Router::new()
         .route(MCP, any(mcp))
         .route("/metrics", get(metrics))
         .merge(versions)
         .merge(index)
         .merge(downloads)
         // The last layer runs first.
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), limit_unread))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), authenticate));
-    let protected =
-        programs.merge(dashboard(&app)).layer(middleware::from_fn_with_state(Arc::clone(&app), check_origin));
-    let logged = middleware::from_fn_with_state(Arc::clone(&app), log_access);
-    health_routes().merge(protected).fallback(not_found).layer(logged).with_state(app)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), limit_unread))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), authenticate))
 }
 
 /// Returns the routes of the dashboard, if it is served.
@@ -89,11 +104,15 @@ fn dashboard(app: &Arc<App>) -> Router<Arc<App>> {
     let streams = middleware::from_fn_with_state(Arc::clone(app), limit_streams);
     let bodies = middleware::from_fn_with_state(Arc::clone(app), collect_body);
     let secured = middleware::from_fn(web::secure);
-    let open = sign_in::open_routes().merge(provider_sign_in::routes()).merge(web::asset_routes());
+    let (mut open, mut pages) = (web::asset_routes(), web::routes());
+    if app.page_secret.is_none() {
+        open = open.merge(sign_in::open_routes()).merge(provider_sign_in::routes());
+        pages = pages.merge(sign_in::routes());
+    }
     let open = open.layer(secured.clone()).layer(bodies.clone());
     let people = api::routes()
         .layer(streams)
-        .merge(web::routes().merge(sign_in::routes()).layer(secured))
+        .merge(pages.layer(secured))
         .layer(bodies)
         .layer(middleware::from_fn_with_state(Arc::clone(app), limit_unread))
         .layer(middleware::from_fn_with_state(Arc::clone(app), authenticate_person));
@@ -206,7 +225,7 @@ async fn alive() -> &'static str {
 
 /// Answers whether every source of the library was read, and whether the store answers, if there is one.
 ///
-/// A store that is away does not make the server unready: it serves what it has read.
+/// A store that is away does not make the server unready: it serves what it has read, to those whom it knows.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     if app.draining.is_cancelled() {
         return readiness(Some("the server is about to stop".to_owned()), None);
@@ -215,6 +234,12 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
         return readiness(Some("the library was not read yet".to_owned()), None);
     }
     let store = store_answers(&app).await;
+    if !app.principals.lets_in().await {
+        return readiness(
+            Some("the tokens of the store could not be read, or not for too long".to_owned()),
+            store,
+        );
+    }
     let snapshot = app.server.library().snapshot();
     let unread = snapshot.unlisted_sources().next();
     readiness(unread.map(|source| format!("the source {source} was not read yet")), store)
@@ -269,7 +294,7 @@ async fn not_found() -> Response {
 /// Refuses requests for other hosts or from other sites, and adds the CORS headers for allowed origins.
 async fn check_origin(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let is_safe = is_read && !app.principals.is_open();
+    let is_safe = is_read && (!app.principals.is_open() || app.page_secret.is_some());
     let links = if is_safe { ForeignLinks::Accepted } else { ForeignLinks::Refused };
     if let Err((status, reason)) = app.guard.check(request.uri(), request.headers(), links) {
         let refusal = Refusal { principal: None, route: &route(&request), reason: "foreign_host_or_origin" };
@@ -301,6 +326,14 @@ fn preflight() -> Response {
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Answers only browsers that opened the pages with the secret of the server.
+async fn expect_opened(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if app.page_secret.as_ref().is_some_and(|secret| secret.is_in(request.headers(), app.port)) {
+        return next.run(request).await;
+    }
+    open_pages::refuse(&app, &route(&request), &request)
 }
 
 /// Checks the bearer token, and passes on the endpoint that belongs to it.

@@ -58,21 +58,22 @@ pub struct HttpServer {
 impl Server {
     /// Binds the address of `options`.
     ///
-    /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]) or tools of skills can run
-    /// ([`ErrorKind::TokenNeededForTools`]), with [`ErrorKind::TokenTwice`] if two tokens are equal, and with
-    /// [`ErrorKind::BadProvider`] if people could not sign in at the provider.
-    pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
+    /// Fails without a token if the address is not a loopback address ([`ErrorKind::TokenNeeded`]), tools of skills can run
+    /// ([`ErrorKind::TokenNeededForTools`]) or people may write ([`ErrorKind::TokenNeededForWrites`]), with
+    /// [`ErrorKind::TokenTwice`] if two tokens are equal, and with [`ErrorKind::BadProvider`] if people could not sign in at the
+    /// provider.
+    pub fn bind_http(&self, mut options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
         let HttpAccess { tokens, oidc, .. } = &options.access;
         let is_open = tokens.is_empty() && oidc.is_none() && !options.needs_token;
-        if !wanted.ip().is_loopback() && is_open {
-            return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
-        }
-        if is_open && self.library().runner().is_some() {
-            return Err(Error::new(ErrorKind::TokenNeededForTools).about(wanted.to_string()));
+        let reason = self.reason_for_token(&options);
+        if let Some(kind) = reason.filter(|_| is_open) {
+            return Err(Error::new(kind).about(wanted.to_string()));
         }
         expect_distinct(tokens)?;
         oidc.clone().map(Provider::new).transpose()?;
+        // It stays so when tokens are replaced by none while it serves.
+        options.needs_token |= reason.is_some();
         let listener = std::net::TcpListener::bind(wanted)
             .map_err(|error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error))?;
         listener.set_nonblocking(true)?;
@@ -80,6 +81,19 @@ impl Server {
         Guard::new(&options, address)?;
         let (control, replacements) = control::channel();
         Ok(HttpServer { server: self.clone(), listener, address, options, control, replacements })
+    }
+
+    /// Returns the reason that a server with `options` does not answer without a token; `None` if it may.
+    fn reason_for_token(&self, options: &HttpOptions) -> Option<ErrorKind> {
+        if !options.address.ip().is_loopback() {
+            Some(ErrorKind::TokenNeeded)
+        } else if self.library().runner().is_some() {
+            Some(ErrorKind::TokenNeededForTools)
+        } else if self.options().dashboard.allows_writes && options.page_secret.is_none() {
+            Some(ErrorKind::TokenNeededForWrites)
+        } else {
+            None
+        }
     }
 }
 
@@ -151,6 +165,8 @@ impl HttpServer {
             server: self.server.clone(),
             guard: Guard::new(&self.options, self.address)?,
             principals,
+            page_secret: self.options.page_secret.clone(),
+            port: self.address.port(),
             limits: *limits,
             quotas: Arc::new(Quotas::new(self.options.principal_limits)),
             access_log: self.options.access_log.clone(),

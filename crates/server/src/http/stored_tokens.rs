@@ -1,68 +1,132 @@
-//! The tokens of a store, read anew every few seconds while requests use them.
+//! The tokens of a store, read in the background while requests use them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, SystemTime};
 
+use repertoire::Error;
 use repertoire::store::{LazyStore, TokenRecord};
 use repertoire_model::Digest;
-use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// The time after which the tokens are read again, and so the longest time that a revoked token is accepted.
+/// The time from one reading to the next, and so the longest time that a revoked token is accepted while the store answers.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The least time between two readings. A request with an unknown token waits for the next one, so that a new token works at once
 /// and guessing does not load the store.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// The time that a reading may take before known tokens are accepted without it.
+const LATE: Duration = Duration::from_millis(250);
+
+/// The longest wait for a reading that may know an unknown token.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The longest time that tokens are accepted while the store is away.
 const STALE: Duration = Duration::from_secs(5 * 60);
 
-/// The tokens as they were at one time. A store has a bounded number of them.
+/// Reads the tokens of a store.
+type ReadTokens = dyn Fn() -> Result<Vec<TokenRecord>, Error> + Send + Sync;
+
+/// The tokens as they were at one time. A store has a bounded number of them. The times are those at which readings began.
 #[derive(Clone, Default)]
 struct TokenSnapshot {
     tokens: Arc<HashMap<Digest, Arc<TokenRecord>>>,
-    /// The time of the last reading that went well.
+    /// The last reading that went well.
     read: Option<Instant>,
-    /// The time of the last reading.
+    /// The last reading that has ended.
     tried: Option<Instant>,
+    /// The reading at hand.
+    begun: Option<Instant>,
 }
 
 impl TokenSnapshot {
-    /// Returns `true` if the last reading was less than `time` ago.
-    fn is_newer_than(&self, time: Duration) -> bool {
-        self.tried.is_some_and(|tried| tried.elapsed() < time)
+    /// Returns `true` if there is no newer reading to wait for, because the last one is new, or the next one is late.
+    fn is_newest(&self) -> bool {
+        self.tried.is_some_and(|tried| tried.elapsed() < FRESH)
+            || self.begun.is_some_and(|begun| begun.elapsed() >= LATE)
+    }
+
+    /// Returns `true` if the tokens are not too old to be accepted.
+    fn is_usable(&self) -> bool {
+        self.read.is_some_and(|read| read.elapsed() < STALE)
     }
 }
 
-/// The store does not answer, so that nobody knows if a token is still valid.
+/// The store does not answer, so that nobody knows if a token is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoreAway;
 
 /// The tokens of a store.
 pub(super) struct StoredTokens {
     store: LazyStore,
-    newest: RwLock<TokenSnapshot>,
-    /// Held by the request that reads the tokens anew.
-    refresh: Mutex<()>,
+    shared: Arc<SharedTokens>,
+    /// Set once the tokens are read, which begins with the first question about them.
+    is_read: OnceLock<()>,
+}
+
+/// State that requests share with the task that reads the tokens.
+struct SharedTokens {
+    read: Arc<ReadTokens>,
+    newest: watch::Sender<TokenSnapshot>,
+    /// Signalled by requests that wait for the next reading.
+    wanted: Arc<Notify>,
 }
 
 impl StoredTokens {
     /// Returns the tokens of `store`, which is not read yet.
     pub(super) fn new(store: LazyStore) -> Self {
-        Self { store, newest: RwLock::default(), refresh: Mutex::default() }
+        let read = store.clone();
+        Self::read_by(store, move || read.get()?.active_tokens(SystemTime::now()))
+    }
+
+    fn read_by(
+        store: LazyStore,
+        read: impl Fn() -> Result<Vec<TokenRecord>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        let shared =
+            SharedTokens { read: Arc::new(read), newest: watch::Sender::default(), wanted: Arc::default() };
+        Self { store, shared: Arc::new(shared), is_read: OnceLock::new() }
     }
 
     /// Returns the token with this digest, if there is one that is neither revoked nor has ended.
+    ///
+    /// The wait is bounded where the store does not answer: a known token is accepted from the last reading, and the wait for an unknown
+    /// one is short.
     pub(super) async fn find(&self, digest: &Digest) -> Result<Option<Arc<TokenRecord>>, StoreAway> {
-        let reading = self.newest();
-        let known = reading.tokens.get(digest).filter(|_| reading.is_newer_than(FRESH));
-        let found = match known {
-            Some(token) => Some(Arc::clone(token)),
-            None => self.newer_than(&reading).await?.tokens.get(digest).cloned(),
+        let asked = Instant::now();
+        let mut readings = self.readings();
+        let newest = loop {
+            let newest = readings.borrow_and_update().clone();
+            let (is_enough, deadline) = if newest.tokens.contains_key(digest) {
+                (newest.is_newest(), newest.begun.unwrap_or(asked) + LATE)
+            } else {
+                (newest.tried >= Some(asked), asked + PATIENCE)
+            };
+            if is_enough {
+                break newest;
+            }
+            self.shared.wanted.notify_one();
+            if timeout_at(deadline, readings.changed()).await.is_err() {
+                break newest;
+            }
         };
-        Ok(found.filter(|token| token.is_valid(SystemTime::now())))
+        match newest.tokens.get(digest) {
+            Some(token) if newest.is_usable() => {
+                Ok(Some(Arc::clone(token)).filter(|token| token.is_valid(SystemTime::now())))
+            }
+            None if newest.read >= Some(asked) => Ok(None),
+            _ => Err(StoreAway),
+        }
+    }
+
+    /// Returns whether tokens are accepted, after a short wait for the first reading.
+    pub(super) async fn are_usable(&self) -> bool {
+        let mut readings = self.readings();
+        // Without an answer they are not.
+        let _ = timeout(PATIENCE, readings.wait_for(|newest| newest.tried.is_some())).await;
+        readings.borrow().is_usable()
     }
 
     /// Adds a token to the store. The text of an error is for people.
@@ -78,69 +142,88 @@ impl StoredTokens {
         let revoke = move || store.get()?.revoke_token(&digest, SystemTime::now());
         let is_revoked =
             tokio::task::spawn_blocking(revoke).await.ok().and_then(Result::ok).ok_or(StoreAway)?;
-        let mut newest = self.newest.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut newest.tokens).remove(&digest);
+        self.shared.newest.send_modify(|newest| {
+            Arc::make_mut(&mut newest.tokens).remove(&digest);
+            // The reading at hand may have seen the token as it was.
+            newest.begun = None;
+        });
         Ok(is_revoked)
     }
 
-    fn newest(&self) -> TokenSnapshot {
-        self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the readings from now on, and starts them if nobody asked before.
+    fn readings(&self) -> watch::Receiver<TokenSnapshot> {
+        self.is_read.get_or_init(|| drop(tokio::spawn(keep_reading(Arc::downgrade(&self.shared)))));
+        self.shared.newest.subscribe()
     }
+}
 
-    /// Returns a reading that began after `before` did.
-    async fn newer_than(&self, before: &TokenSnapshot) -> Result<TokenSnapshot, StoreAway> {
-        let _refreshing = self.refresh.lock().await;
-        let newest = self.newest();
-        let mut reading = newest.clone();
-        if newest.tried == before.tried {
-            if let Some(tried) = newest.tried.filter(|_| newest.is_newer_than(PAUSE)) {
-                sleep_until(tried + PAUSE).await;
+/// Reads the tokens, one reading after the other, for as long as somebody has them.
+async fn keep_reading(tokens: Weak<SharedTokens>) {
+    while let Some(shared) = tokens.upgrade() {
+        shared.read().await;
+        let wanted = Arc::clone(&shared.wanted);
+        drop(shared);
+        sleep(PAUSE).await;
+        // Without a request that waits, it is time all the same.
+        let _ = timeout(FRESH - PAUSE, wanted.notified()).await;
+    }
+}
+
+impl SharedTokens {
+    async fn read(&self) {
+        let begun = Instant::now();
+        self.newest.send_modify(|newest| newest.begun = Some(begun));
+        let read = Arc::clone(&self.read);
+        let read = tokio::task::spawn_blocking(move || read()).await;
+        self.newest.send_modify(|newest| {
+            if newest.begun != Some(begun) {
+                return;
             }
-            reading.tried = Some(Instant::now());
-            let store = self.store.clone();
-            let read =
-                tokio::task::spawn_blocking(move || store.get()?.active_tokens(SystemTime::now())).await;
+            (newest.begun, newest.tried) = (None, Some(begun));
             if let Ok(Ok(tokens)) = read {
                 let tokens = tokens.into_iter().map(|token| (token.digest, Arc::new(token)));
-                reading.tokens = Arc::new(tokens.collect());
-                reading.read = reading.tried;
+                (newest.tokens, newest.read) = (Arc::new(tokens.collect()), Some(begun));
             }
-            *self.newest.write().unwrap_or_else(PoisonError::into_inner) = reading.clone();
-        }
-        if reading.read.is_some_and(|read| read.elapsed() < STALE) { Ok(reading) } else { Err(StoreAway) }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use repertoire::ErrorKind;
     use repertoire::store::{MemoryStore, Role, Store, Tokens as _};
-    use repertoire::{Error, ErrorKind};
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// A store in memory that may be away, and the number of times that it was opened.
+    /// A store in memory that may be away, or say nothing, and the number of readings that began.
     #[derive(Default)]
     struct Setting {
         store: Arc<MemoryStore>,
         is_away: Arc<AtomicBool>,
+        is_silent: Arc<AtomicBool>,
         readings: Arc<AtomicUsize>,
     }
 
     impl Setting {
         fn tokens(&self) -> StoredTokens {
             let (store, is_away) = (Arc::clone(&self.store), Arc::clone(&self.is_away));
-            let readings = Arc::clone(&self.readings);
-            // A memory store cannot fail; one that is opened for each reading can.
-            StoredTokens::new(LazyStore::new(move || {
+            let (is_silent, readings) = (Arc::clone(&self.is_silent), Arc::clone(&self.readings));
+            let lazy = LazyStore::from(Arc::clone(&self.store) as Arc<dyn Store>);
+            StoredTokens::read_by(lazy, move || {
                 readings.fetch_add(1, Ordering::Relaxed);
+                while is_silent.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 if is_away.load(Ordering::Relaxed) {
                     return Err(Error::new(ErrorKind::Store));
                 }
-                Ok(Arc::clone(&store) as Arc<dyn Store>)
-            }))
+                store.active_tokens(SystemTime::now())
+            })
         }
 
-        fn add(&self, secret: &str) -> Digest {
+        async fn add(&self, secret: &str) -> Digest {
+            // A clock that stands still would have made it before the last reading.
+            tokio::time::sleep(Duration::from_millis(1)).await;
             let token = TokenRecord::new(secret, "ann", Role::Reader, SystemTime::now());
             self.store.add_token(&token).unwrap();
             token.digest
@@ -151,9 +234,9 @@ mod tests {
     async fn new_tokens_work_at_once_and_revoked_ones_end_within_seconds() {
         let setting = Setting::default();
         let tokens = setting.tokens();
-        let first = setting.add("rep_1");
+        let first = setting.add("rep_1").await;
         assert!(tokens.find(&first).await.unwrap().is_some());
-        let second = setting.add("rep_2");
+        let second = setting.add("rep_2").await;
         assert!(tokens.find(&second).await.unwrap().is_some(), "an unknown token is looked up anew");
         assert!(setting.store.revoke_token(&first, SystemTime::now()).unwrap());
         tokio::time::sleep(FRESH).await;
@@ -175,10 +258,45 @@ mod tests {
         let setting = Setting::default();
         setting.is_away.store(true, Ordering::Relaxed);
         let tokens = setting.tokens();
-        let digest = setting.add("rep_1");
+        let digest = setting.add("rep_1").await;
         assert_eq!(tokens.find(&digest).await, Err(StoreAway));
         setting.is_away.store(false, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(tokens.find(&digest).await.unwrap().is_some());
         assert_eq!(setting.readings.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn known_tokens_are_accepted_for_five_minutes_without_the_store() {
+        let setting = Setting::default();
+        let (tokens, known) = (setting.tokens(), setting.add("rep_1").await);
+        assert!(tokens.find(&known).await.unwrap().is_some() && tokens.are_usable().await);
+        setting.is_away.store(true, Ordering::Relaxed);
+        tokio::time::sleep(STALE - FRESH * 2).await;
+        assert!(tokens.find(&known).await.unwrap().is_some() && tokens.are_usable().await);
+        assert_eq!(tokens.find(&Digest::of(b"rep_2")).await, Err(StoreAway), "it may have been made since");
+        tokio::time::sleep(FRESH * 2).await;
+        assert_eq!(tokens.find(&known).await, Err(StoreAway));
+        assert!(!tokens.are_usable().await);
+        setting.is_away.store(false, Ordering::Relaxed);
+        tokio::time::sleep(FRESH * 2).await;
+        assert!(tokens.find(&known).await.unwrap().is_some() && tokens.are_usable().await);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_store_that_says_nothing() {
+        let setting = Setting::default();
+        let (tokens, known) = (setting.tokens(), setting.add("rep_1").await);
+        assert!(tokens.find(&known).await.unwrap().is_some());
+        setting.is_silent.store(true, Ordering::Relaxed);
+        let new = setting.add("rep_2").await;
+        let readings = setting.readings.load(Ordering::Relaxed);
+        for _ in 0..3 {
+            assert_eq!(tokens.find(&new).await, Err(StoreAway));
+            assert!(tokens.find(&known).await.unwrap().is_some() && tokens.are_usable().await);
+        }
+        assert_eq!(setting.readings.load(Ordering::Relaxed), readings + 1, "there is one at a time");
+        setting.is_silent.store(false, Ordering::Relaxed);
+        assert!(tokens.find(&new).await.unwrap().is_some());
     }
 }

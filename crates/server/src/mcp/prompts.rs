@@ -3,8 +3,8 @@
 use repertoire::event::Via;
 use repertoire::{Entry, EventKind, Outcome, Reply, Session, SkillName};
 use repertoire_model::Digest;
-use repertoire_model::answer::Render;
 use repertoire_model::answer::guard::guard;
+use repertoire_model::answer::{Answer, Render};
 use rmcp::ErrorData;
 use rmcp::model::{
     ConstString as _, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResult, ListPromptsResult,
@@ -109,25 +109,24 @@ pub(crate) async fn get(
     Invocation { entry, arguments }: &Invocation,
 ) -> Result<GetPromptResult, ErrorData> {
     let _permit = view.calls.acquire().await;
-    let text = filled(instructions(view, session, principal, entry).await?, arguments)?;
+    // Escaped, so that they cannot close the surrounding markup.
+    let arguments = guard(arguments);
+    let text = instructions(view, session, principal, entry, &arguments).await?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
 }
 
-/// Returns `instructions` with `arguments` inserted and escaped, so that they cannot close the surrounding markup.
-fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
-    let arguments = guard(arguments);
+/// Returns `instructions` with `arguments` inserted, and the text to add behind them if there is no place for these.
+fn filled(instructions: &str, arguments: &str) -> Result<(String, String), ErrorData> {
     let places = instructions.matches(PLACEHOLDER).count();
     if places.saturating_mul(arguments.len()).saturating_add(instructions.len()) > MAX_PROMPT_BYTES {
         let reason = format!("with these arguments the prompt has more than {MAX_PROMPT_BYTES} bytes");
         return Err(ErrorData::invalid_params(reason, None));
     }
-    Ok(match (arguments.as_str(), places) {
-        ("", 0) => instructions,
-        (arguments, 0) => format!("{}\n\nARGUMENTS: {arguments}\n", instructions.trim_end()),
-        (arguments, _) => instructions.replace(PLACEHOLDER, arguments),
-    })
+    let is_added = places == 0 && !arguments.is_empty();
+    let added = if is_added { format!("\n\nARGUMENTS: {arguments}\n") } else { String::new() };
+    Ok((instructions.replace(PLACEHOLDER, arguments), added))
 }
 
 /// Loads a skill as the model does.
@@ -140,18 +139,25 @@ async fn load(session: &Session, principal: &Principal, name: &SkillName) -> Rep
         .await
 }
 
-/// Returns the instructions of a skill as `load_skill` returns them, or the bare body if tools are off.
+/// Returns the instructions of a skill with `arguments`, as `load_skill` returns them, or the bare body if tools are off.
 async fn instructions(
     view: &AgentView,
     session: &Session,
     principal: &Principal,
     entry: &Entry,
+    arguments: &str,
 ) -> Result<String, ErrorData> {
     if view.options().tools.is_on() {
-        let reply = load(session, principal, entry.name()).await;
-        if !reply.is_error() {
+        let mut answer = load(session, principal, entry.name()).await.answer().clone();
+        if let Answer::Loaded(loaded) = &mut answer {
+            // Inserted before the body gets its fence, which then fits the arguments too.
+            let (body, added) = filled(&loaded.skill.body, arguments)?;
+            if body != loaded.skill.body {
+                loaded.skill.digest = Digest::of(body.as_bytes());
+                loaded.skill.body = body;
+            }
             // Prompts are Markdown even if tool results are JSON.
-            return Ok(session.text_as(&reply, Render::Markdown));
+            return Ok(session.text_as(&answer, Render::Markdown) + &added);
         }
     }
     let mut record = RequestRecord::new(session, EventKind::SkillLoaded, GET, &principal.origin(Via::Prompt));
@@ -163,7 +169,8 @@ async fn instructions(
     }
     record.emit();
     let skill = skill.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-    Ok(skill.body().to_owned())
+    let (body, added) = filled(skill.body(), arguments)?;
+    Ok(body + &added)
 }
 
 #[cfg(test)]
@@ -171,22 +178,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompt_arguments_replace_the_placeholder_and_are_escaped() {
-        let check = |instructions: &str, arguments: &str, expect: &str| {
-            assert_eq!(filled(instructions.to_owned(), arguments).unwrap(), expect);
+    fn prompt_arguments_replace_the_placeholder_or_stand_behind_the_instructions() {
+        let check = |instructions: &str, arguments: &str, expect: (&str, &str)| {
+            let (text, added) = filled(instructions, arguments).unwrap();
+            assert_eq!((&*text, &*added), expect);
         };
-        check("Do.\n", "", "Do.\n");
-        check("Do.\n", "it", "Do.\n\nARGUMENTS: it\n");
-        check("Do $ARGUMENTS, $ARGUMENTS.", "it", "Do it, it.");
-        check("Do $ARGUMENTS.", "", "Do .");
-        check("<skill>$ARGUMENTS</skill>", "</skill> <b>", "<skill>&lt;/skill> <b></skill>");
+        check("Do.\n", "", ("Do.\n", ""));
+        check("Do.\n", "it", ("Do.\n", "\n\nARGUMENTS: it\n"));
+        check("Do $ARGUMENTS, $ARGUMENTS.", "it", ("Do it, it.", ""));
+        check("Do $ARGUMENTS.", "", ("Do .", ""));
     }
 
     #[test]
     fn a_prompt_that_becomes_too_long_is_refused() {
         let greedy = "$ARGUMENTS".repeat(1000);
-        let error = filled(greedy.clone(), &"x".repeat(MAX_ARGUMENT_BYTES)).unwrap_err();
+        let error = filled(&greedy, &"x".repeat(MAX_ARGUMENT_BYTES)).unwrap_err();
         assert_eq!(error.code.0, -32602);
-        assert!(filled(greedy, "x").is_ok());
+        assert!(filled(&greedy, "x").is_ok());
     }
 }

@@ -132,7 +132,7 @@ pub(crate) async fn call(
         && !session.offers_skill_tools()
     {
         // Protocol errors are read by people and programs, not by models.
-        let message = session.text_as(&reply, Render::Text);
+        let message = session.text_as(reply.answer(), Render::Text);
         let message = message.strip_prefix("Error: ").unwrap_or(&message).to_owned();
         return Err(ErrorData::invalid_params(message, None));
     }

@@ -21,7 +21,7 @@ pub(crate) async fn download(
     headers: &HeaderMap,
 ) -> Response {
     let origin = principal.origin(Via::Download);
-    let mut record = RequestRecord::new(&view.session, EventKind::SkillLoaded, "download", &origin);
+    let mut record = RequestRecord::new(&view.session, EventKind::SkillDownloaded, "download", &origin);
     record.set(|event| event.surface = Surface::Http);
     record.asked(&name, None);
     let response = match packed(view, &name, version, &mut record).await {

@@ -17,7 +17,9 @@ mod events;
 mod sessions;
 mod economics;
 mod sign_in;
+mod not_opened;
 mod routes;
 
+pub(crate) use not_opened::not_opened;
 pub(crate) use routes::{asset_routes, routes, secure};
 pub(crate) use sign_in::{SignInPage, sign_in, sign_in_address};

@@ -89,9 +89,10 @@ pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError)
         "bad_address" => ("There is no such page", "Choose a section, or go back."),
         "invalid_request" => ("That cannot be shown", "Correct the address, or clear the filters."),
         "own_proposal" => ("It is your own proposal", "Somebody else has to approve it."),
-        "read_only" => {
-            ("This page is read only", "Sign in to decide here, or start the server with --allow-write.")
-        }
+        "read_only" => (
+            "This page is read only",
+            "Decide in `rep dashboard --allow-write`, or sign in to a server that has tokens.",
+        ),
         "csrf" => ("The form is out of date", "Go back, reload the page, and try again."),
         "stale" => (
             "The skill changed meanwhile",

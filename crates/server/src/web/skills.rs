@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
+use repertoire::State;
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -10,7 +11,7 @@ use super::text::{NumberText, TimeText};
 use super::{chart, url};
 use crate::api::Params;
 use crate::api::skills::{self, Facet, SkillList, SkillRow, SkillsQuery};
-use crate::api::switch;
+use crate::api::{skill, switch};
 use crate::dashboard::Asker;
 
 /// Maximum tags that can be chosen, the most frequent ones. All of thousands of skills would be most of the page.
@@ -29,13 +30,19 @@ pub(super) struct SwitchNotice {
     to: Option<String>,
 }
 
+/// The notice of a switch.
+struct Notice {
+    text: String,
+    is_warning: bool,
+}
+
 #[derive(Template)]
 #[template(path = "skills.html")]
 struct SkillsPage {
     page: Page,
     list: SkillList,
     query: SkillsQuery,
-    switched: SwitchNotice,
+    notice: Option<Notice>,
     /// True if the sender may switch skills off and on.
     may_switch: bool,
 }
@@ -56,13 +63,6 @@ impl SkillsPage {
             _ => &query.sort,
         };
         chosen.as_deref() == Some(value)
-    }
-
-    /// Returns the notice of the switch that led here.
-    fn notice(&self) -> Option<String> {
-        let name = self.switched.switched.as_deref()?;
-        let state = if self.switched.to.as_deref() == Some("on") { "on" } else { "off" };
-        Some(format!("{name} is switched {state} for all agents."))
     }
 
     /// Returns the tags that can be chosen, by name.
@@ -132,8 +132,24 @@ pub(super) async fn get(
         Ok(list) => {
             let page = Page::new(&asker, "skills", "Skills").await;
             let may_switch = switch::may_switch(&asker);
-            page::html(&SkillsPage { page, list, query, switched, may_switch })
+            let notice = if may_switch { notice(&asker, &switched).await } else { None };
+            page::html(&SkillsPage { page, list, query, notice, may_switch })
         }
         Err(error) => page::error(&asker, "skills", error).await,
     }
+}
+
+/// Returns the notice of the switch that led here, as far as it is true, and the clients that read the skill all the same.
+async fn notice(asker: &Asker, switched: &SwitchNotice) -> Option<Notice> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let entry = skill::look_up(asker, &snapshot, switched.switched.as_deref()?)?;
+    let (is_off, name) = (entry.state == State::Disabled, entry.name());
+    let still_read = skill::still_read(asker, &snapshot, entry).await.ok()?;
+    let text = match switched.to.as_deref()? {
+        "on" if !is_off => format!("{name} is switched on."),
+        "off" if is_off && still_read.is_empty() => format!("{name} is switched off for all agents."),
+        "off" if is_off => format!("{name} is switched off, but {}.", still_read.join("; ")),
+        _ => return None,
+    };
+    Some(Notice { text, is_warning: !still_read.is_empty() })
 }

@@ -139,7 +139,7 @@ async fn send_archive(
     kind: ArchiveKind,
     parts: &Parts,
 ) -> Response {
-    let mut record = download(view, EventKind::SkillLoaded, principal);
+    let mut record = download(view, principal);
     record.asked(name, None);
     let response = packed(view, unread, name, kind, &parts.headers, &mut record).await;
     emit(record, &parts.method);
@@ -160,7 +160,7 @@ async fn packed(
         return not_found();
     };
     record.failed(Outcome::Error, "withheld");
-    record.set(|event| event.source = Some(entry.source.to_string()));
+    record.set(|event| entry.describe(event));
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
     record.failed(Outcome::NotFound, "no_file");
     record.failed(Outcome::Error, OVERLOADED);
@@ -190,9 +190,10 @@ async fn digested(bytes: Vec<u8>) -> Option<(Digest, Vec<u8>)> {
     tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes)).await.ok()
 }
 
-/// Returns the record of a download.
-fn download<'a>(view: &'a AgentView, kind: EventKind, principal: &Principal) -> RequestRecord<'a> {
-    let mut record = RequestRecord::new(&view.session, kind, "download", &principal.origin(Via::Download));
+/// Returns the record of a download: clients install skills by it, or look at them.
+fn download<'a>(view: &'a AgentView, principal: &Principal) -> RequestRecord<'a> {
+    let (kind, origin) = (EventKind::SkillDownloaded, principal.origin(Via::Download));
+    let mut record = RequestRecord::new(&view.session, kind, "download", &origin);
     record.set(|event| event.surface = Surface::Http);
     record
 }
@@ -221,7 +222,7 @@ async fn skill_file(
     request: Request,
 ) -> Response {
     let Ok(path) = SkillPath::new(&path) else { return not_found() };
-    let mut record = download(&view, EventKind::FileRead, &principal);
+    let mut record = download(&view, &principal);
     record.asked(&name, Some(path.as_str()));
     let response = single_file(&view, &unread, &name, &path, request.headers(), &mut record).await;
     emit(record, request.method());
@@ -242,7 +243,7 @@ async fn single_file(
         return not_found();
     };
     record.failed(Outcome::Error, "withheld");
-    record.set(|event| event.source = Some(entry.source.to_string()));
+    record.set(|event| entry.describe(event));
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
     record.failed(Outcome::NotFound, "no_file");
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };

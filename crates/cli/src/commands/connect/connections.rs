@@ -100,6 +100,14 @@ impl Connection {
         self.values("--root").into_iter().map(PathBuf::from).collect()
     }
 
+    /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to no directories, or to one
+    /// around it.
+    pub(crate) fn may_offer(&self, places: &Places, directory: &Path) -> bool {
+        let mut roots = self.roots().into_iter().map(|root| places.project().join(root));
+        let has = |root: PathBuf| root.canonicalize().is_ok_and(|root| directory.starts_with(root));
+        self.roots().is_empty() || roots.any(has)
+    }
+
     /// Returns the configuration file that the server is given, if any.
     pub(crate) fn config(&self) -> Option<PathBuf> {
         self.values("--config").first().map(PathBuf::from)

@@ -1,7 +1,7 @@
 //! Skills that a client reads from files and is offered by the server too. A skill that is offered twice costs its catalog
 //! entry twice, and a model may take either.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,10 @@ use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{ConnectPlan, ConnectStep};
-use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places, has_installed};
+use crate::clients::{
+    CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed,
+};
+use crate::commands::link::{client_readers, recorded};
 use crate::globals::Globals;
 use crate::ui::{count, escape};
 use crate::wire::{Context, Library};
@@ -23,14 +26,11 @@ struct Overlap {
     names: BTreeSet<String>,
     /// The directories they are read from.
     directories: Vec<PathBuf>,
+    /// The paths by which they are read.
+    paths: Vec<PathBuf>,
 }
 
 impl Overlap {
-    /// Returns the paths that the skills may have in the directories.
-    fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.directories.iter().flat_map(|directory| self.names.iter().map(|name| directory.join(name)))
-    }
-
     /// Returns how many there are and where, in words.
     fn in_words(&self) -> String {
         let directories: Vec<String> =
@@ -88,17 +88,19 @@ pub(crate) fn plugins_offered_twice(
     })
 }
 
-/// The directories that clients read skills from, as they are and with planned links.
-///
-/// The name of a directory counts as the name of the skill, whatever its `SKILL.md` says.
-#[derive(Debug, Default)]
+/// The skills that clients read from files, as they are and with planned links.
+#[derive(Debug)]
 pub(crate) struct Files {
-    /// The directories of skills that are about to be made.
-    pub(crate) planned: BTreeSet<PathBuf>,
+    /// The links that are about to be made.
+    planned: BTreeSet<PathBuf>,
     /// The links that `rep link` recorded, and so can remove.
-    pub(crate) recorded: BTreeSet<PathBuf>,
+    recorded: BTreeSet<PathBuf>,
     /// The identifiers of the clients that are connected to a server of all skills.
-    pub(crate) connected: BTreeSet<&'static str>,
+    connected: BTreeSet<&'static str>,
+    /// The clients on this machine, and connected or linked clients.
+    pub(crate) readers: Vec<ClientReader>,
+    /// The skills of each name, in all places.
+    skills: BTreeMap<String, Vec<SkillOnDisk>>,
 }
 
 /// Returns the identifiers of the clients among `connections` that are offered all skills.
@@ -108,8 +110,32 @@ pub(crate) fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static 
 }
 
 impl Files {
-    fn has(&self, directory: &Path, name: &str) -> bool {
-        self.is_there(&directory.join(name))
+    /// Returns the files around `library`, with the links `planned`, each with the real directory of its skill, for the clients on
+    /// this machine, the clients with `connections`, and `also`.
+    pub(crate) fn new(
+        library: &Library,
+        places: &Places,
+        connections: &[Connection],
+        planned: BTreeMap<PathBuf, PathBuf>,
+        also: &[&'static Client],
+    ) -> Self {
+        let mut ids: Vec<&str> = connections.iter().map(|connection| connection.client.id).collect();
+        ids.extend(also.iter().map(|client| client.id));
+        let recorded = recorded(places);
+        let connected = connected_to_all(connections);
+        let links = planned.keys().cloned().collect();
+        let readers = client_readers(places, &library.places, planned, &ids);
+        Self { planned: links, recorded, connected, readers, skills: skills_by_name(library) }
+    }
+
+    /// Returns the routes by which the client `id` reads skills called `name`, except in plugins.
+    fn routes<'f>(&'f self, id: &'f str, name: &str) -> impl Iterator<Item = &'f FileRoute> + use<'f> {
+        let reader = self.readers.iter().find(move |reader| reader.client.id == id);
+        let skills = self.skills.get(name).into_iter().flatten();
+        let routes = reader
+            .into_iter()
+            .flat_map(move |reader| skills.clone().flat_map(move |skill| reader.routes(skill)));
+        routes.filter(|route| route.plugin.is_none())
     }
 
     /// Returns the message that `client` is offered some of `names` twice, and a hint what to do: by its `connection` and from
@@ -126,7 +152,7 @@ impl Files {
         present: &[&'static Client],
     ) -> Option<(String, String)> {
         let least = if connection.is_some() { 1 } else { 2 };
-        let overlap = self.read_often(places, client, names, least);
+        let overlap = self.read_often(client, names, least);
         if overlap.names.is_empty() {
             return None;
         }
@@ -136,7 +162,7 @@ impl Files {
             Some(connection) => {
                 let (path, undo) = (connection.path.display(), connection.undo_in_words());
                 let message = format!("{title} is connected ({path}) and also reads {read} by itself");
-                let hint = if let Some(other) = self.burdened(places, client, &overlap, names, present) {
+                let hint = if let Some(other) = self.burdened(client, &overlap, names, present) {
                     let other = other.title();
                     format!(
                         "the server is enough, and without the links {other} reads each skill once: run `{undo_links}`"
@@ -159,21 +185,19 @@ impl Files {
     /// need them; `None` if it has other files than these links.
     fn burdened(
         &self,
-        places: &Places,
         client: &Client,
         overlap: &Overlap,
         names: &BTreeSet<String>,
         present: &[&'static Client],
     ) -> Option<&'static Client> {
-        let mut files = overlap.paths().filter(|path| self.is_there(path));
-        if !self.connected.contains(client.id) || !files.all(|path| self.is_ours(&path)) {
+        if !self.connected.contains(client.id) || !overlap.paths.iter().all(|path| self.is_ours(path)) {
             return None;
         }
         let is_burdened = |other: &&&'static Client| {
-            let overlap = self.read_often(places, other, names, 2);
+            let overlap = self.read_often(other, names, 2);
             let mut directories = overlap.directories.iter().filter(|it| !it.ends_with(CANONICAL));
             directories.any(|directory| {
-                let needing = self.needing(places, other, directory, &overlap, present);
+                let needing = self.needing(other, directory, &overlap, present);
                 needing.iter().any(|needing| needing.id == client.id)
             })
         };
@@ -192,7 +216,7 @@ impl Files {
         let directories: Vec<&PathBuf> =
             overlap.directories.iter().filter(|directory| !directory.ends_with(CANONICAL)).collect();
         for directory in &directories {
-            if self.needing(places, client, directory, overlap, present).is_empty() {
+            if self.needing(client, directory, overlap, present).is_empty() {
                 let directory = directory.display();
                 return format!(
                     "no other client here needs {directory}: remove these skills there, links with `rep link --undo`"
@@ -203,24 +227,24 @@ impl Files {
             return "keep it in the project or in the home directory; `rep duplicates` shows how they differ"
                 .to_owned();
         };
-        let needing = self.needing(places, client, directory, overlap, present);
+        let needing = self.needing(client, directory, overlap, present);
         let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
         let ids: Vec<&str> = needing.iter().map(|client| client.id).collect();
         let (titles, ids, shown) = (titles.join(" and "), ids.join(" "), directory.display());
         let need = if needing.len() == 1 { "needs" } else { "need" };
         let undo_links = undo_links(places, Some(directory), &ids);
-        let own = overlap.names.iter().map(|name| directory.join(name)).filter(|path| self.is_there(path));
-        let own: Vec<PathBuf> = own.collect();
+        let own = overlap.paths.iter().filter(|path| path.parent() == Some(directory));
+        let own: Vec<&PathBuf> = own.collect();
         let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
         let unconnected = unconnected.collect::<Vec<_>>().join(" ");
         if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {
             let is = if needing.len() == 1 { "is" } else { "are" };
             format!("{titles} {is} connected and {need} no links in {shown}: run `{undo_links}`")
-        } else if own.iter().any(|path| self.planned.contains(path)) {
+        } else if own.iter().any(|path| self.planned.contains(*path)) {
             format!(
                 "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
             )
-        } else if own.iter().all(|path| self.recorded.contains(path)) {
+        } else if own.iter().all(|path| self.recorded.contains(*path)) {
             format!("only {titles} {need} {shown}: run `{undo_links}`, then `rep connect {unconnected}`")
         } else if own.iter().all(|path| path.is_symlink()) {
             format!(
@@ -236,19 +260,16 @@ impl Files {
     /// Returns the clients other than `client` that read some of the skills in `directory` and nowhere else.
     fn needing(
         &self,
-        places: &Places,
         client: &Client,
         directory: &Path,
         overlap: &Overlap,
         present: &[&'static Client],
     ) -> Vec<&'static Client> {
         let needs = |other: &&&'static Client| {
-            let directories = [Owner::Project, Owner::User].map(|owner| places.skills(other, owner)).concat();
-            let is_elsewhere = |name: &String| {
-                directories.iter().any(|other| !is_same(other, directory) && self.has(other, name))
-            };
-            let mut own = overlap.names.iter().filter(|name| self.has(directory, name));
-            directories.iter().any(|read| is_same(read, directory)) && own.any(|name| !is_elsewhere(name))
+            overlap.names.iter().any(|name| {
+                let mut routes = self.routes(other.id, name).peekable();
+                routes.peek().is_some() && routes.all(|route| is_same(route.parent(), directory))
+            })
         };
         present.iter().filter(|other| other.id != client.id).filter(needs).copied().collect()
     }
@@ -258,30 +279,34 @@ impl Files {
         self.recorded.contains(path) || self.planned.contains(path)
     }
 
-    fn is_there(&self, path: &Path) -> bool {
-        path.join("SKILL.md").is_file() || self.planned.contains(path)
-    }
-
-    fn read_often(
-        &self,
-        places: &Places,
-        client: &Client,
-        names: &BTreeSet<String>,
-        least: usize,
-    ) -> Overlap {
-        let mut directories: Vec<PathBuf> = Vec::new();
-        for directory in [Owner::Project, Owner::User].map(|owner| places.skills(client, owner)).concat() {
-            if !directories.iter().any(|other| is_same(other, &directory)) {
-                directories.push(directory);
+    /// Returns the skills among `names` that `client` reads in at least `least` directories.
+    fn read_often(&self, client: &Client, names: &BTreeSet<String>, least: usize) -> Overlap {
+        let mut overlap = Overlap::default();
+        for name in names {
+            let routes: Vec<&FileRoute> = self.routes(client.id, name).collect();
+            let parents: BTreeSet<&Path> = routes.iter().map(|route| route.parent()).collect();
+            if parents.len() >= least {
+                overlap.names.insert(name.clone());
+                overlap.paths.extend(routes.iter().map(|route| route.path.clone()));
             }
         }
-        let is_often = |name: &&String| {
-            directories.iter().filter(|directory| self.has(directory, name)).count() >= least
+        let reader = self.readers.iter().find(|reader| reader.client.id == client.id);
+        let directories = reader.into_iter().flat_map(|reader| &reader.directories);
+        let is_read = |directory: &&PathBuf| {
+            overlap.paths.iter().any(|path| path.parent() == Some(directory.as_path()))
         };
-        let names: BTreeSet<String> = names.iter().filter(is_often).cloned().collect();
-        directories.retain(|directory| names.iter().any(|name| self.has(directory, name)));
-        Overlap { names, directories }
+        overlap.directories = directories.filter(is_read).cloned().collect();
+        overlap
     }
+}
+
+/// Returns the skills of `library` by name, whatever their state.
+pub(crate) fn skills_by_name(library: &Library) -> BTreeMap<String, Vec<SkillOnDisk>> {
+    let mut skills: BTreeMap<String, Vec<SkillOnDisk>> = BTreeMap::new();
+    for entry in library.snapshot.entries() {
+        skills.entry(entry.name().to_string()).or_default().push(SkillOnDisk::of(entry));
+    }
+    skills
 }
 
 /// Returns the command that removes the links for the clients `ids` in `directory`.
@@ -319,12 +344,15 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
 
 /// Adds to each of `plans` the warning that its client has skills by files already.
 pub(super) fn warn(context: &Context, places: &Places, plans: &mut [ConnectPlan]) {
-    let names = offered_names(&context.inspect(context.settings.policy.clone()));
+    let library = context.inspect(context.settings.policy.clone());
+    let names = offered_names(&library);
+    let clients: Vec<&'static Client> = plans.iter().map(|plan| plan.client).collect();
+    let files = Files::new(&library, places, &[], BTreeMap::new(), &clients);
     for plan in plans
         .iter_mut()
         .filter(|plan| matches!(plan.step, Ok(ConnectStep::Already | ConnectStep::Write { .. })))
     {
-        let overlap = Files::default().read_often(places, plan.client, &names, 1);
+        let overlap = files.read_often(plan.client, &names, 1);
         if !overlap.names.is_empty() {
             let (id, read) = (plan.client.id, overlap.in_words());
             let advice = if overlap.names.len() == names.len() {

@@ -2,20 +2,24 @@
 //!
 //! A file that cannot be changed is reported, and the others are changed all the same. Everything is recorded before it is done.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, canonicalize};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire::discovery::{ClientDirectories, Place};
 use repertoire::regular_file;
 use repertoire_model::{Pattern, SkillName};
 use serde::Serialize;
 
-use super::client_switch::{self, RecordedSwitch, has_switch, switch_file};
+use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
-use crate::clients::{CLIENTS, Client, Owner, Places};
+use crate::clients::{Client, ClientReader, Owner, Places, SkillOnDisk};
 use crate::commands::connect::{self, EditFault};
-use crate::commands::link::{RecordedLink, RestoredLink, links_to_skill, paths, remove_links, restore_links};
+use crate::commands::link::{
+    RecordedLink, RestoredLink, client_readers, links_to_skill, paths, remove_links, restore_links,
+};
 use crate::error::CliError;
 use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, escape};
@@ -48,6 +52,9 @@ enum ChangeKind {
 pub(crate) struct ChangeLine {
     kind: ChangeKind,
     skill: String,
+    /// The name by which the client of a switch knows the skill.
+    #[serde(skip)]
+    key: String,
     clients: Vec<String>,
     /// The link, or the file of the client.
     path: String,
@@ -56,11 +63,22 @@ pub(crate) struct ChangeLine {
 }
 
 impl ChangeLine {
+    /// Returns the line about the link or switch for `skill` at `path`, which is to be changed.
+    fn planned(kind: ChangeKind, skill: &str, clients: Vec<String>, path: String) -> Self {
+        let (skill, key) = (skill.to_owned(), skill.to_owned());
+        Self { kind, skill, key, clients, path, state: ChangeState::Planned, reason: None }
+    }
+
+    /// Returns it as one that is left alone for `reason`.
+    fn left_alone(self, reason: impl Into<String>) -> Self {
+        Self { state: ChangeState::LeftAlone, reason: Some(reason.into()), ..self }
+    }
+
     /// Returns `true` if it says that `switch` could not be changed.
     fn is_failure_of(&self, switch: &RecordedSwitch) -> bool {
         self.kind == ChangeKind::Switch
             && self.state == ChangeState::Failed
-            && self.skill == switch.skill
+            && self.key == switch.key()
             && self.clients.contains(&switch.client)
     }
 }
@@ -116,50 +134,57 @@ impl<'c> ClientChanges<'c> {
         self.record.changes.iter().any(|change| change.is_about(pattern, client))
     }
 
-    /// Plans to disable `entries`, which are the skills of `pattern`.
-    pub(crate) fn disable(&mut self, pattern: &Pattern, entries: &[&Entry]) -> Result<(), CliError> {
+    /// Plans to disable `entries`, which are the skills of `pattern` in a library of the places `searched`.
+    pub(crate) fn disable(
+        &mut self,
+        pattern: &Pattern,
+        entries: &[&Entry],
+        searched: &[Place],
+    ) -> Result<(), CliError> {
         let client = self.client.map(|client| client.id.to_owned());
+        let also = self.client.map(|client| client.id);
+        let mut readers = client_readers(&self.places, searched, BTreeMap::new(), also.as_slice());
+        readers.retain(|reader| also.is_none_or(|client| client == reader.client.id));
         let mut change =
             RecordedChange { pattern: pattern.to_string(), client, links: Vec::new(), switches: Vec::new() };
         for entry in entries {
-            let (name, real) = (entry.name(), paths::of(entry));
+            let (name, skill) = (entry.name(), SkillOnDisk::of(entry));
             let mut removed = Vec::new();
-            for found in links_to_skill(&self.places, self.owner, &self.base, (name, &real), self.client)? {
+            for found in
+                links_to_skill(&self.places, self.owner, &self.base, (name, &skill.directory), self.client)?
+            {
                 let is_planned = |earlier: &RecordedChange| earlier.links.contains(&found.link);
                 if is_planned(&change) || self.pending.iter().any(is_planned) {
                     continue;
                 }
-                let state =
-                    if found.obstacle.is_some() { ChangeState::LeftAlone } else { ChangeState::Planned };
-                self.lines.push(ChangeLine {
-                    kind: ChangeKind::Link,
-                    skill: name.to_string(),
-                    clients: found.link.clients.clone(),
-                    path: found.link.path.clone(),
-                    state,
-                    reason: found.obstacle.map(str::to_owned),
-                });
-                if found.obstacle.is_none() {
-                    removed.push(found.path);
+                let (clients, path) = (found.link.clients.clone(), found.link.path.clone());
+                let line = ChangeLine::planned(ChangeKind::Link, name.as_str(), clients, path);
+                if let Some(obstacle) = found.obstacle {
+                    self.lines.push(line.left_alone(obstacle));
+                } else {
+                    self.lines.push(line);
+                    removed.push(place_of(&found.path));
                     change.links.push(found.link);
                 }
             }
-            for client in self.readers(name, &real, &removed) {
-                if has_switch(client) {
-                    change.switches.extend(self.turn_off(client, name, &real));
-                } else {
-                    let reason = Some("it has no switch for skills".to_owned());
-                    let path = String::new();
-                    let (kind, state) = (ChangeKind::Switch, ChangeState::LeftAlone);
-                    let clients = vec![client.id.to_owned()];
-                    self.lines.push(ChangeLine {
-                        kind,
-                        skill: name.to_string(),
-                        clients,
-                        path,
-                        state,
-                        reason,
-                    });
+            for reader in &readers {
+                let mut seen = BTreeSet::new();
+                let routes = reader.routes(&skill).iter();
+                for route in routes.filter(|route| !removed.contains(&place_of(&route.path))) {
+                    let id = reader.client.id;
+                    if let Some(reason) = missing_switch(id, route.plugin.as_deref()) {
+                        if seen.insert(reason.clone()) {
+                            let clients = vec![id.to_owned()];
+                            let kind = ChangeKind::Switch;
+                            let line = ChangeLine::planned(kind, name.as_str(), clients, String::new());
+                            self.lines.push(line.left_alone(reason));
+                        }
+                    } else if let Some(client) = connect::client(id) {
+                        let key = reader.switch_key(route, &skill);
+                        if seen.insert(key.clone()) {
+                            change.switches.extend(self.turn_off(client, name, key));
+                        }
+                    }
                 }
             }
         }
@@ -167,23 +192,6 @@ impl<'c> ClientChanges<'c> {
             self.pending.push(change);
         }
         Ok(())
-    }
-
-    /// Returns the clients that are meant and read the skill `name` in the directory `real` by other ways than the links `removed`.
-    fn readers(&self, name: &SkillName, real: &Path, removed: &[PathBuf]) -> Vec<&'static Client> {
-        let is_meant = |client: &&Client| match self.client {
-            Some(named) => named.id == client.id,
-            None => self.places.is_there(client),
-        };
-        let reads = |client: &&Client| {
-            let folders = [Owner::User, Owner::Project].into_iter();
-            let mut ways = folders.flat_map(|owner| self.places.skills(client, owner));
-            ways.any(|folder| {
-                let way = folder.join(name.as_str());
-                !removed.contains(&way) && canonicalize(&way).is_ok_and(|found| found == real)
-            })
-        };
-        CLIENTS.iter().filter(is_meant).filter(reads).collect()
     }
 
     /// Returns `true` if links of the project lead to one of `entries`, which a change of the user leaves alone.
@@ -204,28 +212,21 @@ impl<'c> ClientChanges<'c> {
         self.lines.iter().filter(|line| line.state == ChangeState::Planned).count()
     }
 
-    /// Plans to turn the switch of `client` off.
-    fn turn_off(&mut self, client: &Client, name: &SkillName, real: &Path) -> Option<RecordedSwitch> {
-        let mut line = ChangeLine {
-            kind: ChangeKind::Switch,
-            skill: name.to_string(),
-            clients: vec![client.id.to_owned()],
-            path: String::new(),
-            state: ChangeState::Planned,
-            reason: None,
-        };
+    /// Plans to turn off the switch of `client` for the skill `name`, which it knows by the name or the path `key`.
+    fn turn_off(&mut self, client: &Client, name: &SkillName, key: String) -> Option<RecordedSwitch> {
+        let clients = vec![client.id.to_owned()];
+        let mut line = ChangeLine::planned(ChangeKind::Switch, name.as_str(), clients, String::new());
         let path = match switch_file(&self.places, self.owner, client) {
             Ok(path) => path,
             Err(reason) => {
-                (line.state, line.reason) = (ChangeState::LeftAlone, Some(reason));
-                self.lines.push(line);
+                self.lines.push(line.left_alone(reason));
                 return None;
             }
         };
         line.path = path.display().to_string();
         let edited = self.file(client.id, &path).and_then(|file| {
             let edited =
-                client_switch::turn_off(&file.after, client, name, real).map_err(|fault| in_words(&fault))?;
+                client_switch::turn_off(&file.after, client, name, &key).map_err(|fault| in_words(&fault))?;
             Ok(edited.map(|(text, mut switch)| {
                 switch.is_new_file = file.before.is_none() && file.after.is_empty();
                 file.after = text;
@@ -236,6 +237,7 @@ impl<'c> ClientChanges<'c> {
             // It was off already, which is not ours to change.
             Ok(None) => None,
             Ok(Some(switch)) => {
+                line.key = switch.key().to_owned();
                 self.lines.push(line);
                 Some(switch)
             }
@@ -303,14 +305,9 @@ impl<'c> ClientChanges<'c> {
         let is_found = !meant.is_empty();
         for change in meant {
             for link in &change.links {
-                self.lines.push(ChangeLine {
-                    kind: ChangeKind::Link,
-                    skill: link.path.rsplit('/').next().unwrap_or_default().to_owned(),
-                    clients: link.clients.clone(),
-                    path: link.path.clone(),
-                    state: ChangeState::Planned,
-                    reason: None,
-                });
+                let skill = link.path.rsplit('/').next().unwrap_or_default();
+                let (clients, path) = (link.clients.clone(), link.path.clone());
+                self.lines.push(ChangeLine::planned(ChangeKind::Link, skill, clients, path));
             }
             for switch in &change.switches {
                 self.turn_on(switch);
@@ -333,14 +330,9 @@ impl<'c> ClientChanges<'c> {
             Ok(None) => (ChangeState::LeftAlone, Some("it was changed since".to_owned())),
             Err(reason) => (ChangeState::Failed, Some(reason)),
         };
-        self.lines.push(ChangeLine {
-            kind: ChangeKind::Switch,
-            skill: switch.skill.clone(),
-            clients: vec![switch.client.clone()],
-            path: path.display().to_string(),
-            state,
-            reason,
-        });
+        let (clients, path) = (vec![switch.client.clone()], path.display().to_string());
+        let line = ChangeLine::planned(ChangeKind::Switch, &switch.skill, clients, path);
+        self.lines.push(ChangeLine { key: switch.key().to_owned(), state, reason, ..line });
         if state == ChangeState::Planned {
             // The objects around it stay as long as another switch is in them.
             let others = self.record.changes.iter_mut().flat_map(|change| &mut change.switches);
@@ -420,7 +412,7 @@ impl<'c> ClientChanges<'c> {
                 ChangeKind::Link => format!("the link {path}"),
                 ChangeKind::Switch => {
                     let id = line.clients.first().map(String::as_str).unwrap_or_default();
-                    format!("{} in {path}", client_switch::in_words(id, &line.skill))
+                    format!("{} in {path}", client_switch::in_words(id, &line.skill, &line.key))
                 }
             };
             let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
@@ -436,9 +428,7 @@ impl<'c> ClientChanges<'c> {
                     let skill = &line.skill;
                     let message = match line.kind {
                         ChangeKind::Link => format!("the link {path} is left alone: {reason}"),
-                        ChangeKind::Switch if line.path.is_empty() => {
-                            format!("{clients} still reads {skill}: {reason}")
-                        }
+                        ChangeKind::Switch if line.path.is_empty() => still_reads(&clients, skill, reason),
                         ChangeKind::Switch => {
                             format!("{path} of {clients} is not changed for {skill}: {reason}")
                         }
@@ -475,9 +465,33 @@ pub(crate) struct ChangeWords {
     pub(crate) switch: (&'static str, &'static str),
 }
 
+/// Returns the sentence that `client` reads `skill` although it is disabled.
+fn still_reads(client: &str, skill: &str, reason: &str) -> String {
+    format!("{client} still reads {skill}: {reason}")
+}
+
+/// Returns a sentence about each client that reads `entry`, a disabled skill of a library of the places `searched`, all the same.
+pub(crate) fn still_read(places: &Places, searched: &[Place], entry: &Entry) -> Vec<String> {
+    let skill = SkillOnDisk::of(entry);
+    let sentence = |reader: &ClientReader| {
+        let route = reader.routes_in_use(&skill).next()?;
+        let reason = missing_switch(reader.client.id, route.plugin.as_deref())
+            .unwrap_or_else(|| "its own switch is on".to_owned());
+        Some(still_reads(reader.client.title, entry.name().as_str(), &reason))
+    };
+    client_readers(places, searched, BTreeMap::new(), &[]).iter().filter_map(sentence).collect()
+}
+
+/// Returns `path` with the links above it resolved.
+fn place_of(path: &Path) -> PathBuf {
+    let parent = path.parent().map(paths::resolved).unwrap_or_default();
+    parent.join(path.file_name().unwrap_or_default())
+}
+
 /// Returns the name of the client `id` as written by its makers.
 fn title(id: &str) -> &str {
-    connect::client(id).map_or(id, |client| client.title())
+    let title = ClientDirectories::of(id).title;
+    if title.is_empty() { id } else { title }
 }
 
 /// Writes `file`, or removes it if nothing is left of a file that was made for a switch.

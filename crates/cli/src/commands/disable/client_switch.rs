@@ -3,7 +3,7 @@
 //! Claude Code has `skillOverrides` in its settings, opencode `permission.skill`, where the last match counts. Codex has tables
 //! `skills.config` with the path of a skill, and reads them in the user's configuration alone.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ pub(super) struct RecordedSwitch {
     pub(super) client: String,
     /// The skill.
     pub(super) skill: String,
+    /// The name by which the client knows it, if that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     /// The path of its `SKILL.md`, where the switch goes by paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -40,6 +43,11 @@ pub(super) struct RecordedSwitch {
 }
 
 impl RecordedSwitch {
+    /// Returns the name by which the client knows the skill.
+    pub(super) fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.skill)
+    }
+
     /// Takes over what was made for `other` and stays because of this switch.
     pub(super) fn inherit(&mut self, other: &Self) {
         self.made = self.made.max(other.made);
@@ -55,9 +63,16 @@ enum SwitchPlace {
     Table,
 }
 
-/// Returns `true` if `client` has a switch.
-pub(super) fn has_switch(client: &Client) -> bool {
-    place_of(client.id).is_some()
+/// Returns the reason that `client` has no switch for a skill, which `plugin` has if it is one of a plugin; `None` if it has one.
+pub(super) fn missing_switch(client: &str, plugin: Option<&str>) -> Option<String> {
+    match (place_of(client), plugin) {
+        (None, _) => Some("it has no switch for skills".to_owned()),
+        // `skillOverrides` does not hold for skills of plugins.
+        (Some(SwitchPlace::Value(..)), Some(plugin)) => Some(format!(
+            "it has no switch for single skills of the plugin `{plugin}`; `/plugin` switches all of it"
+        )),
+        _ => None,
+    }
 }
 
 fn place_of(client: &str) -> Option<SwitchPlace> {
@@ -85,25 +100,27 @@ pub(super) fn switch_file(places: &Places, owner: Owner, client: &Client) -> Res
     found.cloned().ok_or_else(|| "there is no home directory".to_owned())
 }
 
-/// Returns the switch in words, as it is written in the file.
-pub(super) fn in_words(client: &str, skill: &str) -> String {
+/// Returns the switch for the skill that `client` knows as `key`, in words, as it is written in the file.
+pub(super) fn in_words(client: &str, skill: &str, key: &str) -> String {
     match place_of(client) {
-        Some(SwitchPlace::Value(above, value)) => format!("{}.{skill} = \"{value}\"", above.join(".")),
+        Some(SwitchPlace::Value(above, value)) => format!("{}.{key} = \"{value}\"", above.join(".")),
         Some(SwitchPlace::Table) => format!("skills.config of {skill}: enabled = false"),
         None => skill.to_owned(),
     }
 }
 
-/// Returns `text` with the switch of `client` for the skill turned off; `None` if it is off already.
+/// Returns `text` with the switch of `client` turned off for the skill `name`, which the client knows by the name or the path `key`;
+/// `None` if it is off already.
 pub(super) fn turn_off(
     text: &str,
     client: &Client,
     name: &SkillName,
-    directory: &Path,
+    key: &str,
 ) -> Result<Option<(String, RecordedSwitch)>, EditFault> {
     let mut switch = RecordedSwitch {
         client: client.id.to_owned(),
         skill: name.to_string(),
+        key: None,
         path: None,
         before: None,
         made: 0,
@@ -112,7 +129,8 @@ pub(super) fn turn_off(
     match place_of(client.id) {
         None => Ok(None),
         Some(SwitchPlace::Value(above, off)) => {
-            let path: Vec<&str> = above.iter().copied().chain([name.as_str()]).collect();
+            switch.key = (key != name.as_str()).then(|| key.to_owned());
+            let path: Vec<&str> = above.iter().copied().chain([key]).collect();
             let ValueEdit { text, before, made } = set_value(text, &path, &json!(off))?;
             if before == Some(json!(off)) {
                 return Ok(None);
@@ -121,14 +139,13 @@ pub(super) fn turn_off(
             Ok(Some((text, switch)))
         }
         Some(SwitchPlace::Table) => {
-            let path = directory.join("SKILL.md").to_string_lossy().into_owned();
-            if has_table(text, CODEX_LIST, |table| is_off(table, &path))? {
+            if has_table(text, CODEX_LIST, |table| is_off(table, key))? {
                 return Ok(None);
             }
             let mut table = Table::new();
-            table.insert("path", value(&path));
+            table.insert("path", value(key));
             table.insert("enabled", value(false));
-            switch.path = Some(path);
+            switch.path = Some(key.to_owned());
             Ok(Some((push_table(text, CODEX_LIST, table)?, switch)))
         }
     }
@@ -138,7 +155,7 @@ pub(super) fn turn_off(
 pub(super) fn turn_on(text: &str, switch: &RecordedSwitch) -> Result<Option<String>, EditFault> {
     match (place_of(&switch.client), &switch.path) {
         (Some(SwitchPlace::Value(above, off)), _) => {
-            let path: Vec<&str> = above.iter().copied().chain([switch.skill.as_str()]).collect();
+            let path: Vec<&str> = above.iter().copied().chain([switch.key()]).collect();
             restore_value(text, &path, &json!(off), switch.before.as_ref(), switch.made)
         }
         (Some(SwitchPlace::Table), Some(path)) => remove_table(text, CODEX_LIST, |table| is_off(table, path)),

@@ -17,10 +17,8 @@ use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
 use crate::ui::{count, docs};
+use crate::unreadable_state::UnreadableState;
 use crate::wire::{Context, Library};
-
-/// The most skills that are checked in full.
-const MOST_CHECKED: usize = 200;
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
@@ -123,6 +121,9 @@ impl Checks {
         if env.get(env::COLOR).is_some() && ColorChoice::from_env(env).is_none() {
             let hint = "it takes auto, always or never";
             self.add(Status::Warn, "variable", format!("{} is not understood", env::COLOR), Some(hint));
+        }
+        if let Some(state) = UnreadableState::find(env) {
+            self.add(Status::Warn, "state", state.message(), Some(&state.remedy()));
         }
         if env.home().is_none() {
             let message = "there is no home directory, so the user's skills and configuration are not read";
@@ -296,7 +297,7 @@ impl Checks {
         }
         let entries = library.snapshot.entries();
         let active: Vec<&Entry> = library.snapshot.active().collect();
-        let findings = library.findings(&active, MOST_CHECKED);
+        let findings = library.check(&active);
         let with_error = active.iter().zip(&findings).filter_map(|(entry, found)| {
             Some((entry, found.iter().find(|found| found.severity == Severity::Error)?))
         });
@@ -353,7 +354,7 @@ impl Checks {
         } else {
             self.ok("library", counts.join(", "));
         }
-        for hint in context.hints_about_any_unlisted(library) {
+        for hint in context.hints_about_unlisted(library) {
             self.info("library", hint);
         }
     }

@@ -1,10 +1,12 @@
 //! Checks the connected clients, and skills that are offered to one of them by more than one path.
 
+use std::collections::BTreeMap;
+
 use super::checks::{Checks, Status};
 use crate::clients::Places;
 use crate::commands::connect::{
-    Files, OwnEntries, broken_files, connected_to_all, connections, names_offered_by, offered_names,
-    plugins_offered_twice, present,
+    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
+    present,
 };
 use crate::commands::link;
 use crate::config;
@@ -46,11 +48,7 @@ impl Checks {
         }
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let present = present(&places, &connections);
-        let files = Files {
-            recorded: link::recorded(&places),
-            connected: connected_to_all(&connections),
-            ..Files::default()
-        };
+        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
         for connection in connections {
             if let Some((message, hint)) = connection.fault(&context.env, &places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
@@ -94,11 +92,7 @@ impl Checks {
         let places = Places::new(&context.env);
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let (names, present) = (offered_names(library), present(&places, &connections));
-        let files = Files {
-            recorded: link::recorded(&places),
-            connected: connected_to_all(&connections),
-            ..Files::default()
-        };
+        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
         for client in present.iter().filter(|client| places.is_there(client)) {
             if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));

@@ -3,6 +3,7 @@
 use repertoire_exec::{Launcher, probe};
 
 use super::checks::{Checks, Status};
+use crate::error::is_denied;
 use crate::ui::count;
 use crate::wire::Context;
 use repertoire::config::SandboxChoice;
@@ -40,7 +41,8 @@ impl Checks {
                 self.ok("approvals", format!("{} may run something", count(approvals.len(), "skill")))
             }
             Ok(Err(error)) => {
-                let hint = Some("repair the file, or remove it and approve skills again");
+                let hint = Some("repair the file, or remove it and approve skills again")
+                    .filter(|_| !is_denied(&error));
                 self.add(Status::Warn, "approvals", error.chain(), hint);
             }
             Err(_) => {}

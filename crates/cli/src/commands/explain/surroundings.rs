@@ -1,6 +1,6 @@
 //! The origin of a skill, and the clients on this machine that read it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
@@ -8,18 +8,17 @@ use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
-use crate::clients::{ClientReader, Places, readers};
+use crate::clients::{ClientReader, Places, SkillOnDisk};
 use crate::commands::connect::{Connection, OwnEntries, connections};
-use crate::commands::link::switched_off;
-use crate::wire::{ComparedOrigin, Context, Library, compared_origins, plugin_directories, projects, routes};
+use crate::commands::link::client_readers;
+use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
     origins: Origins,
     readers: Vec<ClientReader>,
-    /// For each of the readers the names of the skills that its own switches are turned off for.
-    switched_off: Vec<BTreeSet<String>>,
     connections: Vec<Connection>,
+    places: Places,
 }
 
 /// A client on this machine.
@@ -32,19 +31,30 @@ pub(super) struct ClientJson {
     connected: bool,
     /// True if its own switch for the skill is turned off.
     switched_off: bool,
+    /// The names by which it knows the skill, from files.
+    known_as: BTreeSet<String>,
+}
+
+impl ClientJson {
+    /// Returns the title of the client, with its own names for `entry` if they differ from the skill's name.
+    fn titled(&self, reader: &ClientReader, entry: &Entry) -> String {
+        let own = [Some(entry.name().as_str()), entry.document.manifest.name.as_deref()];
+        let names = self.known_as.iter().filter(|name| !own.contains(&Some(name)));
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let title = reader.client.title;
+        if names.is_empty() { title.to_owned() } else { format!("{title} as {}", names.join(" and ")) }
+    }
 }
 
 impl Surroundings {
     /// Looks at the surroundings of `library`.
     pub(super) fn of(context: &Context, library: &Library) -> Self {
         let places = Places::new(&context.env);
-        let projects: Vec<_> = projects(&library.places).into_keys().collect();
-        let readers = readers(&places, &projects, &plugin_directories(&library.places));
         Self {
             origins: context.origins(library),
-            switched_off: readers.iter().map(|reader| switched_off(&places, reader.client.id)).collect(),
-            readers,
+            readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
             connections: connections(&OwnEntries::new(&context.env), &places),
+            places,
         }
     }
 
@@ -55,22 +65,19 @@ impl Surroundings {
 
     /// Returns the clients, with what each gets of `entry`.
     pub(super) fn clients(&self, entry: &Entry) -> Vec<ClientJson> {
-        let routes = routes(entry);
+        let skill = SkillOnDisk::of(entry);
         let is_connected = |id: &str| {
-            self.connections.iter().any(|connection| connection.client.id == id && !connection.is_off)
+            let mut own = self.connections.iter().filter(|it| it.client.id == id && !it.is_off);
+            own.any(|connection| connection.may_offer(&self.places, &skill.directory))
         };
-        let client = |(reader, switched_off): (&ClientReader, &BTreeSet<String>)| {
-            let id = reader.client.id;
-            let switched_off = switched_off.contains(entry.name().as_str());
-            let reads = reader.reads(&routes) && !switched_off;
-            ClientJson {
-                id,
-                reads,
-                connected: is_connected(id) && entry.state == State::Active,
-                switched_off,
-            }
+        let client = |reader: &ClientReader| ClientJson {
+            id: reader.client.id,
+            reads: reader.routes_in_use(&skill).next().is_some(),
+            connected: is_connected(reader.client.id) && entry.state == State::Active,
+            switched_off: reader.is_switched_off(&skill),
+            known_as: reader.names_of(&skill),
         };
-        self.readers.iter().zip(&self.switched_off).map(client).collect()
+        self.readers.iter().map(client).collect()
     }
 
     /// Returns the decisions about `entry`.
@@ -98,7 +105,7 @@ impl Surroundings {
         let clients = self.clients(entry);
         let titles = |is_meant: fn(&ClientJson) -> bool| {
             let meant = clients.iter().zip(&self.readers).filter(|(client, _)| is_meant(client));
-            let titles: Vec<&str> = meant.map(|(_, reader)| reader.client.title).collect();
+            let titles: Vec<String> = meant.map(|(client, reader)| client.titled(reader, entry)).collect();
             (!titles.is_empty()).then(|| titles.join(", "))
         };
         let parts = [

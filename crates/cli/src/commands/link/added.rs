@@ -1,10 +1,10 @@
 //! Links to skills that were added or removed by other commands.
 
+use std::collections::BTreeMap;
 use std::fs::{self, canonicalize};
 use std::path::{Component, Path, PathBuf};
 
 use repertoire::{Entry, State};
-use repertoire_model::SkillName;
 
 use super::args::LinkArgs;
 use super::plan::{LinkStep, Occupancy, plan};
@@ -89,7 +89,7 @@ fn links(
         }
         None => {
             let names = missing.iter().map(|step| step.entry.name().to_string()).collect();
-            let warnings = warnings_after(&places, &connections, &names);
+            let warnings = warnings_after(&library, &places, &connections, &names);
             Ok(AddedLinks { paths: made.into_iter().map(|link| link.path).collect(), warnings })
         }
     }
@@ -112,18 +112,20 @@ pub(crate) fn link_completed(
     };
 }
 
-/// Returns the links in directories of clients that lead to the skill `name` in `directory`, also if that was deleted.
-pub(crate) fn links_to(places: &Places, owner: Owner, name: &SkillName, directory: &Path) -> Vec<PathBuf> {
+/// Returns the links in directories of clients that lead to the skill in `directory`, also if that was deleted.
+pub(crate) fn links_to(places: &Places, owner: Owner, directory: &Path) -> Vec<PathBuf> {
     let real = paths::resolved(directory);
     let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
+    // One folder under two names is looked at once.
+    let folders: BTreeMap<PathBuf, PathBuf> =
+        folders.map(|folder| (paths::resolved(&folder), folder)).collect();
+    let entries = folders.values().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let leads = |path: &PathBuf| {
         path.is_symlink() && path != directory && end_of_link(path).is_some_and(|end| end == real)
     };
     let is_inside = |path: &PathBuf| path.parent().is_some_and(|it| !paths::leads_out(places, owner, it));
-    let mut links: Vec<PathBuf> =
-        folders.map(|folder| folder.join(name.as_str())).filter(leads).filter(is_inside).collect();
+    let mut links: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(leads).filter(is_inside).collect();
     links.sort();
-    links.dedup();
     links
 }
 

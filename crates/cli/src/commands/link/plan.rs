@@ -11,7 +11,7 @@ use super::args::LinkArgs;
 use super::disabled_clients::disabled_for_clients;
 use super::paths;
 use super::record::Record;
-use crate::clients::{CANONICAL, Client, Owner, Places};
+use crate::clients::{CANONICAL, Client, Owner, Places, skills_in};
 use crate::error::CliError;
 use crate::wire::Library;
 
@@ -108,6 +108,7 @@ pub(super) fn plan<'l>(
     let disabled = disabled_for_clients(places);
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused, mut readers) = (0, Vec::new(), Vec::new());
+    let mut listed: BTreeMap<PathBuf, Vec<(PathBuf, PathBuf)>> = BTreeMap::new();
     for client in clients {
         match ClientFolders::new(places, args.owner(), client, &canonical) {
             Ok(client) => readers.push(client),
@@ -119,10 +120,16 @@ pub(super) fn plan<'l>(
         let name = entry.name().as_str();
         // A link of ours is planned again, so that the record says which clients it is for.
         let is_ours = |folder: &Folder| record.find(base, &folder.path.join(name)).is_some();
+        // The skill may be in a folder already, under whatever name.
+        let mut path_in = |folder: &Path| {
+            if real.parent() == Some(folder) {
+                return Some(real.clone());
+            }
+            let listed = listed.entry(folder.to_owned()).or_insert_with(|| skills_in(folder));
+            listed.iter().find(|(_, skill)| *skill == real).map(|(path, _)| path.clone())
+        };
         for reader in &readers {
-            let is_read =
-                |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
-            if reader.reads.iter().any(is_read) && !is_ours(&reader.target) {
+            if reader.reads.iter().any(|folder| path_in(folder).is_some()) && !is_ours(&reader.target) {
                 reached += 1;
                 continue;
             }
@@ -134,12 +141,14 @@ pub(super) fn plan<'l>(
                 refused.push(SkippedClient { client: reader.client, reason, is_refusal: false });
                 continue;
             }
-            if !leads(&canonical.real.join(name), &real) || is_ours(&canonical) {
+            let shared_path = path_in(&canonical.real);
+            if shared_path.is_none() || is_ours(&canonical) {
                 let to = canonical.way_to(base, &real);
                 add(&mut shared, &canonical, entry, &real, to, reader.client);
             }
-            if reader.target.path != canonical.path && reader.target.real.join(name) != real {
-                let to = reader.target.way_to(base, &canonical.real.join(name));
+            if reader.target.path != canonical.path && real.parent() != Some(&reader.target.real) {
+                let shared_path = shared_path.unwrap_or_else(|| canonical.real.join(name));
+                let to = reader.target.way_to(base, &shared_path);
                 add(&mut own, &reader.target, entry, &real, to, reader.client);
             }
         }

@@ -3,6 +3,7 @@
 //! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
 //! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::CLIENT_DIRECTORIES;
@@ -56,6 +57,17 @@ impl RecordedLink {
         let mut folders = folders.chain([base.join(CANONICAL)]);
         folders.any(|folder| folder.join(name.as_str()) == path).then_some(path)
     }
+}
+
+/// Returns the links that are recorded for the project and for the user.
+pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = Record::load(places, owner, &base).ok()?;
+        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
+        Some(links.collect::<Vec<_>>())
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
 }
 
 impl Record {

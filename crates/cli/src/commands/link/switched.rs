@@ -35,11 +35,14 @@ pub(crate) fn links_to_skill(
     let mut links = Vec::new();
     for link in record.made {
         let Some(path) = link.place(places, owner, base) else { continue };
-        if path.file_name().is_none_or(|found| found != name.as_str()) {
-            continue;
-        }
+        // A copy, or what stands in the place of a link by now, is known by its name alone.
         let is_link = is_as_recorded(places, owner, &path, &link);
-        if is_link && canonicalize(&path).ok().as_deref() != Some(real) {
+        let is_meant = if is_link {
+            canonicalize(&path).ok().as_deref() == Some(real)
+        } else {
+            path.file_name().is_some_and(|found| found == name.as_str())
+        };
+        if !is_meant {
             continue;
         }
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();

@@ -73,9 +73,9 @@ pub(super) fn effect(
     let mut entries = library.snapshot.entries().iter();
     let is_served = match content.kind {
         ProposalKind::Create => true,
-        ProposalKind::Update => entries.any(|entry| {
-            entry.state == State::Active && repertoire::history::identity(entry) == content.skill
-        }),
+        ProposalKind::Update => {
+            entries.any(|entry| entry.state == State::Active && entry.record_identity() == content.skill)
+        }
     };
     if !is_open || !is_served {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! `rep publish --to well-known`: a directory with an index of skills and their archives, for any web server.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use repertoire::regular_file;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, count, escape};
 
 /// The directory of the index.
@@ -20,48 +21,32 @@ const DIRECTORY: &str = ".well-known/agent-skills";
 /// The name of the index.
 const INDEX: &str = "index.json";
 
-/// The largest file of an earlier run that is looked at, in bytes.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The endings of archives and of single files.
+const ENDINGS: [&str; 2] = [".tar.gz", ".md"];
 
 /// The schema by which clients recognize the version of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// Writes `skills` to `site`. All files are written beside their places first, so that a full disk changes nothing. The index takes its
-/// place last, so that it never names a file that is not there yet; then the files are removed that only the index before it named.
+/// The number of hexadecimal digits of a digest in the name of a file.
+const DIGITS: usize = 32;
+
+/// Writes `skills` to `site`, all or nothing for every reader at every moment.
+///
+/// The name of a file has the digest of its content, so that no file is ever replaced, and the index takes its place last. The files
+/// that the index before named stay until the next publication, because its readers may still fetch them. Older ones are removed, and
+/// files of a publication that was killed.
 pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> Result<Exit, CliError> {
     let directory = site.join(DIRECTORY);
-    let before = written_before(&directory.join(INDEX));
+    fs::create_dir_all(&directory).map_err(|error| CliError::io("make", &directory, error))?;
+    // Of two publications at once, one would remove the files of the other that no index names yet.
+    let lock = File::open(&directory).ok();
+    let _ = lock.as_ref().map(File::lock);
     let (mut entries, mut new_files) = (Vec::new(), Vec::new());
-    for PublishedFiles { name, description, files, .. } in skills {
-        let file =
-            |(path, file): (&SkillPath, &FileData)| (path.to_string(), file.executable, file.bytes.clone());
-        let files: Vec<(String, bool, Vec<u8>)> = files.iter().map(file).collect();
-        // A single file needs no archive.
-        let (kind, url, bytes) = match files.as_slice() {
-            [(path, _, bytes)] => ("skill-md", format!("{name}/{path}"), bytes.clone()),
-            files => {
-                let packed = pack_files(files).map_err(|error| CliError::io("pack", site, error))?;
-                ("archive", format!("{name}.tar.gz"), packed)
-            }
-        };
-        new_files.extend(NewFile::write(directory.join(&url), &bytes)?);
-        entries.push(json!({
-            "name": name,
-            "type": kind,
-            "description": description,
-            "url": url,
-            "digest": Digest::of(&bytes).to_string(),
-        }));
-    }
-    let index = json!({"$schema": SCHEMA, "skills": entries});
-    let mut text = serde_json::to_vec_pretty(&index)?;
-    text.push(b'\n');
-    new_files.extend(NewFile::write(directory.join(INDEX), &text)?);
-    new_files.into_iter().try_for_each(NewFile::put)?;
-    let is_named = |url: &String| entries.iter().any(|entry| entry["url"].as_str() == Some(url));
-    for (url, digest) in before.iter().filter(|(url, _)| !is_named(url)) {
-        remove_written(&directory, url, digest)?;
-    }
+    let before = write_all(&directory, skills, &mut entries, &mut new_files).inspect_err(|_| {
+        // They take room on a disk that may be full.
+        new_files.iter().for_each(|path| drop(fs::remove_file(path)));
+    })?;
+    remove_old_files(&directory, &[urls(&entries), urls(&before)].concat());
     if ui.is_json() {
         let name =
             |entry: &Value| json!({"name": entry["name"], "url": entry["url"], "digest": entry["digest"]});
@@ -74,68 +59,110 @@ pub(super) fn write(ui: &mut Ui, site: &Path, skills: &[PublishedFiles<'_>]) -> 
     Ok(Exit::Success)
 }
 
-/// Returns the addresses and digests of the files that the index at `path` names, as this command names them; none if there is no
-/// such index.
-fn written_before(path: &Path) -> Vec<(String, String)> {
-    let index = regular_file::read_no_follow(path, MAX_BYTES).ok();
-    let index: Value = index.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    let skills = index["skills"].as_array().filter(|_| index["$schema"] == SCHEMA);
-    let written = |entry: &Value| {
-        let (name, url) = (entry["name"].as_str()?, entry["url"].as_str()?);
-        let is_name = SkillName::new(name).is_some_and(|known| known.as_str() == name);
-        let is_ours = url == format!("{name}.tar.gz") || url == format!("{name}/SKILL.md");
-        (is_name && is_ours).then(|| Some((url.to_owned(), entry["digest"].as_str()?.to_owned())))?
-    };
-    skills.into_iter().flatten().filter_map(written).collect()
-}
-
-/// Removes the file `url` below `directory`, if it is as it was written.
-fn remove_written(directory: &Path, url: &str, digest: &str) -> Result<(), CliError> {
-    let path = directory.join(url);
-    let parent = path.parent().filter(|parent| *parent != directory);
-    let is_linked = parent.is_some_and(Path::is_symlink);
-    let is_ours = |bytes: Vec<u8>| Digest::of(&bytes).to_string() == digest;
-    if is_linked || !regular_file::read_no_follow(&path, MAX_BYTES).is_ok_and(is_ours) {
-        return Ok(());
+/// Writes the files of `skills` to `directory` and then the index of `entries`, which it adds. Adds the paths of the files that were
+/// not there before to `new_files`, and returns the entries of the index before.
+fn write_all(
+    directory: &Path,
+    skills: &[PublishedFiles<'_>],
+    entries: &mut Vec<Value>,
+    new_files: &mut Vec<PathBuf>,
+) -> Result<Vec<Value>, CliError> {
+    for PublishedFiles { name, description, files, .. } in skills {
+        let file =
+            |(path, file): (&SkillPath, &FileData)| (path.to_string(), file.executable, file.bytes.clone());
+        let files: Vec<(String, bool, Vec<u8>)> = files.iter().map(file).collect();
+        // A single file needs no archive.
+        let (kind, ending, bytes) = match files.as_slice() {
+            [(_, _, bytes)] => ("skill-md", ENDINGS[1], bytes.clone()),
+            files => {
+                let packed = pack_files(files).map_err(|error| CliError::io("pack", directory, error))?;
+                ("archive", ENDINGS[0], packed)
+            }
+        };
+        let digest = Digest::of(&bytes);
+        let url = format!("{name}-{}{ending}", &digest.to_hex()[..DIGITS]);
+        new_files.extend(put(directory.join(&url), &bytes)?);
+        entries.push(json!({
+            "name": name,
+            "type": kind,
+            "description": description,
+            "url": url,
+            "digest": digest.to_string(),
+        }));
     }
-    fs::remove_file(&path).map_err(|error| CliError::io("remove", &path, error))?;
-    if let Some(parent) = parent {
-        // Something else may be in it; then it stays.
-        let _ = fs::remove_dir(parent);
+    let index = json!({"$schema": SCHEMA, "skills": entries});
+    let mut text = serde_json::to_vec_pretty(&index)?;
+    text.push(b'\n');
+    let path = directory.join(INDEX);
+    let before = regular_file::read(&path, MAX_BYTES).ok();
+    put(path, &text)?;
+    let before: Value = before.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    Ok(before["skills"].as_array().cloned().unwrap_or_default())
+}
+
+/// Makes the file at `path` hold `bytes`; returns the path if there was no such file before.
+fn put(path: PathBuf, bytes: &[u8]) -> Result<Option<PathBuf>, CliError> {
+    let before = regular_file::read(&path, MAX_BYTES).ok();
+    if before.as_deref() != Some(bytes) {
+        replace_file::replace(&path, before.as_deref(), bytes)?;
     }
-    Ok(())
+    Ok(before.is_none().then_some(path))
 }
 
-/// A file that was written beside its place. It is removed when this value is dropped before it takes its place.
-struct NewFile {
-    path: PathBuf,
-    temporary: PathBuf,
+/// Returns the addresses in `entries` of an index.
+fn urls(entries: &[Value]) -> Vec<String> {
+    entries.iter().filter_map(|entry| Some(entry["url"].as_str()?.to_owned())).collect()
 }
 
-impl NewFile {
-    /// Writes `bytes` beside `path`; returns `None` if the file has them already.
-    fn write(path: PathBuf, bytes: &[u8]) -> Result<Option<Self>, CliError> {
-        if regular_file::read_no_follow(&path, MAX_BYTES).is_ok_and(|found| found == bytes) {
-            return Ok(None);
+/// Removes the files in `directory` that publications wrote, but for those called one of `kept`. One that cannot be removed is left to
+/// the next publication.
+fn remove_old_files(directory: &Path, kept: &[String]) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if is_temporary(name) || (is_published(name) && !kept.iter().any(|kept| kept == name)) {
+            let _ = fs::remove_file(entry.path());
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let file = Self { path, temporary };
-        let parent = file.path.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = parent.and_then(|()| fs::write(&file.temporary, bytes));
-        written.map_err(|error| CliError::io("write", &file.path, error))?;
-        Ok(Some(file))
-    }
-
-    /// Moves the file to its place.
-    fn put(self) -> Result<(), CliError> {
-        fs::rename(&self.temporary, &self.path).map_err(|error| CliError::io("write", &self.path, error))
     }
 }
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        // It is gone once it has its place.
-        let _ = fs::remove_file(&self.temporary);
+/// Returns whether a file called `name` was published: it has the name of a skill and a digest.
+fn is_published(name: &str) -> bool {
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    stem.and_then(|stem| stem.rsplit_once('-')).is_some_and(|(skill, digest)| {
+        digest.len() == DIGITS && digest.chars().all(is_digit) && SkillName::new(skill).is_some()
+    })
+}
+
+/// Returns whether a file called `name` is one that [`replace_file`] began to write.
+fn is_temporary(name: &str) -> bool {
+    let stem = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+    stem.and_then(|stem| stem.rsplit_once('.')).is_some_and(|(file, process)| {
+        (file == INDEX || is_published(file)) && process.chars().all(|c| c.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_publications_are_taken_for_such() {
+        let digest = &Digest::of(b"").to_hex()[..DIGITS];
+        for (name, expect) in [
+            (format!("pdf-{digest}.tar.gz"), true),
+            (format!("pdf-forms-{digest}.md"), true),
+            (format!("pdf-{digest}.zip"), false),
+            (format!("-{digest}.md"), false),
+            (format!("pdf-{}.md", digest.to_uppercase()), false),
+            (format!("pdf-{}.md", &digest[1..]), false),
+            ("pdf.tar.gz".to_owned(), false),
+            ("index.json".to_owned(), false),
+        ] {
+            assert_eq!(is_published(&name), expect, "{name}");
+            assert_eq!(is_temporary(&format!(".{name}.71.tmp")), expect || name == INDEX, "{name}");
+            assert!(!is_temporary(&name) && !is_temporary(&format!(".{name}.x.tmp")), "{name}");
+        }
     }
 }

@@ -11,6 +11,8 @@ use repertoire_server::dashboard::{
 };
 
 use super::switch;
+use crate::clients::Places;
+use crate::commands::disable::still_read;
 use crate::commands::{approvals, cost, explain, update};
 use crate::wire::{Context, compared_origins};
 
@@ -109,6 +111,13 @@ impl Host for DashboardHost {
     fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
         switch::switch(&self.context, entry, is_on)
             .map_err(|error| [&[error.message_with_causes()], error.hints()].concat().join("; "))
+    }
+
+    fn still_read(&self, entry: &Entry) -> Vec<String> {
+        let (places, _) = self.context.places(&self.context.settings.policy);
+        // A skill of a store is in no files of clients.
+        let is_file = entry.identity.is_some();
+        if is_file { still_read(&Places::new(&self.context.env), &places, entry) } else { Vec::new() }
     }
 
     fn health(&self) -> Vec<HealthItem> {

@@ -1,6 +1,6 @@
 //! Reads configuration and token files again while a server runs: on SIGHUP, and when they change.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
@@ -24,10 +24,14 @@ pub(super) struct AccessReader {
     env: Env,
     globals: Globals,
     served: ServedArgs,
-    token_file: Option<PathBuf>,
-    agent: Option<String>,
-    /// True if people sign in at the provider of the configuration.
-    signs_in: bool,
+    tokens: Option<TokenSource>,
+}
+
+/// The token file of a server for several people and programs, and the agent of tokens without one.
+#[derive(Debug, Clone)]
+pub(super) struct TokenSource {
+    pub(super) file: Option<PathBuf>,
+    pub(super) agent: Option<String>,
 }
 
 /// The identity of a file's content: its time and its size; none if there is no file.
@@ -35,23 +39,16 @@ type FileStamp = Option<(SystemTime, u64)>;
 
 impl AccessReader {
     /// Returns the reader for a server that was started with these options in `context`.
-    pub(super) fn new(
-        context: &Context,
-        served: ServedArgs,
-        token_file: Option<PathBuf>,
-        agent: Option<String>,
-        signs_in: bool,
-    ) -> Self {
+    pub(super) fn new(context: &Context, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
         let (env, globals) = (context.env.clone(), context.globals.clone());
-        Self { env, globals, served, token_file, agent, signs_in }
+        Self { env, globals, served, tokens }
     }
 
     /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
     fn read(&self) -> Result<(HttpAccess, Vec<PathBuf>), CliError> {
         let settings = config::load(&self.env, &self.globals, false)?;
         let context = Context::new(self.env.clone(), self.globals.clone(), settings).serving(&self.served)?;
-        let mut access = access(&context, self.token_file.as_deref(), self.agent.as_deref())?;
-        access.oidc = if self.signs_in { oidc::read(&context)? } else { None };
+        let mut access = access(&context, self.tokens.as_ref())?;
         let agents = context.settings.agents.keys().map(|name| context.agent(name));
         access.agents = Some(agents.collect::<Result<Vec<_>, _>>()?);
         Ok((access, self.files(&context)))
@@ -62,7 +59,8 @@ impl AccessReader {
         let input = config::input(&self.env, &self.globals);
         let ConfigFiles { found, absent, .. } = input.files();
         let mut files: Vec<PathBuf> = found.into_iter().map(|(_, path)| path).chain(absent).collect();
-        files.extend(self.token_file.iter().map(|file| self.env.working_directory().join(file)));
+        let token_file = self.tokens.as_ref().and_then(|tokens| tokens.file.as_ref());
+        files.extend(token_file.map(|file| self.env.working_directory().join(file)));
         let agents = context.settings.agents.values();
         files.extend(agents.filter_map(|agent| Some(agent.token_file.as_ref()?.path.clone())));
         let secret = context.settings.oidc.client_secret_file.iter();
@@ -112,15 +110,14 @@ impl AccessReader {
     }
 }
 
-/// Returns the tokens and kits of `context`.
-pub(super) fn access(
-    context: &Context,
-    token_file: Option<&Path>,
-    agent: Option<&str>,
-) -> Result<HttpAccess, CliError> {
+/// Returns the tokens, the provider and the kits of `context`. A server without a source of tokens is for one person.
+pub(super) fn access(context: &Context, source: Option<&TokenSource>) -> Result<HttpAccess, CliError> {
     let mut access = HttpAccess::default();
-    access.tokens = tokens::read(context, token_file, agent)?;
     access.kits.clone_from(&context.settings.kits);
+    if let Some(source) = source {
+        access.tokens = tokens::read(context, source.file.as_deref(), source.agent.as_deref())?;
+        access.oidc = oidc::read(context)?;
+    }
     Ok(access)
 }
 

@@ -30,7 +30,7 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
         }
     } else {
         if let Some(changes) = &mut changes {
-            changes.disable(&pattern, &matched(&library, &pattern))?;
+            changes.disable(&pattern, &matched(&library, &pattern), &library.places)?;
         }
         if !list.patterns().contains(&pattern) {
             list.add(&pattern);

@@ -1,6 +1,8 @@
 //! The text of `rep stats` for people.
 
-use std::time::{Duration, SystemTime};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::SystemTime;
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, LibraryPresence, SkillUsage};
@@ -28,11 +30,11 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 impl Stats {
     /// Writes the report.
     pub(super) fn write(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
-        if self.began.is_none() {
+        if self.unused.began.is_none() {
             writeln!(ui.err(), "nothing has been recorded yet")?;
         }
         if self.report.skills.iter().any(is_used) {
-            self.usage_table(ui.out_is_terminal()).write(ui)?;
+            self.usage_table(ui.out_is_terminal(), context).write(ui)?;
             self.write_sums(ui)?;
         } else {
             writeln!(ui.out(), "no skill was used in this time")?;
@@ -42,7 +44,7 @@ impl Stats {
         if self.clients.is_empty() { Ok(()) } else { self.write_clients(ui) }
     }
 
-    fn usage_table(&self, is_terminal: bool) -> Table<'_> {
+    fn usage_table(&self, is_terminal: bool, context: &Context) -> Table<'_> {
         let column = |heading, align, style| Column { heading, align, style };
         let mut columns = vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -62,11 +64,19 @@ impl Stats {
         let (unknown, known): (Vec<&SkillUsage>, Vec<&SkillUsage>) =
             self.report.skills.iter().filter(|skill| is_used(skill)).partition(is_unknown);
         let is_folded = unknown.len() > MAX_UNKNOWN;
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        self.report.skills.iter().filter(|skill| is_used(skill)).for_each(|skill| {
+            *names.entry(&skill.name).or_default() += 1;
+        });
         for skill in known.iter().chain(unknown.iter().filter(|_| !is_folded)) {
-            table.cell(match skill.presence {
+            let mut cell = match skill.presence {
                 LibraryPresence::Present => skill.name.clone(),
                 other => format!("{} ({})", skill.name, other.as_str()),
-            });
+            };
+            if names.get(skill.name.as_str()) > Some(&1) {
+                cell.extend(place(skill, context).map(|place| format!(" in {place}")));
+            }
+            table.cell(cell);
             for number in [
                 skill.loads,
                 skill.reads,
@@ -80,7 +90,7 @@ impl Stats {
             table.cell(date(skill.last_use));
             if is_terminal {
                 table.cell(
-                    self.days.get(&skill.name).map_or_else(String::new, |loads| sparkline(&periods(loads))),
+                    self.daily_loads(skill).map_or_else(String::new, |loads| sparkline(&periods(loads))),
                 );
             }
             for file in &skill.files {
@@ -134,10 +144,10 @@ impl Stats {
     fn write_dead(&self, ui: &mut Ui, context: &Context) -> Result<(), CliError> {
         let dead = &self.report.dead;
         // Skills are not unused because nothing was recorded.
-        if dead.is_empty() || self.began.is_none() {
+        if dead.is_empty() || self.unused.began.is_none() {
             return Ok(());
         }
-        writeln!(ui.out(), "\nnot used {}:", dead_time(self.began.as_deref(), self.dead_after, self.now))?;
+        writeln!(ui.out(), "\nnot used {}:", self.unused)?;
         let column = |heading, align, style| Column { heading, align, style };
         let mut table = Table::new(vec![
             column("SKILL", Align::Left, Some(Style::Name)),
@@ -153,6 +163,9 @@ impl Stats {
         }
         table.write(ui)?;
         write_more(ui, dead.len())?;
+        if !self.unused.is_recorded() {
+            return Ok(());
+        }
         let which = match dead.len() {
             ..=MAX_SWITCHED_OFF => "them".to_owned(),
             _ => format!("the first {MAX_SWITCHED_OFF}"),
@@ -206,6 +219,14 @@ impl Stats {
     }
 }
 
+/// Returns the directory of `skill`, or its source if it has none, to tell it from others of its name.
+fn place(skill: &SkillUsage, context: &Context) -> Option<String> {
+    match skill.identity.as_deref().filter(|identity| Path::new(identity).is_absolute()) {
+        Some(directory) => Some(context.shown(directory)),
+        None => skill.source.clone(),
+    }
+}
+
 /// Returns whether there is anything to tell about the use of `skill`.
 fn is_used(skill: &SkillUsage) -> bool {
     skill.loads + skill.reads + skill.failures + skill.tokens > 0
@@ -228,26 +249,6 @@ fn day(time: &str) -> String {
     time.chars().take("2026-02-28".len()).collect()
 }
 
-/// Returns the time without use of unused skills: less than `dead_after` where recording `began` later than that.
-fn dead_time(began: Option<&str>, dead_after: Duration, now: SystemTime) -> String {
-    let oldest = now.checked_sub(dead_after).map(rfc3339);
-    match began {
-        Some(began) if Some(began) > oldest.as_deref() => format!("since recording began on {}", day(began)),
-        _ => format!("for {}", span(dead_after)),
-    }
-}
-
-/// Returns a duration in the largest unit that it is a whole number of, such as `12 hours`.
-fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let units = [(24 * 60 * 60, "day"), (60 * 60, "hour"), (60, "minute")];
-    let (length, unit) = units
-        .into_iter()
-        .find(|(length, _)| seconds > 0 && seconds.is_multiple_of(*length))
-        .unwrap_or((1, "second"));
-    count(usize::try_from(seconds / length).unwrap_or(usize::MAX), unit)
-}
-
 /// Returns the sums of at most [`MAX_PERIODS`] periods of the same number of days; the oldest may be shorter.
 fn periods(days: &[u64]) -> Vec<u64> {
     let length = days.len().div_ceil(MAX_PERIODS).max(1);
@@ -267,23 +268,6 @@ fn sparkline(numbers: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_without_use_is_told_in_its_unit_and_never_longer_than_the_record() {
-        let (minute, day) = (60, 24 * 60 * 60);
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100 * day);
-        let check = |began: Option<&str>, seconds: u64, expect: &str| {
-            assert_eq!(dead_time(began, Duration::from_secs(seconds), now), expect);
-        };
-        let began = Some("1970-04-01T12:00:00.000Z");
-        check(began, 12 * 60 * minute, "for 12 hours");
-        check(began, 90 * minute, "for 90 minutes");
-        check(began, day, "for 1 day");
-        check(began, 9 * day, "for 9 days");
-        check(began, 10 * day, "since recording began on 1970-04-01");
-        check(began, 200 * day, "since recording began on 1970-04-01");
-        check(None, 30 * day, "for 30 days");
-    }
 
     #[test]
     fn days_are_summed_up_to_ten_periods_that_end_today() {
