@@ -105,9 +105,8 @@ def sessions(installed, size, calls):
     def session(name, *command):
         everyone.append(Contender(name, SESSION, command, 1, environment=rayon(cores())))
 
-    if installed.has_sessions:
-        session(REP_LIBRARY, program, "library", library, str(calls))
-        session(REP_SESSION, program, "client", str(installed.programs["rep"]), library, str(calls))
+    session(REP_LIBRARY, program, "library", library, str(calls))
+    session(REP_SESSION, program, "client", str(installed.programs["rep"]), library, str(calls))
     for name, python in installed.pythons.items():
         session(name, str(python), str(PYTHON_SESSION_PEER), name, library)
     return everyone

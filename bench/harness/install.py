@@ -37,8 +37,6 @@ class Installed:
     mastra: Path = None
     versions: dict = field(default_factory=dict)
     missing: list = field(default_factory=list)
-    # Whether this `rep` has the command `session`.
-    has_sessions: bool = False
 
 
 def install(sizes, with_peers):
@@ -116,35 +114,41 @@ def home():
 
 
 def target_directory():
-    """Returns the directory that programs are built in."""
-    return Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
+    """Returns the directory that programs are built in: that of the product, so that nothing is built twice."""
+    return Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target").resolve()
 
 
-def build(installed, with_peers):
-    """Builds `rep` and the programs in bench/peers with the same settings and the same dependencies."""
-    target = target_directory()
-    packages = ["bare", "rep-index", "rep-session", "rep-reload", "rep-sandbox"] + (["peer-agent-skills"] if with_peers else [])
-    # The crates are to be measured with the very dependencies that `rep` is built with.
-    shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")
+def build_rep(installed):
+    """Builds `rep`, unless it is there and fresh."""
     say("rep")
-    cargo(target, REPOSITORY, ["--locked", "--package", "repertoire-cli"])
-    installed.programs["rep"] = target / "release" / "rep"
-    asked = subprocess.run([installed.programs["rep"], "session", "--help"], capture_output=True)
-    installed.has_sessions = asked.returncode == 0
-    features = ["--features=rep-session/library"] if installed.has_sessions else []
-    say(", ".join(packages))
-    cargo(target, BENCH / "peers", [f"--package={name}" for name in packages] + features)
-    for name in packages:
-        installed.programs[name] = target / "release" / name
-    if with_peers:
-        installed.versions.update(RUST_PEERS)
+    cargo(REPOSITORY, ["--locked", "--package", "repertoire-cli"])
+    installed.programs["rep"] = target_directory() / "release" / "rep"
     installed.versions["rep"] = output_of([installed.programs["rep"], "--version"])
     installed.versions["rustc"] = output_of(["rustc", "--version"])
 
 
-def cargo(target, directory, arguments):
+def build_programs(installed, packages):
+    """Builds programs of bench/peers with the settings and the dependencies of `rep`."""
+    say(", ".join(packages))
+    # Cargo adds what only the programs need.
+    shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")
+    cargo(BENCH / "peers", [f"--package={name}" for name in packages])
+    for name in packages:
+        installed.programs[name] = target_directory() / "release" / name
+
+
+def build(installed, with_peers):
+    """Builds `rep` and the programs that measure it or are compared with it."""
+    packages = ["bare", "rep-index", "rep-session", "rep-reload", "rep-sandbox"] + (["peer-agent-skills"] if with_peers else [])
+    build_rep(installed)
+    build_programs(installed, packages)
+    if with_peers:
+        installed.versions.update(RUST_PEERS)
+
+
+def cargo(directory, arguments):
     command = ["cargo", "build", "--release", "--quiet", *arguments]
-    environment = dict(os.environ, CARGO_TARGET_DIR=str(target))
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target_directory()))
     if subprocess.run(command, cwd=directory, env=environment).returncode != 0:
         raise InstallError(f"`{' '.join(command)}` failed in {directory.relative_to(REPOSITORY.parent)}")
 

@@ -53,15 +53,8 @@ def install_all(with_peers):
         generate(size, install.library(size))
         install.project(size)
     installed = install.Installed()
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or install.WORK / "target").resolve()
-    peers = install.BENCH / "peers"
-    (peers / "Cargo.lock").write_bytes((install.REPOSITORY / "Cargo.lock").read_bytes())
-    for directory, package, name in ((install.REPOSITORY, "repertoire-cli", "rep"), (peers, "mcp-load", "mcp-load")):
-        install.say(name)
-        install.cargo(target, directory, ["--package", package])
-        installed.programs[name] = target / "release" / name
-    installed.versions["rep"] = install.output_of([installed.programs["rep"], "--version"])
-    installed.versions["rustc"] = install.output_of(["rustc", "--version"])
+    install.build_rep(installed)
+    install.build_programs(installed, ["mcp-load"])
     if with_peers:
         for name, version in PYTHON_PEERS.items():
             install.attempt(installed, name, version, install.install_python_peer)

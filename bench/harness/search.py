@@ -6,7 +6,6 @@ Whoever the engine is, the same program asks it: `peers/rep-search`. Neither poo
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,12 +48,7 @@ def install_all():
     install.say(f"library of {LIBRARY:,} skills")
     generate(LIBRARY, install.library(LIBRARY))
     installed = install.Installed()
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or install.WORK / "target").resolve()
-    peers = install.BENCH / "peers"
-    shutil.copyfile(install.REPOSITORY / "Cargo.lock", peers / "Cargo.lock")
-    install.say("rep-search")
-    install.cargo(target, peers, ["--package=rep-search"])
-    installed.programs["rep-search"] = target / "release" / "rep-search"
+    install.build_programs(installed, ["rep-search"])
     installed.versions["rustc"] = install.output_of(["rustc", "--version"])
     return installed
 

@@ -63,6 +63,22 @@ class Postgres:
         command = [self.binaries / "psql", "-Atq", *(part for statement in statements for part in ("-c", statement)), self.url()]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
+    @contextlib.contextmanager
+    def stopped(self):
+        """Stops all its processes with SIGSTOP for as long as the block lasts: it keeps its connections, and says nothing."""
+        main = int((self.directory / "data" / "postmaster.pid").read_text().split()[0])
+        # It makes no more processes from here on.
+        os.kill(main, signal.SIGSTOP)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(main)], capture_output=True, text=True).stdout
+        processes = [main, *map(int, children.split())]
+        try:
+            for process in processes:
+                os.kill(process, signal.SIGSTOP)
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
     def set(self, name, value):
         """Changes a setting of the running server."""
         self.query(f"ALTER SYSTEM SET {name} = {value}", "SELECT pg_reload_conf()")

@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use repertoire_exec::{Job, Launcher, Sandbox, Unconfined, probe};
+use repertoire_exec::{Job, Launcher, Sandbox, UnconfinedSandbox, probe};
 
 const COMMAND: &str = "/bin/true";
 /// Rounds that do not count.
@@ -17,7 +17,7 @@ fn main() {
     let usage = "usage: rep-sandbox REP ROUNDS";
     let launcher = Launcher::Path(args.next().expect(usage).into());
     let rounds: usize = args.next().and_then(|text| text.parse().ok()).expect(usage);
-    let unconfined = Unconfined::new(launcher.clone());
+    let unconfined = UnconfinedSandbox::new(launcher.clone());
     let found = probe(&launcher);
     for row in found.rows().iter().filter(|row| row.sandbox.is_none()) {
         println!(r#"{{"missing":"{}"}}"#, row.name);

@@ -1,10 +1,9 @@
 //! Measures single calls, each on a skill of its own where there are enough.
 //!
-//! - `rep-session library LIBRARY CALLS`: `load_skill` inside this process (with the feature `library`)
+//! - `rep-session library LIBRARY CALLS`: `load_skill` inside this process
 //! - `rep-session client REP LIBRARY CALLS`: `load_skill` through `REP session`, as a host speaks to it
 
 mod client;
-#[cfg(feature = "library")]
 mod library;
 
 use std::path::Path;
@@ -14,7 +13,6 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse().expect("CALLS is a number");
     match arguments[..] {
-        #[cfg(feature = "library")]
         ["library", library, calls] => library::measure(Path::new(library), number(calls)),
         ["client", rep, library, calls] => client::measure(rep, Path::new(library), number(calls)),
         _ => panic!("usage: rep-session library|client ..."),

@@ -11,13 +11,6 @@ use crate::plan::{Plan, is_within};
 use crate::report::Report;
 use crate::request::{self, Kind, MIX, Request};
 
-/// The time at the start during which latencies are not counted: the index of the search is built then, and every skill is packed
-/// once.
-const WARM_UP: Duration = Duration::from_secs(60);
-
-/// The quiet part of the warm-up: few requests, as before people come to work.
-const QUIET: Duration = Duration::from_secs(45);
-
 /// The divisor of the rate of requests in the quiet part.
 const QUIET_FACTOR: u32 = 10;
 
@@ -73,19 +66,22 @@ impl<'p> Run<'p> {
         }
     }
 
-    pub fn go(&mut self) {
+    /// Runs for `warm_up`, during which latencies are not counted, and the seconds that are: the index of the search is built in the
+    /// warm-up, and every skill is packed once. The first three quarters of it have few requests, as before people come to work.
+    pub fn go(&mut self, warm_up: Duration) {
         let start = Instant::now();
-        let (counted, end) = (start + WARM_UP, start + WARM_UP + Duration::from_secs(self.seconds));
+        let quiet = start + warm_up / 4 * 3;
+        let (counted, end) = (start + warm_up, start + warm_up + Duration::from_secs(self.seconds));
         let step = Duration::from_nanos(1_000_000_000 / self.rate);
         let pause = Duration::from_secs(60) / u32::try_from(self.plan.publications_per_minute.max(1)).expect("a rate");
-        let (mut next, mut publishing) = (start, start + QUIET);
+        let (mut next, mut publishing) = (start, quiet);
         let mut publications = 0;
         loop {
             let now = Instant::now();
             while next <= now && next < end {
                 let request = self.random_request();
                 self.waiting.push_back((request, next, None));
-                next += if next < start + QUIET { step * QUIET_FACTOR } else { step };
+                next += if next < quiet { step * QUIET_FACTOR } else { step };
             }
             if publishing <= now && now < end && publications < self.plan.publications.len() {
                 self.waiting.push_back((request::publish(self.plan, publications), publishing, None));
