@@ -1,5 +1,6 @@
 //! Tells since when skills are known not to be used, the same for `rep stats` and the dashboard.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::metadata;
 use std::path::Path;
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::event::jsonl::rfc3339;
+use crate::provider::store::LABEL;
 use crate::registry::Entry;
 use crate::store::{EventQuery, Store, UsageCount};
 
@@ -63,11 +65,30 @@ impl fmt::Display for UnusedTime {
     }
 }
 
-/// Returns when the skill of `entry` came to where it is; `None` if it does not lie in the file system.
+/// Returns for each of `entries` since when its skill is where it is; `None` where nothing tells.
+///
+/// A skill of a store is there since it was first released to its channel.
+pub fn present_since(store: &dyn Store, entries: &[&Entry]) -> Result<Vec<Option<SystemTime>>, Error> {
+    let mut released: BTreeMap<&str, BTreeMap<String, SystemTime>> = BTreeMap::new();
+    let mut found = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let Some(channel) = entry.source.strip_prefix(LABEL) else {
+            found.push(on_disk_since(entry));
+            continue;
+        };
+        if !released.contains_key(channel) {
+            released.insert(channel, store.first_releases(channel)?.into_iter().collect());
+        }
+        found.push(released[channel].get(entry.name().as_str()).copied());
+    }
+    Ok(found)
+}
+
+/// Returns when the skill of `entry` came to its directory.
 ///
 /// Files that are edited, updated or unpacked change their time of modification, or keep that of another machine. So the time at which
 /// the directory or its `SKILL.md` was created counts, and the modification only where the system does not tell that.
-pub fn present_since(entry: &Entry) -> Option<SystemTime> {
+fn on_disk_since(entry: &Entry) -> Option<SystemTime> {
     let directory = Path::new(entry.identity.as_deref()?);
     let found = [metadata(directory).ok(), metadata(directory.join(&*entry.manifest_file)).ok()];
     let found = || found.iter().flatten();

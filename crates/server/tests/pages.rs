@@ -259,7 +259,7 @@ fn a_new_skill_is_not_called_unused_and_the_time_is_that_of_the_record() {
     let page = dashboard.http().get("/").1;
     let today = &repertoire::event::jsonl::rfc3339(now)[..10];
     assert!(page.contains(&format!("Not used since recording began on {today}")), "{page}");
-    assert!(page.contains("or is newer than that"), "{page}");
+    assert!(page.contains("was used.</p>"), "{page}");
 }
 
 #[test]

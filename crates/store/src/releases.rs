@@ -64,6 +64,13 @@ impl<D: Database> Releases for SqlStore<D> {
         rows.into_iter().map(release).collect()
     }
 
+    fn first_releases(&self, channel: &str) -> Result<Vec<(String, SystemTime)>, Error> {
+        let sql = "SELECT c.name, min(r.time_ms) FROM changes c JOIN releases r ON r.number = c.number \
+                   WHERE c.channel = $1 GROUP BY c.name ORDER BY c.name";
+        let rows = self.database.read(|connection| connection.query(sql, &[channel.into()]))?;
+        rows.into_iter().map(|mut row| Ok((row.text()?, row.time()?))).collect()
+    }
+
     fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error> {
         let sql = "SELECT DISTINCT name FROM changes WHERE channel = $1 AND number = \
                    (SELECT max(number) FROM changes WHERE channel = $1) ORDER BY name";
@@ -86,7 +93,6 @@ impl<D: Database> Releases for SqlStore<D> {
     }
 }
 
-/// Returns the number of the newest release.
 /// Makes `changes` to `channel`, which has the skills `served`. Returns the number of the release, `None` if nothing is left to change.
 fn release(
     connection: &mut dyn Connection,
@@ -125,6 +131,7 @@ fn release(
     Ok(Some(number))
 }
 
+/// Returns the number of the newest release.
 fn newest(connection: &mut dyn Connection) -> Result<u64, Error> {
     connection.query_number("SELECT coalesce(max(number), 0) FROM releases", &[])
 }

@@ -119,9 +119,12 @@ fn stats(
     let unused = UnusedTime { began: recording_began(store, &usage)?, length: args.dead_after, now };
     let active: BTreeMap<&str, &Entry> =
         library.snapshot.active().map(|entry| (entry.name().as_str(), entry)).collect();
-    report.dead.retain(|skill| {
-        unused.covers(active.get(skill.name.as_str()).and_then(|entry| present_since(entry)))
-    });
+    let known: Vec<&Entry> =
+        report.dead.iter().filter_map(|skill| active.get(skill.name.as_str()).copied()).collect();
+    let present = present_since(store, &known)?;
+    let settled = known.iter().zip(present).filter(|(_, since)| unused.covers(*since));
+    let settled: BTreeSet<&str> = settled.map(|(entry, _)| entry.name().as_str()).collect();
+    report.dead.retain(|skill| settled.contains(skill.name.as_str()));
     let mut clients = Vec::new();
     if args.from_clients {
         let known = KnownSkills::new(context, library);

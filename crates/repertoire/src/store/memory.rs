@@ -401,6 +401,14 @@ impl Releases for MemoryStore {
         Ok(of_skill.rev().cloned().collect())
     }
 
+    fn first_releases(&self, channel: &str) -> Result<Vec<(String, SystemTime)>, Error> {
+        let mut first = BTreeMap::new();
+        for release in self.lock().releases.iter().filter(|release| release.channel == channel) {
+            first.entry(release.change.name.clone()).or_insert(release.time);
+        }
+        Ok(first.into_iter().collect())
+    }
+
     fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error> {
         let state = self.lock();
         let of_channel = || state.releases.iter().filter(|release| release.channel == channel);

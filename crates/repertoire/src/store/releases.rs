@@ -76,6 +76,9 @@ pub trait Releases: Send + Sync {
     /// Returns the changes of the skill `name` in `channel`, the newest first.
     fn releases(&self, channel: &str, name: &str) -> Result<Vec<Release>, Error>;
 
+    /// Returns the skills that were ever released to `channel`, each with the time of its first release, sorted by name.
+    fn first_releases(&self, channel: &str) -> Result<Vec<(String, SystemTime)>, Error>;
+
     /// Returns the names of the skills that the newest release of `channel` changed, sorted.
     fn newest_names(&self, channel: &str) -> Result<Vec<String>, Error>;
 

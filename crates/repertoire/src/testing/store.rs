@@ -431,6 +431,9 @@ fn releases_replace_and_remove(store: &dyn Store) {
     assert_eq!(store.channels().unwrap(), ["next", "stable"]);
     assert_eq!(store.newest_names("stable").unwrap(), ["b", "c"]);
     assert_eq!(store.newest_names("none").unwrap(), Vec::<String>::new());
+    let first: Vec<_> = [("a", 1), ("b", 1), ("c", 3)].map(|(name, time)| (name.to_owned(), at(time))).into();
+    assert_eq!(store.first_releases("stable").unwrap(), first);
+    assert_eq!(store.first_releases("none").unwrap(), []);
     let history = store.releases("stable", "b").unwrap();
     assert_eq!(history.len(), 2);
     assert_eq!(

@@ -181,8 +181,13 @@ async fn unused(
     let (usage, unrecorded) = (Arc::clone(usage), time.clone());
     let judged = with_store(asker, move |store| {
         let time = UnusedTime { began: recording_began(store, &usage.usage)?, ..time };
-        let is_settled = |entry: &&Entry| time.began.is_some() && time.covers(present_since(entry));
-        let names = entries.iter().filter(is_settled).map(|entry| entry.name().to_string()).collect();
+        if time.began.is_none() {
+            return Ok((time, BTreeSet::new()));
+        }
+        let entries: Vec<&Entry> = entries.iter().collect();
+        let since = present_since(store, &entries)?;
+        let settled = entries.iter().zip(since).filter(|(_, since)| time.covers(*since));
+        let names = settled.map(|(entry, _)| entry.name().to_string()).collect();
         Ok((time, names))
     });
     judged.await.unwrap_or_else(|_| (unrecorded, BTreeSet::new()))
