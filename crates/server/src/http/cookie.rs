@@ -51,10 +51,19 @@ impl Cookie {
 
     /// Returns the value of the cookie, if the request has it.
     pub(super) fn read<'h>(&self, headers: &'h HeaderMap, scheme: Scheme) -> Option<&'h str> {
+        self.read_all(headers, scheme).next()
+    }
+
+    /// Returns the values of all cookies of this name: a server at another port may have set one for some of the paths.
+    pub(super) fn read_all<'h>(
+        &self,
+        headers: &'h HeaderMap,
+        scheme: Scheme,
+    ) -> impl Iterator<Item = &'h str> + use<'h> {
         let name = self.full_name(scheme);
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(known, _)| *known == name).map(|(_, value)| value).filter(|value| !value.is_empty())
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(move |(known, value)| *known == name && !value.is_empty()).map(|(_, value)| value)
     }
 
     /// Returns the header that sets the cookie; `None` if it cannot have this value.

@@ -29,9 +29,8 @@ pub(super) fn open_routes() -> Router<Arc<App>> {
 async fn open(State(app): State<Arc<App>>, key: Option<Extension<UrlToken>>, request: Request) -> Response {
     // A program that only looks where a link leads does not use up its key.
     let key = key.filter(|_| request.method() == Method::GET);
-    let opened = |secret: &&PageSecret| key.is_some_and(|key| secret.opens(&key.0.0, Instant::now()));
-    let secret = app.page_secret.as_ref().filter(opened);
-    let Some(cookie) = secret.and_then(|secret| secret.cookie(app.port)) else {
+    let opened = |secret: &PageSecret| secret.open(&key?.0.0, app.port, Instant::now());
+    let Some(cookie) = app.page_secret.as_ref().and_then(opened) else {
         return refuse(&app, ROUTE, &request);
     };
     let mut response = signed_in("/", cookie);

@@ -4,7 +4,7 @@
 //! secret distinguishes the person from all of them.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderValue};
@@ -30,8 +30,15 @@ pub struct PageSecret(Arc<Secrets>);
 
 struct Secrets {
     secret: String,
-    /// The key of the one-time path and its end, until it is used.
-    one_time: Mutex<Option<(String, Instant)>>,
+    one_time: Mutex<Option<OneTime>>,
+}
+
+/// The one-time path.
+struct OneTime {
+    key: String,
+    end: Instant,
+    /// The value of the cookie that was set when the path was used.
+    cookie: Option<String>,
 }
 
 impl PageSecret {
@@ -51,26 +58,47 @@ impl PageSecret {
     pub fn one_time_path(&self, now: Instant) -> Result<String, Error> {
         let key = key()?;
         let path = format!("{PREFIX}{key}");
-        *self.0.one_time.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, now + ONE_TIME));
+        *self.one_time() = Some(OneTime { key, end: now + ONE_TIME, cookie: None });
         Ok(path)
     }
 
-    /// Returns whether `given` opens the pages. A key of a one-time path is used up by this.
-    pub(super) fn opens(&self, given: &str, now: Instant) -> bool {
-        let mut one_time = self.0.one_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = one_time.take_if(|(key, _)| is_equal(given.as_bytes(), key.as_bytes()));
-        used.is_some_and(|(_, end)| now < end) || is_equal(given.as_bytes(), self.0.secret.as_bytes())
+    fn one_time(&self) -> MutexGuard<'_, Option<OneTime>> {
+        self.0.one_time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a request to the server at `port` has the cookie that opening the pages sets.
+    /// Returns the header that sets the cookie for the server at `port`, if `given` opens the pages.
+    pub(super) fn open(&self, given: &str, port: u16, now: Instant) -> Option<HeaderValue> {
+        let value = if is_equal(given.as_bytes(), self.0.secret.as_bytes()) {
+            self.0.secret.clone()
+        } else {
+            self.use_one_time(given, now)?
+        };
+        Cookie::of_dashboard(port).set(&value, Scheme::Http)
+    }
+
+    /// Uses the one-time path up, and returns the value of the cookie for it.
+    ///
+    /// If the path comes a second time within its minute, somebody else may have been the first, so that cookie ends.
+    fn use_one_time(&self, given: &str, now: Instant) -> Option<String> {
+        let mut one_time = self.one_time();
+        let known = one_time
+            .as_mut()
+            .filter(|one_time| is_equal(given.as_bytes(), one_time.key.as_bytes()) && now < one_time.end)?;
+        if known.cookie.is_some() {
+            *one_time = None;
+            return None;
+        }
+        known.cookie = key().ok();
+        known.cookie.clone()
+    }
+
+    /// Returns whether a request to the server at `port` has a cookie that opening the pages sets.
     pub(super) fn is_in(&self, headers: &HeaderMap, port: u16) -> bool {
-        let given = Cookie::of_dashboard(port).read(headers, Scheme::Http);
-        given.is_some_and(|given| is_equal(given.as_bytes(), self.0.secret.as_bytes()))
-    }
-
-    /// Returns the header that sets the cookie.
-    pub(super) fn cookie(&self, port: u16) -> Option<HeaderValue> {
-        Cookie::of_dashboard(port).set(&self.0.secret, Scheme::Http)
+        let one_time = self.one_time().as_ref().and_then(|one_time| one_time.cookie.clone());
+        let values = [Some(self.0.secret.clone()), one_time];
+        Cookie::of_dashboard(port)
+            .read_all(headers, Scheme::Http)
+            .any(|given| values.iter().flatten().any(|value| is_equal(given.as_bytes(), value.as_bytes())))
     }
 }
 
@@ -92,19 +120,46 @@ mod tests {
     use super::*;
     use axum::http::header;
 
+    const PORT: u16 = 7437;
+
+    fn headers(cookies: &str) -> HeaderMap {
+        HeaderMap::from_iter([(header::COOKIE, cookies.parse().unwrap())])
+    }
+
+    /// Returns the cookie that a header sets, as a browser sends it back.
+    fn sent(set: &HeaderValue) -> HeaderMap {
+        headers(set.to_str().unwrap().split_once("; ").unwrap().0)
+    }
+
     #[test]
     fn a_one_time_path_is_valid_once_and_within_a_minute() {
         let (secret, now) = (PageSecret::new().unwrap(), Instant::now());
         let one_time = || secret.one_time_path(now).unwrap().strip_prefix(PREFIX).unwrap().to_owned();
         let key = one_time();
-        assert!(secret.opens(&key, now + Duration::from_secs(59)));
-        assert!(!secret.opens(&key, now), "it was used");
+        assert!(secret.open(&key, PORT, now + Duration::from_secs(59)).is_some());
+        assert!(secret.open(&key, PORT, now).is_none(), "it was used");
         let key = one_time();
-        assert!(!secret.opens(&key, now + ONE_TIME), "it has ended");
-        assert!(!secret.opens(&key, now), "it was used, even if too late");
+        assert!(secret.open(&key, PORT, now + ONE_TIME).is_none(), "it has ended");
         let (before, key) = (one_time(), one_time());
-        assert!(!secret.opens(&before, now) && !secret.opens("", now));
-        assert!(secret.opens(&key, now), "wrong keys do not use it up");
+        assert!(secret.open(&before, PORT, now).is_none() && secret.open("", PORT, now).is_none());
+        assert!(secret.open(&key, PORT, now).is_some(), "wrong keys do not use it up");
+    }
+
+    #[test]
+    fn a_one_time_path_that_two_have_used_is_of_no_use_to_either() {
+        let (secret, now) = (PageSecret::new().unwrap(), Instant::now());
+        let path = secret.one_time_path(now).unwrap();
+        let key = path.strip_prefix(PREFIX).unwrap();
+        let thief = sent(&secret.open(key, PORT, now).unwrap());
+        assert!(secret.is_in(&thief, PORT));
+        assert!(secret.open(key, PORT, now).is_none());
+        assert!(!secret.is_in(&thief, PORT));
+        // Opening it again later, from the history of the browser, ends nothing.
+        let path = secret.one_time_path(now).unwrap();
+        let key = path.strip_prefix(PREFIX).unwrap();
+        let person = sent(&secret.open(key, PORT, now).unwrap());
+        assert!(secret.open(key, PORT, now + ONE_TIME).is_none());
+        assert!(secret.is_in(&person, PORT));
     }
 
     #[test]
@@ -113,20 +168,22 @@ mod tests {
         let path = secret.path();
         let key = path.strip_prefix(PREFIX).unwrap();
         let later = Instant::now() + Duration::from_secs(1_000_000);
-        assert!(secret.opens(key, later) && secret.opens(key, later));
-        assert!(!other.opens(key, later));
+        assert!(secret.open(key, PORT, later).is_some() && secret.open(key, PORT, later).is_some());
+        assert!(other.open(key, PORT, later).is_none());
         assert!(!format!("{secret:?}").contains(key));
     }
 
     #[test]
     fn the_cookie_is_that_of_the_port() {
         let (secret, other) = (PageSecret::new().unwrap(), PageSecret::new().unwrap());
-        let set = secret.cookie(7437).unwrap();
+        let path = secret.path();
+        let set = secret.open(path.strip_prefix(PREFIX).unwrap(), PORT, Instant::now()).unwrap();
         let (pair, attributes) = set.to_str().unwrap().split_once("; ").unwrap();
         assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
-        let headers = HeaderMap::from_iter([(header::COOKIE, pair.parse().unwrap())]);
-        assert!(secret.is_in(&headers, 7437));
-        assert!(!secret.is_in(&headers, 7438) && !other.is_in(&headers, 7437));
-        assert!(!secret.is_in(&HeaderMap::new(), 7437));
+        assert!(secret.is_in(&headers(pair), PORT));
+        assert!(!secret.is_in(&headers(pair), 7438) && !other.is_in(&headers(pair), PORT));
+        assert!(!secret.is_in(&HeaderMap::new(), PORT));
+        // A server at another port may set a cookie of this name.
+        assert!(secret.is_in(&headers(&format!("rep_dashboard_{PORT}=x; {pair}")), PORT));
     }
 }

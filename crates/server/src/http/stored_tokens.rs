@@ -37,7 +37,7 @@ struct TokenSnapshot {
     read: Option<Instant>,
     /// The last reading that has ended.
     tried: Option<Instant>,
-    /// The reading at hand.
+    /// The last reading.
     begun: Option<Instant>,
 }
 
@@ -144,7 +144,7 @@ impl StoredTokens {
             tokio::task::spawn_blocking(revoke).await.ok().and_then(Result::ok).ok_or(StoreAway)?;
         self.shared.newest.send_modify(|newest| {
             Arc::make_mut(&mut newest.tokens).remove(&digest);
-            // The reading at hand may have seen the token as it was.
+            // A reading in progress may have seen the token as it was.
             newest.begun = None;
         });
         Ok(is_revoked)
