@@ -146,12 +146,11 @@ fn nobody_waits_for_a_server_that_does_not_answer() {
             assert!(error.chain().contains("does not answer"), "{}", error.chain());
         }
     });
-    // One that opens it now notices as well.
-    let error = PostgresStore::open_to_serve(&url).unwrap_err().chain();
-    assert!(error.contains("does not answer"), "{error}");
-    // Commands wait, but not without end.
-    let error = PostgresStore::open(&format!("{url}?connect_timeout=1")).unwrap_err().chain();
-    assert!(error.contains("does not answer"), "{error}");
+    // Nobody who opens it now waits without end.
+    for open in [PostgresStore::open_to_serve, PostgresStore::open] {
+        let error = open(&format!("{url}?connect_timeout=1")).unwrap_err().chain();
+        assert!(error.contains("does not answer"), "{error}");
+    }
     drop(paused);
     let deadline = Instant::now() + Duration::from_secs(60);
     while let Err(error) = store.append(&[event()]) {
@@ -161,6 +160,16 @@ fn nobody_waits_for_a_server_that_does_not_answer() {
     // What was given up while the server was stopped has no effect.
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 2);
     assert_eq!(store.wait_for_release(0, Duration::ZERO).unwrap(), 0);
+}
+
+/// Each step of connecting takes longer than a server that is known has to answer.
+#[test]
+fn a_server_far_away_is_opened() {
+    let Some(server) = shared() else { return };
+    let delay = Duration::from_millis(800);
+    let store = PostgresStore::open_to_serve(&server.delayed_url(&server.database(), delay)).unwrap();
+    store.append(&[event()]).unwrap();
+    assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 1);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! A PostgreSQL server of the tests' own, in a temporary directory and on a Unix socket.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -172,6 +175,31 @@ impl Server {
         let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.client("postgres").batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).unwrap();
         self.url(&name)
+    }
+
+    /// Returns an address of the database at `url` at which everything that is sent arrives after `delay`.
+    pub(crate) fn delayed_url(&self, url: &str, delay: Duration) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let socket = self.directory.path().join(".s.PGSQL.5432");
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let (mut client, mut server) = (client.unwrap(), UnixStream::connect(&socket).unwrap());
+                let (mut from_server, mut to_client) =
+                    (server.try_clone().unwrap(), client.try_clone().unwrap());
+                thread::spawn(move || std::io::copy(&mut from_server, &mut to_client));
+                thread::spawn(move || {
+                    let mut bytes = [0; 4096];
+                    while let Ok(length @ 1..) = client.read(&mut bytes) {
+                        thread::sleep(delay);
+                        let _ = server.write_all(&bytes[..length]);
+                    }
+                    let _ = server.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        let name = url.rsplit('/').next().unwrap();
+        format!("postgres://rep@{address}/{name}?sslmode=disable")
     }
 
     /// Returns the database at `url` as statements.

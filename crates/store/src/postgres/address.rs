@@ -28,7 +28,7 @@ pub(super) const APPLICATION: &str = "rep";
 const TLS_HELP: [(&str, &str); 3] = [
     (
         "server does not support TLS",
-        "the password is not sent without encryption to another host: switch on `ssl` in the server, or write ?sslmode=disable \
+        "the address asks for encryption: switch on `ssl` in the server, or write ?sslmode=disable \
          if nobody else can read or answer on the network between",
     ),
     (

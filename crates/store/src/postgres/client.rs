@@ -22,7 +22,7 @@ pub(super) enum ClientError {
     Postgres(tokio_postgres::Error),
     /// The call took longer than this.
     Timeout(Duration),
-    /// The server answers none of the calls at hand.
+    /// The server answers none of the calls in flight.
     Silence,
 }
 
@@ -38,7 +38,7 @@ impl From<ClientError> for Box<dyn StdError + Send + Sync> {
         match error {
             ClientError::Postgres(error) => error.into(),
             ClientError::Timeout(limit) => {
-                format!("the database does not answer, for {} s by now", limit.as_secs()).into()
+                format!("the database does not answer; waited for {} s", limit.as_secs()).into()
             }
             ClientError::Silence => "the database does not answer".into(),
         }
@@ -59,7 +59,7 @@ impl Driver {
         Self { runtime: runtime.clone(), pulse }
     }
 
-    /// Returns whether the server answers none of the calls at hand.
+    /// Returns whether the server answers none of the calls in flight.
     pub(super) fn is_silent(&self) -> bool {
         self.pulse.as_ref().is_some_and(|pulse| pulse.is_silent())
     }

@@ -14,11 +14,12 @@ use super::open_connection::OpenConnection;
 /// The time after which a call makes the server be asked whether it answers.
 const SUSPICION: Duration = Duration::from_millis(250);
 
-/// The time that the server has to answer. With [`SUSPICION`], no call waits for a silent server for longer than a second.
-const PATIENCE: Duration = Duration::from_millis(750);
+/// The time that a server that has answered before has to answer. With [`SUSPICION`], no call waits for a silent server for longer than
+/// a second.
+const ANSWER: Duration = Duration::from_millis(750);
 
 /// The time after which another connection is tried.
-const ANSWER: Duration = Duration::from_secs(10);
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Notices that a server answers nobody: it was stopped, its disk stalls, or the way to it swallows everything.
 ///
@@ -66,11 +67,13 @@ impl Pulse {
         loop {
             self.suspicion.notified().await;
             let mut answers = self.answers.load(Ordering::Relaxed);
+            // Nobody knows yet how far away the server is: to connect takes several answers.
+            let mut limit = if answers == 0 { address.connect_limit() } else { ANSWER };
             let mut question = Box::pin(ask(&mut connection, address));
-            while timeout(PATIENCE, &mut question).await.is_err() {
+            while timeout(limit, &mut question).await.is_err() {
                 let now = self.answers.load(Ordering::Relaxed);
                 self.set_silent(now == answers);
-                answers = now;
+                (answers, limit) = (now, ANSWER);
             }
             self.set_silent(false);
         }
@@ -85,7 +88,7 @@ impl Pulse {
 async fn ask(connection: &mut Option<OpenConnection>, address: &Address) {
     loop {
         if let Some(known) = connection.as_ref()
-            && let Ok(Ok(())) = timeout(ANSWER, known.client.batch_execute("")).await
+            && let Ok(Ok(())) = timeout(RETRY, known.client.batch_execute("")).await
         {
             return;
         }
@@ -100,5 +103,5 @@ async fn ask(connection: &mut Option<OpenConnection>, address: &Address) {
 
 /// Returns a new connection, `None` if the server refuses it. Fails if the server does not answer.
 async fn connect(address: &Address) -> Result<Option<OpenConnection>, tokio::time::error::Elapsed> {
-    timeout(ANSWER, OpenConnection::open(address)).await.map(Result::ok)
+    timeout(RETRY.max(address.connect_limit()), OpenConnection::open(address)).await.map(Result::ok)
 }
