@@ -72,8 +72,8 @@ mod test_offered_tools;
 mod test_pack_command;
 mod test_prompt_command;
 #[cfg(unix)]
-#[cfg(unix)]
 mod test_permissions;
+#[cfg(unix)]
 mod test_proposals_command;
 mod test_publish_command;
 #[cfg(unix)]

@@ -81,7 +81,12 @@ impl Context {
     /// Opens the store for a command that needs it; a damaged one would have wrong answers.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, CliError> {
         self.lazy_store().get().and_then(|store| store.check().map(|()| store)).map_err(|error| {
-            CliError::from(error)
+            let error = CliError::from(error);
+            // What mends that is said already.
+            if self.is_store_unreadable() {
+                return error;
+            }
+            error
                 .hint("set REPERTOIRE_STATE_DIR, or `store.url` in your user configuration, to another place")
         })
     }

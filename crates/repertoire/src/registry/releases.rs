@@ -21,7 +21,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 
 /// A thread that reloads a registry when something is released in a store.
 ///
-/// Errors of the store are waited out. Dropping it ends the thread after the wait at hand.
+/// Errors of the store are waited out. Dropping it ends the thread after the current wait.
 pub struct ReleaseFollower {
     stop: Arc<AtomicBool>,
     thread: Option<Thread>,

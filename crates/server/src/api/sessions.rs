@@ -129,7 +129,7 @@ pub(crate) async fn list(asker: &Asker, query: &SessionsQuery) -> Result<Session
 fn gather(events: impl Iterator<Item = EventRecord>, active_since: &str) -> Vec<SessionRow> {
     // Clients that make a connection for each request share a session, whoever they are.
     let mut sessions: HashMap<(String, Option<String>), SessionRow> = HashMap::new();
-    // A download is no session of an agent.
+    // A download is not a session of an agent.
     let is_counted = |event: &EventRecord| !event.session.is_empty() && event.kind != "skill_downloaded";
     for event in events.filter(is_counted) {
         let key = (event.session.clone(), event.principal.clone());
