@@ -66,8 +66,6 @@ async function open(address, options = {}) {
 async function visit(page, path, status = 200) {
   const response = await page.goto(page.base + path);
   assert.equal(response.status(), status, path);
-  // Without optimization a session takes a while to be measured; the page asks for itself again.
-  if (path === PAGES.economics) await page.waitForSelector(".ways", { timeout: 10 * LONG });
   const headers = response.headers();
   assert.match(headers["content-security-policy"], /default-src 'none'; script-src 'self'; style-src 'self'/);
   assert.equal(headers["x-content-type-options"], "nosniff");
@@ -95,7 +93,7 @@ const PAGES = {
   "right-to-left": "/skills/a-name-that-is-as-long-as-names-may-be-and-goes-on-to-sixty-four", han: "/skills/han", tools: "/skills/csv-report",
   explain: "/skills/git/explain", version: "/skills/git/versions/1", broken: "/skills?state=quarantined", hostile: "/skills/hostile",
   catalog: "/catalog?budget=600&task=fix+the+failing+pipeline", proposals: "/proposals", proposal: `/proposals/${approved}`, split: `/proposals/${approved}?view=split`,
-  "hostile-proposal": `/proposals/${rejected}`, events: "/events", filtered: "/events?kind=skills_searched", sessions: "/sessions", economics: "/economics",
+  "hostile-proposal": `/proposals/${rejected}`, events: "/events", filtered: "/events?kind=skills_searched", sessions: "/sessions",
 };
 
 const cases = {
@@ -153,7 +151,7 @@ const cases = {
 
   async "pages are dark on a large screen too"() {
     const page = await open(base, { colorScheme: "dark" });
-    for (const name of ["overview", "skill", "proposal", "economics"]) {
+    for (const name of ["overview", "skill", "proposal"]) {
       await visit(page, PAGES[name]);
       await accessible(page);
       await page.screenshot({ path: join(output, `${name}-dark.png`), fullPage: true });

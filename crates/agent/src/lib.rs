@@ -34,7 +34,6 @@ mod compact;
 mod subagent_tool;
 mod subagent;
 mod turn;
-pub mod economics;
 
 pub use agent::{Agent, AgentOptions, TurnLimits};
 pub use cache::Breakpoints;
@@ -42,7 +41,6 @@ pub use cancel::Cancellation;
 pub use client::{
     Client, ClientError, ClientErrorKind, HttpClient, HttpClientOptions, ModelApi, Response, StopReason,
 };
-pub use economics::Prices;
 pub use error::AgentError;
 pub use message::{Block, Call, Message, Role};
 pub use progress::{Observer, Progress};

@@ -6,6 +6,5 @@ mod support;
 mod exchange;
 mod faults;
 mod conversation;
-mod economics;
 mod prefix;
 mod real_model;

@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn requests_only_extend(steps in prop::collection::vec(step(), 1..24)) {
+    fn x92_requests_only_extend(steps in prop::collection::vec(step(), 1..24)) {
         let directory = tempfile::tempdir().unwrap();
         for number in 0..4 {
             write_skill(directory.path(), &name(number), "Version 0.");

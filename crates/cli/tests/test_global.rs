@@ -158,7 +158,7 @@ fn errors_have_one_json_shape_in_every_command() {
         ("duplicates", &["nothing"]),
         ("clients", &["--root", "nowhere"]),
         ("catalog", &["--agent", "nobody"]),
-        ("cost", &["--model", "nothing"]),
+        ("cost", &["--root", "nowhere"]),
         ("prompt", &[]),
         ("watch", &["--root", "not-text"]),
         ("new", &["No Name"]),

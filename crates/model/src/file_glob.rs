@@ -2,31 +2,19 @@
 
 use std::fmt;
 
-use crate::scope::glob;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// The longest pattern that matches anything, in bytes.
 const MAX_PATTERN_BYTES: usize = 512;
 
+/// The most wildcards of a pattern. Each of them can take part in every step of a comparison.
+const MAX_WILDCARDS: usize = 16;
+
+/// The most patterns of a skill that are compared.
+const MAX_PATTERNS: usize = 64;
+
 /// The longest path that is matched, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
-
-/// The most parts of a path that is matched.
-const MAX_PATH_PARTS: usize = 256;
-
-/// The most patterns that the alternatives of one pattern stand for.
-const MAX_ALTERNATIVES: usize = 64;
-
-/// The most work of comparing patterns with files, about a second, in comparisons of one byte.
-const MAX_WORK: usize = 1_000_000_000;
-
-/// The most work for one skill, so that one does not use up that of the others.
-const MAX_SKILL_WORK: usize = 20_000_000;
-
-/// The work of preparing a pattern.
-const PREPARE_WORK: usize = 200;
-
-/// The work of comparing a name with one that has no wildcard, or only one at its start.
-const PLAIN_WORK: usize = 8;
 
 /// The reason why a pattern is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +24,8 @@ pub enum GlobFault {
     TooLong,
     /// It has this bracket without the other one.
     Unbalanced(char),
-    /// Its alternatives stand for too many patterns.
-    TooManyAlternatives,
+    /// It has too many wildcards.
+    TooManyWildcards,
     /// It has a part `..`, which no path of a file has.
     Parent,
 }
@@ -47,8 +35,8 @@ impl fmt::Display for GlobFault {
         match self {
             Self::TooLong => write!(f, "it is longer than {MAX_PATTERN_BYTES} bytes"),
             Self::Unbalanced(bracket) => write!(f, "it has a `{bracket}` without the other bracket"),
-            Self::TooManyAlternatives => {
-                write!(f, "its braces stand for more than {MAX_ALTERNATIVES} patterns")
+            Self::TooManyWildcards => {
+                write!(f, "it has more than {MAX_WILDCARDS} wildcards")
             }
             Self::Parent => f.write_str("it has a `..`, and paths are those in the project"),
         }
@@ -73,9 +61,14 @@ pub fn fault(pattern: &str) -> Option<GlobFault> {
     if let Some(bracket) = unbalanced {
         return Some(GlobFault::Unbalanced(bracket));
     }
-    let Some(alternatives) = alternatives(pattern) else { return Some(GlobFault::TooManyAlternatives) };
-    let has_parent = |pattern: &String| pattern.split('/').any(|part| part == "..");
-    alternatives.iter().any(has_parent).then_some(GlobFault::Parent)
+    if has_too_many_wildcards(pattern) {
+        return Some(GlobFault::TooManyWildcards);
+    }
+    pattern.split(['/', '{', ',', '}']).any(|part| part == "..").then_some(GlobFault::Parent)
+}
+
+fn has_too_many_wildcards(pattern: &str) -> bool {
+    pattern.matches(['*', '?', '{']).count() > MAX_WILDCARDS
 }
 
 /// Returns the bracket that lacks its other half.
@@ -96,7 +89,7 @@ fn unbalanced(pattern: &str, open: char, close: char) -> Option<char> {
 
 /// Returns whether `pattern` matches the file at `path`, in the project or absolute, with `/` between its parts.
 ///
-/// `*` stands for any text within a name, `?` for one character, `**` for any number of directories, `{a,b}` for one of the
+/// `*` stands for any text within a name, `?` for one ASCII character, `**` for any number of directories, `{a,b}` for one of the
 /// texts. A pattern without `/` is about the name of the file alone, in any directory. One that ends with `/` is about everything
 /// below. An absolute path matches if one of its ends does, because a skill does not know where a project is.
 ///
@@ -112,204 +105,90 @@ pub fn matches(pattern: &str, path: &str) -> bool {
 
 /// Compares the files of a project with the patterns of many skills.
 ///
-/// The work is limited, for one skill and for all of them: patterns beyond the limit match nothing.
+/// Patterns with a [`fault`] of size, and those of a skill behind its first 64, match nothing.
 ///
 /// ```
 /// use repertoire_model::file_glob::FileMatcher;
-/// let mut files = FileMatcher::new(&["src/main.rs", "deploy/main.tf"]);
+/// let files = FileMatcher::new(&["src/main.rs", "deploy/main.tf"]);
 /// assert!(files.matches_any(&["*.py", "*.tf"]));
 /// assert!(!files.matches_any(&["*.py"]));
 /// ```
 #[derive(Debug)]
-pub struct FileMatcher<'f> {
-    files: Vec<FilePath<'f>>,
-    work_left: usize,
-    max_skill_work: usize,
+pub struct FileMatcher {
+    /// Paths in the project.
+    relative: Vec<String>,
+    /// Absolute paths, without the `/` at the start.
+    absolute: Vec<String>,
 }
 
-impl<'f> FileMatcher<'f> {
+impl FileMatcher {
     /// Returns the matcher of `files`, paths as in [`matches()`].
-    pub fn new<T: AsRef<str>>(files: &'f [T]) -> Self {
-        let files = files.iter().filter_map(|file| FilePath::new(file.as_ref())).collect();
-        Self { files, work_left: MAX_WORK, max_skill_work: MAX_SKILL_WORK }
+    pub fn new<T: AsRef<str>>(files: &[T]) -> Self {
+        let files = files.iter().map(AsRef::as_ref).filter(|file| file.len() <= MAX_PATH_BYTES);
+        let (absolute, relative): (Vec<&str>, Vec<&str>) = files.partition(|file| file.starts_with('/'));
+        let plain = |files: Vec<&str>| {
+            files.into_iter().map(without_empty_parts).filter(|file| !file.is_empty()).collect()
+        };
+        Self { relative: plain(relative), absolute: plain(absolute) }
     }
 
     /// Returns whether one of `patterns`, those of one skill, matches one of the files.
-    pub fn matches_any<T: AsRef<str>>(&mut self, patterns: &[T]) -> bool {
-        if self.files.is_empty() {
-            return false;
-        }
-        let allowed = self.work_left.min(self.max_skill_work);
-        let mut work = Work { left: allowed };
-        let mut is_match = false;
-        'patterns: for pattern in patterns {
-            for alternative in prepare(pattern.as_ref()) {
-                work.take(PREPARE_WORK);
-                for file in &self.files {
-                    is_match = alternative.matches(file, &mut work);
-                    if is_match || work.left == 0 {
-                        break 'patterns;
-                    }
-                }
-            }
-        }
-        self.work_left -= allowed - work.left;
-        is_match
+    pub fn matches_any<T: AsRef<str>>(&self, patterns: &[T]) -> bool {
+        matches_files(&self.relative, patterns, "") || matches_files(&self.absolute, patterns, "**/")
     }
 }
 
-/// The work that may still be done.
-struct Work {
-    left: usize,
-}
-
-impl Work {
-    /// Takes `amount` from the work that is left, and returns whether there was as much.
-    fn take(&mut self, amount: usize) -> bool {
-        let is_enough = self.left >= amount;
-        self.left = self.left.saturating_sub(amount);
-        is_enough
+/// Returns whether one of `patterns`, each behind `start`, matches one of `files`.
+fn matches_files<T: AsRef<str>>(files: &[String], patterns: &[T], start: &str) -> bool {
+    if files.is_empty() || patterns.is_empty() {
+        return false;
     }
+    let globs = globs(patterns, start);
+    files.iter().any(|file| globs.is_match(file))
 }
 
-/// The path of a file.
-#[derive(Debug)]
-struct FilePath<'f> {
-    parts: Vec<&'f str>,
-    is_absolute: bool,
-}
-
-impl<'f> FilePath<'f> {
-    /// Returns the path, unless it is too long or has no parts.
-    fn new(path: &'f str) -> Option<Self> {
-        if path.len() > MAX_PATH_BYTES {
-            return None;
-        }
-        let parts = parts(path);
-        let is_sound = !parts.is_empty() && parts.len() <= MAX_PATH_PARTS;
-        is_sound.then(|| Self { parts, is_absolute: path.starts_with('/') })
-    }
-}
-
-/// A pattern without braces.
-struct PathPattern {
-    parts: Vec<PartPattern>,
-    /// True if it is about the name of a file alone.
-    is_name: bool,
-}
-
-impl PathPattern {
-    /// Returns whether it matches `file`; if no work is left, it does not.
-    fn matches(&self, file: &FilePath<'_>, work: &mut Work) -> bool {
-        let (Some(last), Some(name)) = (self.parts.last(), file.parts.last()) else { return false };
-        // Most files have another name.
-        last.matches(name, work)
-            && (self.is_name || matches_parts(&self.parts, &file.parts, file.is_absolute, work))
-    }
-}
-
-/// A part of a pattern. Most are a name, or the end of one.
-enum PartPattern {
-    /// `**`: any number of directories.
-    Directories,
-    Name(String),
-    End(String),
-    Glob(String),
-}
-
-impl PartPattern {
-    fn new(part: &str) -> Self {
-        let is_plain = |text: &str| !text.contains(['*', '?']);
-        match part.strip_prefix('*') {
-            Some("*") => Self::Directories,
-            Some(end) if is_plain(end) => Self::End(end.to_owned()),
-            None if is_plain(part) => Self::Name(part.to_owned()),
-            _ => Self::Glob(part.to_owned()),
-        }
-    }
-
-    /// Returns whether it matches `name`; if no work is left, it does not.
-    fn matches(&self, name: &str, work: &mut Work) -> bool {
-        match self {
-            Self::Directories => true,
-            Self::Name(wanted) => work.take(PLAIN_WORK) && name == wanted,
-            Self::End(end) => work.take(PLAIN_WORK) && name.ends_with(end.as_str()),
-            Self::Glob(pattern) => work.take(PLAIN_WORK + pattern.len() * name.len()) && glob(pattern, name),
-        }
-    }
-}
-
-/// Returns the patterns without braces that `pattern` stands for; none if it matches nothing.
-fn prepare(pattern: &str) -> Vec<PathPattern> {
-    if pattern.len() > MAX_PATTERN_BYTES {
-        return Vec::new();
-    }
-    let alternatives = alternatives(pattern.trim()).unwrap_or_default();
-    let prepared = alternatives.iter().map(|pattern| {
-        let is_below = pattern.ends_with('/');
-        let mut parts: Vec<PartPattern> = parts(pattern).into_iter().map(PartPattern::new).collect();
-        let is_name = parts.len() == 1 && !is_below;
-        if is_below && !parts.is_empty() {
-            parts.push(PartPattern::Directories);
-        }
-        PathPattern { parts, is_name }
-    });
-    prepared.collect()
-}
-
-/// Returns the patterns without braces that `pattern` stands for, unless they are too many.
-fn alternatives(pattern: &str) -> Option<Vec<String>> {
-    let (mut open, mut plain) = (vec![pattern.to_owned()], Vec::new());
-    while let Some(next) = open.pop() {
-        // The innermost group is the first that ends.
-        let group = next.find('}').and_then(|end| Some((next[..end].rfind('{')?, end)));
-        let Some((start, end)) = group else {
-            plain.push(next);
+/// Returns the set of `patterns`, each behind `start`. Those that are too long or have too many wildcards are not in it.
+fn globs<T: AsRef<str>>(patterns: &[T], start: &str) -> GlobSet {
+    let mut globs = GlobSetBuilder::new();
+    for pattern in patterns.iter().take(MAX_PATTERNS) {
+        let pattern = pattern.as_ref().trim();
+        if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES || has_too_many_wildcards(pattern) {
             continue;
-        };
-        let texts = next[start + 1..end].split(',');
-        open.extend(texts.map(|text| format!("{}{text}{}", &next[..start], &next[end + 1..])));
-        if open.len() + plain.len() > MAX_ALTERNATIVES {
-            return None;
+        }
+        let glob = format!("{start}{}", written_for_globset(pattern));
+        let glob = GlobBuilder::new(&glob)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .empty_alternates(true)
+            .build();
+        if let Ok(glob) = glob {
+            globs.add(glob);
         }
     }
-    Some(plain)
+    globs.build().unwrap_or_default()
 }
 
-fn parts(path: &str) -> Vec<&str> {
-    path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
-}
-
-/// Returns whether `pattern` matches the whole of `path`, or one of its ends; as in [`glob`], backtracking is limited to the last
-/// `**`. If no work is left, it does not.
-fn matches_parts(pattern: &[PartPattern], path: &[&str], is_end_enough: bool, work: &mut Work) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut last_star = is_end_enough.then_some((0, 0));
-    loop {
-        if !work.take(1) {
-            return false;
+/// Returns `pattern` as [`globset`] writes it: brackets stand for themselves, and so do braces that do not match each other.
+fn written_for_globset(pattern: &str) -> String {
+    let is_below = pattern.ends_with('/');
+    let parts = without_empty_parts(pattern);
+    let mut glob = if parts.contains('/') || is_below { String::new() } else { "**/".to_owned() };
+    let has_braces = unbalanced(pattern, '{', '}').is_none();
+    for c in parts.chars() {
+        if matches!(c, '[' | ']' | '\\') || (matches!(c, '{' | '}') && !has_braces) {
+            glob.push('\\');
         }
-        match (pattern.get(at), path.get(place)) {
-            (None, None) => return true,
-            (Some(PartPattern::Directories), _) => {
-                last_star = Some((at + 1, place));
-                at += 1;
-                continue;
-            }
-            (Some(part), Some(name)) if part.matches(name, work) => {
-                (at, place) = (at + 1, place + 1);
-                continue;
-            }
-            _ => {}
-        }
-        match last_star {
-            Some((behind, tried)) if tried < path.len() => {
-                last_star = Some((behind, tried + 1));
-                (at, place) = (behind, tried + 1);
-            }
-            _ => return false,
-        }
+        glob.push(c);
     }
+    if is_below && !parts.is_empty() {
+        glob += "/**";
+    }
+    glob
+}
+
+/// Returns `path` without parts that are empty or `.`.
+fn without_empty_parts(path: &str) -> String {
+    path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
@@ -342,7 +221,13 @@ mod tests {
             ("a{b", "a{b", true),
             ("", "a", false),
             ("**", "", false),
-            ("?.md", "é.md", true),
+            ("?.md", "a.md", true),
+            ("app/[slug]/*.tsx", "app/[slug]/page.tsx", true),
+            ("app/[slug]/*.tsx", "app/s/page.tsx", false),
+            ("{,deep/}a.rs", "a.rs", true),
+            ("src/a**b.rs", "src/a-b.rs", true),
+            ("*.MD", "a.md", false),
+            ("a\\b", "a\\b", true),
         ] {
             assert_eq!(matches(pattern, path), expect, "{pattern} {path}");
         }
@@ -358,7 +243,8 @@ mod tests {
             ("a,b}", Some(GlobFault::Unbalanced('}'))),
             ("../other/*.rs", Some(GlobFault::Parent)),
             ("a..b/*", None),
-            (&"{a,b}".repeat(7), Some(GlobFault::TooManyAlternatives)),
+            ("{../a,b}/*", Some(GlobFault::Parent)),
+            (&"{a,b}".repeat(17), Some(GlobFault::TooManyWildcards)),
             (&"x".repeat(513), Some(GlobFault::TooLong)),
         ] {
             assert_eq!(fault(pattern), expect, "{pattern}");
@@ -378,23 +264,20 @@ mod tests {
     }
 
     #[test]
-    fn the_work_for_many_files_is_limited_for_a_skill_and_for_all() {
+    fn the_work_for_many_files_is_limited_for_every_skill() {
         let directory = "a".repeat(240);
         let files: Vec<String> =
             (0..100).map(|index| format!("{}{index}.tsx", format!("{directory}/").repeat(12))).collect();
-        let mut matcher = FileMatcher::new(&files);
-        (matcher.work_left, matcher.max_skill_work) = (1_000_000, 100_000);
-        let hostile = [
-            vec![format!("**/*{}{}/**", "a".repeat(120), "{b,c}".repeat(6)); 100],
-            vec!["**/{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}*0".to_owned(); 100],
-        ];
-        hostile.iter().for_each(|globs| assert!(!matcher.matches_any(globs)));
-        assert_eq!(matcher.work_left, 800_000);
-        assert!(matcher.matches_any(&["*.py", "*.tsx"]), "others are compared nevertheless");
-        assert!(matcher.matches_any(&["*.py", "*1*.tsx"]));
-        while matcher.work_left > 0 {
-            assert!(!matcher.matches_any(&hostile[1]));
+        let matcher = FileMatcher::new(&files);
+        for hostile in [
+            vec![format!("**/*{}{}/**", "a".repeat(120), "{b,c}".repeat(6)); 10_000],
+            vec!["**/{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}*0".to_owned(); 10_000],
+            vec![format!("{}0", "*a".repeat(15)); 10_000],
+            vec![format!("{{{}}}*0", "a*,aa*,".repeat(7)); 10_000],
+        ] {
+            assert!(!matcher.matches_any(&hostile));
         }
-        assert!(!matcher.matches_any(&["*.tsx"]), "nothing is left");
+        assert!(matcher.matches_any(&["*.py", "*.tsx"]));
+        assert!(matcher.matches_any(&["*.py", "*1*.tsx"]));
     }
 }

@@ -30,6 +30,7 @@ pub mod policy;
 pub mod resolve;
 pub mod scope;
 pub mod file_glob;
+pub mod loopback;
 pub mod prompt;
 pub mod tokens;
 pub mod catalog;

@@ -304,12 +304,17 @@ fn file_diff(path: &SkillPath, old: Option<&FileData>, new: Option<&FileData>) -
     let (Some(before), Some(after)) = (content(old), content(new)) else {
         return text + &format!("Binary files {old_name} and {new_name} differ\n");
     };
+    text + &unified(&old_name, &new_name, &before, &after)
+}
+
+/// Returns the unified diff from `before`, in a file called `old_name`, to `after`; empty if there is no difference.
+pub fn unified(old_name: &str, new_name: &str, before: &str, after: &str) -> String {
     if before == after {
-        return text;
+        return String::new();
     }
     let mut options = diffy::DiffOptions::new();
-    options.set_original_filename(old_name).set_modified_filename(new_name);
-    text + &options.create_patch(&before, &after).to_string()
+    options.set_original_filename(old_name.to_owned()).set_modified_filename(new_name.to_owned());
+    options.create_patch(before, after).to_string()
 }
 
 /// A file that two sides changed in different ways.

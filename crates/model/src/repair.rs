@@ -68,9 +68,9 @@ const VERSION_FIELD: &str = "version";
 /// The blanks that replace a tab at the start of a line.
 const TAB: &str = "  ";
 
-/// Returns whether `yaml` has the conflict markers that git leaves after a merge.
-pub(crate) fn has_conflict_markers(yaml: &str) -> bool {
-    yaml.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+/// Returns whether `text` has the conflict markers that git leaves after a merge.
+pub fn has_conflict_markers(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
 }
 
 /// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is

@@ -8,7 +8,7 @@ use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
+use repertoire_server::dashboard::{DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, PageSecret, Token};
 use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
@@ -44,30 +44,6 @@ impl Host for TestHost {
 
     fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {
         Ok(if is_on { Vec::new() } else { vec![Pattern::new(entry.name().as_str()).unwrap()] })
-    }
-
-    fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
-        let way = CostOfWay {
-            way: "stable".to_owned(),
-            explanation: "The default.".to_owned(),
-            prefix_tokens: 10,
-            prefix_changes: 0,
-            cache_read: 20,
-            cache_write: 10,
-            input: 1,
-            output: 5,
-            cost: 0.5,
-            parts: [0.1, 0.2, 0.1, 0.1],
-        };
-        Some(Ok(Cost {
-            model: "model".to_owned(),
-            prices_of: "2026-01-01".to_owned(),
-            turns,
-            skills: 2,
-            loaded: vec!["alpha".to_owned()],
-            ways: vec![way],
-            break_even: None,
-        }))
     }
 }
 
@@ -280,7 +256,6 @@ fn every_route_answers_as_the_document_says() {
         (&format!("/proposals/{approved}"), "/proposals/{id}"),
         ("/events?kind=skill_loaded", "/events"),
         ("/sessions", "/sessions"),
-        ("/economics?turns=3", "/economics"),
         ("/health", "/health"),
         ("/openapi.json", "/openapi.json"),
     ] {
@@ -328,7 +303,6 @@ fn errors_have_stable_codes() {
         ("/api/v1/proposals/x", 400, "invalid_request"),
         ("/api/v1/proposals/99", 404, "not_found"),
         ("/api/v1/proposals?state=x", 400, "invalid_request"),
-        ("/api/v1/economics?turns=0", 400, "invalid_request"),
     ] {
         let (found, answer) = get(&http, path);
         assert_eq!((found, answer["error"]["code"].as_str()), (status, Some(code)), "{path}: {answer}");
@@ -457,7 +431,7 @@ fn tokens_see_and_decide_within_the_scope_of_their_agents() {
     assert_eq!(ask("/api/v1/skills/alpha").1.to_string(), unknown, "out of scope looks like unknown");
     assert_eq!(ask("/api/v1/search?q=alpha").1["results"], json!([]));
     let page = http.ask("GET", "/", &narrow, "").1;
-    assert!(page.contains("href=\"/sessions\"") && !page.contains("/economics"), "{page}");
+    assert!(page.contains("href=\"/sessions\""), "{page}");
     assert!(!ask("/api/v1/catalog").1["text"].as_str().unwrap().contains("alpha"));
     assert_eq!(ask("/api/v1/proposals").1["total"], 1);
     assert_eq!(ask(&format!("/api/v1/proposals/{alpha}")).0, 404);
@@ -594,7 +568,7 @@ fn reference(document: &Value) -> String {
         - Lists have `limit` and `cursor`; the answer has `next_cursor` unless it is the last part.\n\
         - Errors are `{\"error\": {\"code\", \"message\"}}`. Codes stay the same: `invalid_request`, `not_found`, `method_not_allowed`, `read_only`, `not_reviewer`, `csrf`,\n  \
         `state`, `stale`, `conflict`, `own_proposal`, `version_exists`, `same_content`, `skill_gone`, `exists`, `unrecorded_edits`,\n  \
-        `not_switched`, `not_opened`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `no_cost`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
+        `not_switched`, `not_opened`, `refused`, `too_large`, `missing_token`, `role`, `out_of_scope`, `unsupported`, `no_store`, `store_unavailable`, `internal`.\n\
         - A request that is refused before it reaches the API is answered with a line of text: 401, 413, 429, 503 of a full server, and 403 for a host or an origin that is not allowed.\n\n"
         .to_owned();
     for (path, methods) in document["paths"].as_object().unwrap() {

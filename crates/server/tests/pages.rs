@@ -70,7 +70,6 @@ fn every_page_has_the_headers_and_escapes_what_skills_say() {
         "/events",
         "/events?skill=%22%3E%3Cscript%3E",
         "/sessions",
-        "/economics",
         "/skills/%22%3E%3Cscript%3E",
     ] {
         let (status, answer) = http.get(path);
@@ -188,7 +187,6 @@ fn requests_that_fit_no_page_are_answered_with_a_page() {
         ("GET", "/skills?cursor=x", 400),
         ("GET", "/skills/%ff", 400),
         ("GET", "/skills/alpha/versions/x", 400),
-        ("GET", "/economics?turns=many", 400),
         ("GET", "/events?cursor=x", 400),
         ("POST", "/proposals/1/approve", 415),
         ("DELETE", "/skills", 405),

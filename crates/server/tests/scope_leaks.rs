@@ -248,7 +248,6 @@ fn unnamed() -> Vec<Request> {
         "/api/v1/catalog",
         "/api/v1/proposals?state=all",
         "/api/v1/sessions",
-        "/api/v1/economics",
         "/api/v1/health",
         "/api/v1/openapi.json",
         "/",
@@ -256,7 +255,6 @@ fn unnamed() -> Vec<Request> {
         "/catalog",
         "/proposals",
         "/sessions",
-        "/economics",
         "/metrics",
     ]
     .map(get)

@@ -49,5 +49,5 @@ pub use skills_lock::{ImportedSkill, SKILLS_LOCK_FILE, folder_hash, imported};
 pub use source::{GitSource, Package, Source, SourceText};
 pub use update::{
     ConflictContent, ConflictingFile, MergeOutcome, Newest, NewestSkill, UpdateCheck, allowed_tools,
-    capabilities, check_updates, has_conflict_markers, locked_files, merge_edits, source_of,
+    capabilities, check_updates, locked_files, merge_edits, source_of,
 };

@@ -1,8 +1,9 @@
 //! The text that names a source of skills.
 
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+
+use repertoire_model::loopback;
 
 use crate::{Error, ErrorKind};
 
@@ -297,15 +298,8 @@ fn git_url(text: &str, url: &str) -> Result<GitSource, Error> {
 /// Returns `true` if `url` leads to this machine.
 pub(crate) fn is_loopback(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost"
-        || host == "::1"
-        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    loopback::is_loopback(authority.rsplit('@').next().unwrap_or_default())
 }
 
 fn has_credentials(url: &str) -> bool {

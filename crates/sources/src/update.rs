@@ -279,11 +279,6 @@ pub fn merge_edits(base: &SkillFiles, ours: &SkillFiles, theirs: &SkillFiles) ->
     MergeOutcome::Conflicts { copy, conflicts: conflicting }
 }
 
-/// Returns `true` if `text` holds markers of a conflict.
-pub fn has_conflict_markers(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
-}
-
 /// Returns what the tools in `files` may do.
 pub fn capabilities(files: &SkillFiles) -> Capabilities {
     let toolbox = files.iter().find(|(path, _)| path.as_str() == TOOLBOX_FILE);
@@ -300,6 +295,8 @@ pub fn allowed_tools(files: &SkillFiles) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use repertoire_model::repair::has_conflict_markers;
+
     use super::*;
 
     fn files(list: &[(&str, &str)]) -> SkillFiles {

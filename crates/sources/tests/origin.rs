@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::{Document, Manifest, ManifestSource, Policy};
 use repertoire_sources::origin::{
-    Comparison, Installer, Origin, OriginBase, Origins, SkillFiles, folder_hash,
+    Comparison, InstalledFiles, Installer, Origin, OriginBase, Origins, folder_hash,
 };
 
 struct Project(tempfile::TempDir);
@@ -51,7 +51,7 @@ impl Project {
     }
 
     fn compare(&self, skill: &str) -> Comparison {
-        self.origin(skill).compare(&SkillFiles::read(&self.path(skill)))
+        self.origin(skill).compare(&InstalledFiles::read(&self.path(skill)))
     }
 }
 
@@ -66,7 +66,7 @@ const SKILL: &str = "---\nname: a\ndescription: Does a. Use for a.\n---\nBody.\n
 #[test]
 fn skills_lock_tells_the_source_and_if_files_were_changed() {
     let project = Project::new(&[(".agents/skills/a/SKILL.md", SKILL), (".agents/skills/a/x.txt", "x")]);
-    let hash = folder_hash(&SkillFiles::read(&project.path(".agents/skills/a"))).unwrap();
+    let hash = folder_hash(&InstalledFiles::read(&project.path(".agents/skills/a"))).unwrap();
     let lock = format!(
         r#"{{"version": 1, "skills": {{
             "a": {{"source": "owner/repo", "ref": "v1", "sourceType": "github", "skillPath": "skills/a/SKILL.md",
@@ -92,7 +92,7 @@ fn skills_lock_tells_the_source_and_if_files_were_changed() {
 #[test]
 fn the_lock_of_a_user_holds_git_trees() {
     let project = Project::new(&[(".agents/skills/a/SKILL.md", SKILL)]);
-    let tree = repertoire_sources::origin::git_tree(&SkillFiles::read(&project.path(".agents/skills/a")));
+    let tree = repertoire_sources::origin::git_tree(&InstalledFiles::read(&project.path(".agents/skills/a")));
     let lock = format!(
         r#"{{"version": 3, "skills": {{"a": {{"source": "owner/repo", "skillFolderHash": "{tree}", "updatedAt": "2026-01-01"}}}}}}"#
     );
@@ -184,7 +184,7 @@ fn the_lock_of_rep_comes_first_and_names_changed_files() {
             origins[0].in_words().as_deref(),
             Some("https://github.com/o/r (skills/a) at 0123456789ab")
         );
-        let compare = || origins[0].compare(&SkillFiles::read(&project.path(".agents/skills/a")));
+        let compare = || origins[0].compare(&InstalledFiles::read(&project.path(".agents/skills/a")));
         assert_eq!(compare(), Comparison::Unchanged);
         #[cfg(unix)]
         {
@@ -259,7 +259,7 @@ fn truncated_records_are_read_without_a_panic() {
         for length in 0..=text.len() {
             let project = Project::new(&[(".agents/skills/a/SKILL.md", SKILL), (path, &text[..length])]);
             for origin in project.origins(".agents/skills/a") {
-                origin.compare(&SkillFiles::read(&project.path(".agents/skills/a")));
+                origin.compare(&InstalledFiles::read(&project.path(".agents/skills/a")));
             }
             project.read().missing();
         }

@@ -13,8 +13,8 @@ use repertoire::event::Surface;
 use repertoire::tool::reserved_names;
 use repertoire::{Inherit, LibraryBuilder, Runner};
 use repertoire_agent::{
-    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, Header, Prices, SUBAGENT_TOOL,
-    Transcript, TurnEnding, TurnOutcome,
+    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, Header, SUBAGENT_TOOL, Transcript,
+    TurnEnding, TurnOutcome,
 };
 use repertoire_exec::Executor;
 use repertoire_exec::approval::Approver;
@@ -368,11 +368,10 @@ impl Conversation {
         stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Tells how a task ended and what it cost.
+    /// Tells how a task ended and which tokens it used.
     fn tell(&mut self, ui: &mut Ui, outcome: &TurnOutcome, id: &str) -> Result<Exit, CliError> {
         let usage = outcome.usage;
         let loaded: Vec<String> = self.agent.session().loaded().iter().map(ToString::to_string).collect();
-        let cost = Prices::of(&self.service.model).map(|prices| prices.cost(usage));
         if ui.is_json() {
             ui.write_json(&json!({
                 "id": id,
@@ -381,12 +380,11 @@ impl Conversation {
                 "model": self.service.model,
                 "loaded": loaded,
                 "usage": usage,
-                "cost": cost,
                 "transcript": self.agent.transcript(),
             }))?;
             ui.flush()?;
         } else {
-            self.screen.usage(&usage, cost, id);
+            self.screen.usage(&usage, id);
         }
         let limit = match outcome.ending {
             TurnEnding::Done => return Ok(Exit::Success),

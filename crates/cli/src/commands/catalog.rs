@@ -139,8 +139,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     let catalog = render_seen(&library, seen, &options)?;
     let about: Vec<&Entry> = library.snapshot.held(|entry| seen.has(entry)).collect();
     let files: Vec<String> = args.paths.iter().map(|path| context.project_path(path)).collect();
-    let mut files = FileMatcher::new(&files);
-    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&mut files));
+    let files = FileMatcher::new(&files);
+    let about = about.into_iter().filter(|entry| entry.allows_models() && entry.is_about(&files));
     let about: Vec<(&str, &str)> =
         about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
     let note = for_files(&about, &options.tool_name);

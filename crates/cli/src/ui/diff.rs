@@ -2,7 +2,7 @@
 
 use std::io;
 
-use similar::TextDiff;
+use repertoire_model::patch::unified;
 
 use super::escape::escape;
 use super::output::Ui;
@@ -16,8 +16,7 @@ impl Ui {
         let side =
             |side: &str| if path.starts_with('/') { path.to_owned() } else { format!("{side}/{path}") };
         let from = before.map_or("/dev/null".to_owned(), |_| side("a"));
-        let diff = TextDiff::from_lines(before.unwrap_or_default(), after);
-        let diff = diff.unified_diff().header(&from, &side("b")).to_string();
+        let diff = unified(&from, &side("b"), before.unwrap_or_default(), after);
         for line in diff.lines() {
             self.write_planned(Style::of_diff_line(line), line)?;
         }

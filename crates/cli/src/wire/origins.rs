@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire::discovery::{Place, Tier, project_skill_directories};
-use repertoire_sources::origin::{Comparison, Origin, OriginBase, Origins, SkillFiles};
+use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase, Origins};
 use serde::Serialize;
 
 use super::context::Context;
@@ -102,7 +102,7 @@ pub(crate) fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<Compared
     let routes = routes(entry);
     let found = origins.of(&routes, entry.name().as_str(), &entry.document.manifest);
     let Some(directory) = routes.first().filter(|_| !found.is_empty()) else { return Vec::new() };
-    let files = SkillFiles::read(directory);
+    let files = InstalledFiles::read(directory);
     let compare = |origin: Origin| ComparedOrigin { comparison: origin.compare(&files), origin };
     found.into_iter().map(compare).collect()
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::finding::PluginFinding;
 use crate::RuleId;
+use crate::loopback::is_loopback;
 
 /// The identifier that the file has under `$schema` in version 1.0.0.
 pub const MCP_SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
@@ -162,15 +163,9 @@ fn address(url: &str) -> Result<&str, String> {
     {
         return Err("`url` has user information, a fragment, or no host".to_owned());
     }
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback =
-        host == "localhost" || host.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     match scheme {
         "https" => Ok(url),
-        "http" if is_loopback => Ok(url),
+        "http" if is_loopback(authority) => Ok(url),
         "http" => Err("`url` is not on this machine and must use https".to_owned()),
         _ => Err("`url` is neither http nor https".to_owned()),
     }

@@ -154,7 +154,7 @@ impl Entry {
     }
 
     /// Returns `true` if one of the globs in its `paths` matches one of `files`.
-    pub fn is_about(&self, files: &mut FileMatcher<'_>) -> bool {
+    pub fn is_about(&self, files: &FileMatcher) -> bool {
         files.matches_any(&self.document.manifest.paths)
     }
 

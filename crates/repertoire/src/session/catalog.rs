@@ -215,8 +215,8 @@ impl Session {
         let active = self.active();
         let known = self.state().offered_or_given.clone();
         let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
-        let mut files = FileMatcher::new(files);
-        let about = self.offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&mut files));
+        let files = FileMatcher::new(files);
+        let about = self.offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&files));
         // Those that do not fit are offered by the next note.
         let mut skills: Vec<&Entry> = about.take(MAX_LISTED).collect();
         let mut state = self.state();

@@ -18,7 +18,6 @@ pub(crate) mod proposals;
 pub(crate) mod events;
 pub(crate) mod sessions;
 pub(crate) mod overview;
-pub(crate) mod economics;
 pub(crate) mod health;
 mod changes;
 mod table;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::error::ApiError;
 use super::request::Answer;
 use super::route::Route;
-use super::{catalog, changes, economics, events, explain, health, openapi, overview};
+use super::{catalog, changes, events, explain, health, openapi, overview};
 use super::{proposals, search, sessions, skill, skills, switch, update, versions};
 use crate::dashboard::Asker;
 use crate::publish::{PublishAnswer, PublishQuery};
@@ -228,14 +228,6 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<sessions::SessionsQuery>()
         .errors(&[400, 503]),
-        Route::get::<economics::Economics>(
-            "/api/v1/economics",
-            "economics",
-            "The tokens and the price of a session with these skills",
-            get(economics::get),
-        )
-        .query::<economics::EconomicsQuery>()
-        .errors(&[400, 404, 409]),
         Route::get::<health::Health>(
             "/api/v1/health",
             "health",

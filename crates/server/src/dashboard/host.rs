@@ -56,12 +56,6 @@ pub trait Host: Send + Sync {
     fn health(&self) -> Vec<HealthItem> {
         Vec::new()
     }
-
-    /// Returns the tokens and the price of a session of `turns` turns; `None` if the host does not count them.
-    fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
-        let _ = turns;
-        None
-    }
 }
 
 /// A decision about a skill.
@@ -127,59 +121,4 @@ pub struct HealthItem {
     pub state: HealthState,
     /// The state in a few words.
     pub detail: String,
-}
-
-/// The tokens and the price of a session, in several ways of disclosing skills.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
-    /// The model whose prices apply.
-    pub model: String,
-    /// The date of the prices.
-    pub prices_of: String,
-    /// The number of turns.
-    pub turns: u32,
-    /// The number of skills.
-    pub skills: usize,
-    /// The skills that are loaded in the session.
-    pub loaded: Vec<String>,
-    /// The ways.
-    pub ways: Vec<CostOfWay>,
-    /// The use from which binding a skill to the prompt pays.
-    pub break_even: Option<BreakEven>,
-}
-
-/// The tokens and the price of a session in one way of disclosing skills.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CostOfWay {
-    /// The name of the way.
-    pub way: String,
-    /// The way in words.
-    pub explanation: String,
-    /// The tokens of tools and system prompt in the first request.
-    pub prefix_tokens: u64,
-    /// The number of requests whose tools or system prompt differ from those of the request before.
-    pub prefix_changes: u64,
-    /// The tokens that were read from the cache.
-    pub cache_read: u64,
-    /// The tokens that were written to the cache.
-    pub cache_write: u64,
-    /// The tokens of input that were not cached.
-    pub input: u64,
-    /// The tokens of output.
-    pub output: u64,
-    /// The price in USD.
-    pub cost: f64,
-    /// The price of the tokens that were read from the cache, written to it, not cached, and put out.
-    pub parts: [f64; 4],
-}
-
-/// The use from which binding a skill to the prompt pays.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BreakEven {
-    /// The skill.
-    pub skill: String,
-    /// The number of sessions of 100; `None` if it never pays.
-    pub sessions_of_100: Option<f64>,
-    /// The sentence that `rep cost` prints.
-    pub sentence: String,
 }

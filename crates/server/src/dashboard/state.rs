@@ -10,7 +10,7 @@ use repertoire::{Entry, Snapshot};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::host::{Cost, NewestVersion};
+use super::host::NewestVersion;
 
 /// The time that usage is kept for, so that a page that asks for it several times reads it once.
 const USAGE_TIME: Duration = Duration::from_secs(2);
@@ -75,9 +75,6 @@ pub(crate) struct DashboardState {
     pub(crate) csrf: String,
     usage: Mutex<HashMap<u64, (Instant, Arc<UsageCounts>)>>,
     tokens: Mutex<CountedEntries>,
-    /// Held while the cost of a session is measured.
-    pub(crate) measuring: tokio::sync::Mutex<()>,
-    cost: Mutex<HashMap<(u64, u32), Result<Cost, String>>>,
     /// Held while the source of a skill is asked.
     pub(crate) asking: tokio::sync::Mutex<()>,
     updates: Mutex<HashMap<String, KnownUpdate>>,
@@ -94,8 +91,6 @@ impl Default for DashboardState {
             csrf,
             usage: Mutex::default(),
             tokens: Mutex::default(),
-            measuring: tokio::sync::Mutex::default(),
-            cost: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
             updates: Mutex::default(),
             changes: Mutex::default(),
@@ -162,17 +157,5 @@ impl DashboardState {
     /// Keeps the answer of the source of a skill.
     pub(crate) fn keep_update(&self, skill: String, update: KnownUpdate) {
         self.updates.lock().unwrap_or_else(PoisonError::into_inner).insert(skill, update);
-    }
-
-    /// Returns the cost of a session with the snapshot `number`, if it is known.
-    pub(crate) fn cost(&self, number: u64, turns: u32) -> Option<Result<Cost, String>> {
-        self.cost.lock().unwrap_or_else(PoisonError::into_inner).get(&(number, turns)).cloned()
-    }
-
-    /// Keeps the cost of a session with the snapshot `number`, and gives up those of earlier ones.
-    pub(crate) fn keep_cost(&self, number: u64, turns: u32, cost: Result<Cost, String>) {
-        let mut costs = self.cost.lock().unwrap_or_else(PoisonError::into_inner);
-        costs.retain(|(of, _), _| *of == number);
-        costs.insert((number, turns), cost);
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use axum::http::{HeaderMap, header};
 use repertoire_model::Digest;
 
+use crate::dashboard::is_equal;
 use crate::{Error, ErrorKind};
 
 /// Minimum characters of a token: a shorter one could be guessed.
@@ -62,8 +63,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 pub(super) fn find(given: &Digest, tokens: &[Token]) -> Option<usize> {
     let mut found = None;
     for (index, token) in tokens.iter().enumerate() {
-        let pairs = given.as_bytes().iter().zip(token.digest.as_bytes());
-        if pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0 {
+        if is_equal(given.as_bytes(), token.digest.as_bytes()) {
             found = Some(index);
         }
     }

@@ -90,20 +90,6 @@ pub(super) fn share(value: f64, most: f64, class: &str) -> String {
     )
 }
 
-/// Returns a bar of `parts`, as long as their sum is of `most`.
-pub(super) fn stacked(parts: &[f64], most: f64) -> String {
-    let mut svg =
-        "<svg class=\"stack\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-            .to_owned();
-    let mut x = 0.0;
-    for (part, class) in parts.iter().zip(["read", "write", "input", "output"]) {
-        let width = if most > 0.0 { part / most * 100.0 } else { 0.0 };
-        let _ = write!(svg, "<rect class=\"{class}\" x=\"{x:.2}\" width=\"{width:.2}\" height=\"10\"/>");
-        x += width;
-    }
-    svg + "</svg>"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,6 @@ mod catalog;
 mod proposals;
 mod events;
 mod sessions;
-mod economics;
 mod sign_in;
 mod not_opened;
 mod routes;

@@ -18,8 +18,6 @@ pub(super) struct Page {
     pub(super) library: String,
     /// The number of proposals that wait for a decision.
     pub(super) pending: usize,
-    /// True if the sender sees the whole library, which some pages are about.
-    pub(super) sees_all: bool,
     /// True if the sender may change something.
     pub(super) may_write: bool,
     /// The token of forms.
@@ -40,7 +38,6 @@ impl Page {
             section,
             library: asker.options().title.clone(),
             pending: proposals::pending(asker).await,
-            sees_all: asker.sees_all(),
             may_write: asker.write_refusal().is_none(),
             csrf: asker.csrf().to_owned(),
             who: text::actor(&asker.reviewer()).to_owned(),

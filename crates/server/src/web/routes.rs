@@ -7,9 +7,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use super::{
-    assets, catalog, economics, events, overview, page, proposals, sessions, skill, skills, versions,
-};
+use super::{assets, catalog, events, overview, page, proposals, sessions, skill, skills, versions};
 use crate::api::ApiError;
 use crate::dashboard::Asker;
 
@@ -47,7 +45,6 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/proposals/{id}/rebase", post(proposals::post_rebase))
         .route("/events", get(events::get))
         .route("/sessions", get(sessions::get))
-        .route("/economics", get(economics::get))
 }
 
 /// Returns the routes of the files that pages load, which need no token.

@@ -6,24 +6,24 @@ use repertoire_model::Digest;
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-use super::skill_files::{SkillFile, SkillFiles};
+use super::installed_files::{InstalledFile, InstalledFiles};
 use crate::collation::{collate, is_collated};
 
 /// Returns the hash of all files that `npx skills` computes, in hexadecimal digits; `None` if the order of the files depends on
 /// the locale, which it does for names that are not ASCII.
-pub fn folder_hash(files: &SkillFiles) -> Option<String> {
+pub fn folder_hash(files: &InstalledFiles) -> Option<String> {
     Some(hash_in_order(&collated(&files.files)?))
 }
 
 /// Returns `true` if `expected` is the hash of `files` that `npx skills` recorded; `None` if that cannot be said.
-pub(super) fn is_folder_hash(files: &SkillFiles, expected: &str) -> Option<bool> {
+pub(super) fn is_folder_hash(files: &InstalledFiles, expected: &str) -> Option<bool> {
     let by_bytes = hash_in_order(&files.files.iter().collect::<Vec<_>>());
     let is_expected = |found: String| found.eq_ignore_ascii_case(expected);
     // Other programs that write this format sort by bytes.
     if is_expected(by_bytes) { Some(true) } else { folder_hash(files).map(is_expected) }
 }
 
-fn hash_in_order(files: &[&SkillFile]) -> String {
+fn hash_in_order(files: &[&InstalledFile]) -> String {
     let mut hash = Sha256::new();
     for file in files {
         hash.update(file.path.as_bytes());
@@ -33,13 +33,14 @@ fn hash_in_order(files: &[&SkillFile]) -> String {
 }
 
 /// Returns the name of the git tree of all files, in hexadecimal digits.
-pub fn git_tree(files: &SkillFiles) -> String {
-    let files: Vec<(&str, &SkillFile)> = files.files.iter().map(|file| (file.path.as_str(), file)).collect();
+pub fn git_tree(files: &InstalledFiles) -> String {
+    let files: Vec<(&str, &InstalledFile)> =
+        files.files.iter().map(|file| (file.path.as_str(), file)).collect();
     hexadecimal(&tree(&files))
 }
 
-fn tree(files: &[(&str, &SkillFile)]) -> [u8; 20] {
-    let mut directories: BTreeMap<&str, Vec<(&str, &SkillFile)>> = BTreeMap::new();
+fn tree(files: &[(&str, &InstalledFile)]) -> [u8; 20] {
+    let mut directories: BTreeMap<&str, Vec<(&str, &InstalledFile)>> = BTreeMap::new();
     // Git sorts a directory as if its name ended with a slash.
     let mut entries: BTreeMap<Vec<u8>, (&str, &str, [u8; 20])> = BTreeMap::new();
     for (path, file) in files {
@@ -74,7 +75,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Returns the digest of all files that ToolHive computes: over path, NUL, the file's hash and a line feed, by path.
-pub(super) fn content_digest(files: &SkillFiles) -> String {
+pub(super) fn content_digest(files: &InstalledFiles) -> String {
     let mut hash = Sha256::new();
     for file in &files.files {
         hash.update(file.path.as_bytes());
@@ -86,9 +87,9 @@ pub(super) fn content_digest(files: &SkillFiles) -> String {
 }
 
 /// Returns the fingerprint of files that ClawHub computes, which leaves out hidden ones.
-pub(super) fn fingerprint(files: &SkillFiles) -> Option<String> {
-    let is_hidden = |file: &&SkillFile| file.path.split('/').any(|part| part.starts_with('.'));
-    let shown: Vec<SkillFile> = files.files.iter().filter(|file| !is_hidden(file)).cloned().collect();
+pub(super) fn fingerprint(files: &InstalledFiles) -> Option<String> {
+    let is_hidden = |file: &&InstalledFile| file.path.split('/').any(|part| part.starts_with('.'));
+    let shown: Vec<InstalledFile> = files.files.iter().filter(|file| !is_hidden(file)).cloned().collect();
     let lines = collated(&shown)?;
     let lines = lines.iter().map(|file| format!("{}:{}", file.path, Digest::of(&file.bytes).to_hex()));
     Some(Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes()).to_hex())
@@ -103,11 +104,11 @@ pub(super) fn file_hash(bytes: &[u8]) -> String {
 }
 
 /// Returns `files` in the order of the root collation; `None` where a path has characters that it is not known for.
-fn collated(files: &[SkillFile]) -> Option<Vec<&SkillFile>> {
+fn collated(files: &[InstalledFile]) -> Option<Vec<&InstalledFile>> {
     if !files.iter().all(|file| is_collated(&file.path)) {
         return None;
     }
-    let mut sorted: Vec<&SkillFile> = files.iter().collect();
+    let mut sorted: Vec<&InstalledFile> = files.iter().collect();
     sorted.sort_by(|a, b| collate(&a.path, &b.path));
     Some(sorted)
 }
@@ -116,15 +117,15 @@ fn collated(files: &[SkillFile]) -> Option<Vec<&SkillFile>> {
 mod tests {
     use super::*;
 
-    fn files(list: &[(&str, &str)]) -> SkillFiles {
-        let file = |(path, text): &(&str, &str)| SkillFile {
+    fn files(list: &[(&str, &str)]) -> InstalledFiles {
+        let file = |(path, text): &(&str, &str)| InstalledFile {
             path: (*path).to_owned(),
             bytes: text.as_bytes().to_vec(),
             is_executable: path.ends_with(".sh"),
         };
-        let mut files: Vec<SkillFile> = list.iter().map(file).collect();
+        let mut files: Vec<InstalledFile> = list.iter().map(file).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        SkillFiles { files, fault: None }
+        InstalledFiles { files, fault: None }
     }
 
     #[test]
@@ -168,13 +169,13 @@ mod tests {
         assert_eq!(folder_hash(&files).unwrap(), FOLDER);
         assert_eq!(git_tree(&files), TREE);
         assert_eq!(content_digest(&files), DIGEST);
-        let hello = super::SkillFile {
+        let hello = super::InstalledFile {
             path: "a.txt".to_owned(),
             bytes: b"hello world".to_vec(),
             is_executable: false,
         };
         let expect = "sha256:79d1b89c9733bc5a3c51bd715612a85ab13add6933cb9aa7cc1ae44fd5d181a3";
-        assert_eq!(content_digest(&SkillFiles { files: vec![hello], fault: None }), expect);
+        assert_eq!(content_digest(&InstalledFiles { files: vec![hello], fault: None }), expect);
         assert_eq!(file_hash(b"a\r\nb\r"), Digest::of(b"a\nb\r").to_hex());
         assert_eq!(file_hash(b"a\r\n\0"), Digest::of(b"a\r\n\0").to_hex());
     }

@@ -5,7 +5,7 @@
 
 mod installer;
 mod record;
-mod skill_files;
+mod installed_files;
 mod hashes;
 mod lock_file;
 mod own_lock;
@@ -21,7 +21,7 @@ mod clawhub;
 mod origins;
 
 pub use hashes::{folder_hash, git_tree};
+pub use installed_files::{InstalledFile, InstalledFiles};
 pub use installer::Installer;
 pub use origins::{OriginBase, Origins};
 pub use record::{Comparison, Expectation, Origin};
-pub use skill_files::{SkillFile, SkillFiles};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use repertoire_model::{Bundle, BundleFile, Digest, SkillPath};
 
 use super::hashes;
+use super::installed_files::{InstalledFile, InstalledFiles};
 use super::installer::Installer;
-use super::skill_files::{SkillFile, SkillFiles};
 
 /// The most characters of a recorded text that are kept.
 const MAX_CHARS: usize = 1_000;
@@ -113,7 +113,7 @@ impl Origin {
     }
 
     /// Compares the skill with `files` with what was installed.
-    pub fn compare(&self, files: &SkillFiles) -> Comparison {
+    pub fn compare(&self, files: &InstalledFiles) -> Comparison {
         let whole = |expected: &str, found: Option<String>| match found {
             Some(found) if found.eq_ignore_ascii_case(expected) => Comparison::Unchanged,
             Some(_) => Comparison::Changed { files: Vec::new() },
@@ -149,7 +149,7 @@ impl Origin {
                 compare_files(files.files.iter(), expected, hashes::file_hash)
             }
             Expectation::VisibleFiles { files: expected, bundle } => {
-                let is_visible = |file: &&SkillFile| SkillPath::new(&file.path).is_ok_and(|path| !path.is_hidden());
+                let is_visible = |file: &&InstalledFile| SkillPath::new(&file.path).is_ok_and(|path| !path.is_hidden());
                 let visible = || files.files.iter().filter(is_visible);
                 match compare_files(visible(), expected, |bytes| Digest::of(bytes).to_hex()) {
                     Comparison::Unchanged if cfg!(unix) && digest_of(visible()) != *bundle => {
@@ -185,7 +185,7 @@ fn short_digest(version: String) -> String {
 }
 
 /// Returns the digest of `files` as a lock has it.
-fn digest_of<'a>(files: impl Iterator<Item = &'a SkillFile>) -> Digest {
+fn digest_of<'a>(files: impl Iterator<Item = &'a InstalledFile>) -> Digest {
     let listed = files.filter_map(|file| {
         Some(BundleFile {
             path: SkillPath::new(&file.path).ok()?,
@@ -198,7 +198,7 @@ fn digest_of<'a>(files: impl Iterator<Item = &'a SkillFile>) -> Digest {
 }
 
 fn compare_files<'a>(
-    files: impl Iterator<Item = &'a SkillFile>,
+    files: impl Iterator<Item = &'a InstalledFile>,
     expected: &BTreeMap<String, String>,
     hash: impl Fn(&[u8]) -> String,
 ) -> Comparison {

@@ -4,9 +4,9 @@
 //! the clear (`sslmode=prefer`), this is an error. Certificates are always verified, and the name in them: against the file that the option
 //! `sslrootcert` of an address names, or against the roots that browsers trust. With `sslmode=require`, other clients verify nothing.
 
-use std::net::IpAddr;
 use std::path::Path;
 
+use repertoire_model::loopback::is_loopback;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
@@ -82,12 +82,6 @@ fn leaves_machine(config: &Config) -> bool {
         return config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if !is_loopback(name)));
     }
     addresses.iter().any(|address| !address.to_canonical().is_loopback())
-}
-
-/// Returns whether the host called `name` is this machine.
-fn is_loopback(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// Reads the certificates of a PEM file.

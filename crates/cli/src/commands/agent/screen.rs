@@ -98,17 +98,16 @@ impl Screen {
         let _ = writeln!(io::stderr(), "{text}");
     }
 
-    /// Writes the tokens that a task used, their price in dollars, and the id of the conversation.
-    pub(super) fn usage(&self, usage: &TokenUsage, cost: Option<f64>, id: &str) {
+    /// Writes the tokens that a task used, and the id of the conversation.
+    pub(super) fn usage(&self, usage: &TokenUsage, id: &str) {
         let input = usage.whole_input();
         let share = (usage.cache_read * 100).checked_div(input).unwrap_or_default();
-        let cost = cost.map(|dollars| format!(", ${dollars:.4}")).unwrap_or_default();
         let requests = if usage.requests == 1 { "request" } else { "requests" };
         self.end_line();
         self.write(
             Style::Faint,
             &format!(
-                "{} {requests}, {input} tokens in ({} from the cache, {share} %), {} out{cost}; conversation {id}",
+                "{} {requests}, {input} tokens in ({} from the cache, {share} %), {} out; conversation {id}",
                 usage.requests, usage.cache_read, usage.output
             ),
         );

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use repertoire::{Entry, Registry};
 use repertoire_exec::approval::Difference;
-use repertoire_model::{Bundle, LineRange};
-use similar::TextDiff;
+use repertoire_model::{Bundle, LineRange, patch};
 
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
@@ -57,9 +56,7 @@ pub(super) fn unified(
             if is_there { format!("{side}/{path}") } else { "/dev/null".to_owned() }
         };
         let text = |text: Option<&String>| text.map_or("", String::as_str).to_owned();
-        let (old, new) = (text(old), text(new));
-        let diff = TextDiff::from_lines(&old, &new);
-        let diff = diff.unified_diff().header(&side("a", was), &side("b", is)).to_string();
+        let diff = patch::unified(&side("a", was), &side("b", is), &text(old), &text(new));
         lines.extend(diff.lines().map(str::to_owned));
     }
     (lines, omitted)

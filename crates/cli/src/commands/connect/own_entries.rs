@@ -1,8 +1,8 @@
 //! Recognizes entries of this program, for all commands, so that they agree about which clients are connected.
 
 use std::fs::canonicalize;
-use std::net::IpAddr;
 
+use repertoire_model::loopback::is_loopback;
 use serde_json::Value;
 
 use super::args::{DEFAULT_NAME, FORMER_NAME};
@@ -92,8 +92,7 @@ fn is_local(url: &str) -> bool {
         _ => (authority, ""),
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    (is_loopback || host.eq_ignore_ascii_case("localhost")) && port.bytes().all(|byte| byte.is_ascii_digit())
+    is_loopback(host) && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -6,14 +6,12 @@ use repertoire::{Entry, Registry, Watcher};
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
-use repertoire_server::dashboard::{
-    Cost, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin,
-};
+use repertoire_server::dashboard::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
 
 use super::switch;
 use crate::clients::Places;
 use crate::commands::disable::still_read;
-use crate::commands::{approvals, cost, explain, update};
+use crate::commands::{approvals, explain, update};
 use crate::wire::{Context, compared_origins};
 
 /// The program around the dashboard.
@@ -122,9 +120,5 @@ impl Host for DashboardHost {
 
     fn health(&self) -> Vec<HealthItem> {
         vec![self.following(), self.sandbox.get_or_init(|| self.sandbox()).clone()]
-    }
-
-    fn cost(&self, turns: u32) -> Option<Result<Cost, String>> {
-        Some(cost::measured(&self.context, turns).map_err(|error| error.message_with_causes()))
     }
 }

@@ -1,10 +1,11 @@
 //! Options of the HTTP embedder.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use repertoire_model::loopback::is_loopback;
 
 /// A function that receives the message of a failure.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
@@ -66,15 +67,6 @@ impl HttpEmbedderOptions {
         (self.key.is_some() && scheme == "http" && !is_loopback(authority))
             .then_some(HttpEmbedderOptionsError::PlainKey)
     }
-}
-
-/// Returns whether `authority` is this machine.
-fn is_loopback(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 impl fmt::Debug for HttpEmbedderOptions {

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 16;
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SkillFile {
+pub struct InstalledFile {
     /// Its path in the skill, with `/`.
     pub path: String,
     /// Its bytes.
@@ -29,14 +29,14 @@ pub struct SkillFile {
 /// The regular files below a skill's directory, without those below `.git` and `node_modules`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SkillFiles {
+pub struct InstalledFiles {
     /// The files, sorted by path.
-    pub files: Vec<SkillFile>,
+    pub files: Vec<InstalledFile>,
     /// The reason that they are not all there: one cannot be read, or there are too many.
     pub fault: Option<String>,
 }
 
-impl SkillFiles {
+impl InstalledFiles {
     /// Reads the files below `directory`.
     pub fn read(directory: &Path) -> Self {
         let mut reader = Reader { found: Self::default(), bytes: 0 };
@@ -54,7 +54,7 @@ impl SkillFiles {
 }
 
 struct Reader {
-    found: SkillFiles,
+    found: InstalledFiles,
     bytes: u64,
 }
 
@@ -83,7 +83,7 @@ impl Reader {
                 let bytes = regular_file::read_no_follow(&entry.path(), left).map_err(failed)?;
                 self.bytes += bytes.len() as u64;
                 let is_executable = is_executable(&entry);
-                self.found.files.push(SkillFile { path, bytes, is_executable });
+                self.found.files.push(InstalledFile { path, bytes, is_executable });
             }
         }
         Ok(())
