@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use repertoire::BoxFuture;
 use repertoire_exec::approval::{ApprovalRequest, ApprovalVerdict, Approver};
 
-use crate::ui::{confirm, escape};
+use crate::ui::{confirm, escape, escape_lines};
 
 /// `true` while a question is on the terminal; nothing runs then, and Ctrl-C ends the program.
 static IS_ASKING: AtomicBool = AtomicBool::new(false);
@@ -56,14 +56,15 @@ fn asked_about_call(
     request: &ApprovalRequest,
     (tool, given): &(String, String),
 ) -> io::Result<ApprovalVerdict> {
-    let (tool, given) = (escape(tool), escape(given));
+    let tool = escape(tool);
     let skill = escape(&request.approval.name);
     let question = if request.is_on_host {
+        let given = escape_lines(given).replace('\n', "\n  ");
         format!(
             "{tool} of {skill} runs outside of the sandbox, with your settings and credentials:\n\n  {given}\n\nRun it?"
         )
     } else {
-        format!("{tool} of {skill} asks before every call. Run it with {given}?")
+        format!("{tool} of {skill} asks before every call. Run it with {}?", escape(given))
     };
     Ok(if confirm(io::stderr(), &question)? { ApprovalVerdict::Once } else { ApprovalVerdict::Refused })
 }

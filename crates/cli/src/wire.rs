@@ -17,7 +17,6 @@ mod search;
 mod sessions;
 mod store;
 mod traces;
-mod user;
 
 pub(crate) use context::Context;
 pub(crate) use disabled::{enable_command, kits_in_use, shell_word};

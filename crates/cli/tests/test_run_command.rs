@@ -384,6 +384,42 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 #[cfg(unix)]
 #[test]
+fn a_commit_of_the_skill_git_shows_all_of_it_on_the_terminal_below_the_top_and_in_a_worktree() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    for file in ["SKILL.md", "schema.json", "tools.py"] {
+        let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git").join(file);
+        sandbox.write(&format!("../home/.agents/skills/git/{file}"), std::fs::read_to_string(from).unwrap());
+    }
+    assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        sandbox.set(name, "someone");
+    }
+    let script = "rm -rf .git; git init --quiet --initial-branch main . && mkdir -p src/deep && \
+        git commit --quiet --allow-empty --message one && git worktree add --quiet -b side ../linked && mkdir ../linked/src";
+    assert!(sandbox.other("sh", &["-c", script]).status().unwrap().success());
+    for (place, path) in [("src/deep", "src/deep/new"), ("../linked", "new"), ("../linked/src", "src/new")] {
+        sandbox.write(&format!("{place}/new"), "text\n");
+        let message = format!("feat: add a file\n\nIn {place}.\u{1b}[2K");
+        let arguments = json!({"message": message, "paths": ["new"]}).to_string();
+        let run = ["run", "git", "git_commit", "--sandbox", "none", "--args", &arguments];
+        let rep = env!("CARGO_BIN_EXE_rep");
+        let arguments: Vec<&str> = ["-c", ON_TERMINAL, rep].into_iter().chain(run).collect();
+        let mut command = sandbox.other("python3", &arguments);
+        let output = command.current_dir(sandbox.project().join(place)).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        let question = format!("  message:\n      feat: add a file\n      \n      In {place}.");
+        assert!(output.status.success() && shown.contains(&question), "{place}: {shown}");
+        assert!(shown.contains(&format!("  paths:\n      {path}\n  hooks in ")), "{place}: {shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+        let show = ["-C", place, "show", "--format=%s", "--name-only"];
+        let committed = sandbox.other("git", &show).output().unwrap();
+        assert_eq!(String::from_utf8(committed.stdout).unwrap(), format!("feat: add a file\n\n{path}\n"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_push_shows_its_command_on_the_terminal_and_runs_on_the_host() {
     let mut sandbox = with_tools();
     sandbox.write(

@@ -84,53 +84,6 @@ fn init(directory: &Path) {
     git(directory, &["config", "user.email", "tester@example.com"]);
 }
 
-#[test]
-fn git_commits_in_new_and_merging_repositories() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let repository = sandbox.project();
-    let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
-    copy(&skills, &sandbox.home().join(".agents/skills/git"));
-    assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
-    sandbox.write("../home/.gitconfig", "[user]\n\tname = Elsewhere\n");
-    for name in sandboxes() {
-        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
-        init(&repository);
-        sandbox.write("a.txt", "one\n");
-        let mut client = Client::start(&sandbox, &[]);
-        client.call("load_skill", json!({"name": "git"}));
-        let first = json!({"message": "feat: begin", "paths": ["a.txt"]});
-        let (said, is_error) = client.git("git_commit", first);
-        assert!(!is_error, "{name}: {said}");
-        assert_eq!(git(&repository, &["log", "--format=%s %an"]), "feat: begin Tester\n", "{name}");
-        assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
-
-        git(&repository, &["checkout", "--quiet", "-b", "other"]);
-        sandbox.write("a.txt", "two\n");
-        let (said, is_error) = client.git("git_commit", json!({"message": "feat: two", "paths": ["a.txt"]}));
-        assert!(!is_error, "{name}: {said}");
-        git(&repository, &["checkout", "--quiet", "main"]);
-        sandbox.write("a.txt", "three\n");
-        client.git("git_commit", json!({"message": "feat: three", "paths": ["a.txt"]}));
-        let merge = Command::new("git").args(["merge", "other"]).current_dir(&repository).output().unwrap();
-        assert!(!merge.status.success(), "{name}");
-        sandbox.write("a.txt", "both\n");
-        git(&repository, &["add", "a.txt"]);
-        let (said, is_error) = client.git("git_commit", json!({"message": "chore: merge other"}));
-        // The state of a merge is not transferred, so in a sandbox a person concludes it.
-        if name == "none" {
-            assert!(!is_error, "{name}: {said}");
-        } else {
-            assert!(is_error && said.contains("MERGE_HEAD"), "{name}: {said}");
-            git(&repository, &["commit", "--quiet", "-m", "chore: merge other"]);
-        }
-        assert_eq!(git(&repository, &["log", "-1", "--format=%P"]).split_whitespace().count(), 2, "{name}");
-        assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
-        client.end();
-        git(&repository, &["fsck", "--strict"]);
-    }
-}
-
 /// Returns a sandbox with the skill `git`, approved with all its tools, and a repository with one commit.
 fn with_git() -> Sandbox {
     let mut sandbox = Sandbox::new();
@@ -156,17 +109,8 @@ fn git_works_below_the_top_and_in_a_linked_worktree() {
             sandbox.write(&format!("{place}/{file}"), "text\n");
             let run = sandbox.run_in(place, &["run", "git", "git_status", "--sandbox", &name]);
             assert!(run.stdout.contains(&file), "{name} {place}: {} {}", run.stdout, run.stderr);
-            let message = format!("feat: add {file} in {place}");
-            let arguments = json!({"message": message, "paths": [file]}).to_string();
-            let run = sandbox
-                .run_in(place, &["run", "git", "git_commit", "--args", &arguments, "--sandbox", &name]);
-            assert_eq!(run.code, 0, "{name} {place}: {}", run.stderr);
-            let directory = sandbox.project().join(place);
-            assert_eq!(git(&directory, &["log", "-1", "--format=%s"]), format!("{message}\n"), "{name}");
-            assert_eq!(git(&directory, &["status", "--porcelain", "."]), "", "{name} {place}");
         }
     }
-    git(&sandbox.project(), &["fsck", "--strict"]);
 }
 
 #[test]
@@ -205,8 +149,8 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     let repository = sandbox.project();
     std::fs::remove_dir(repository.join(".git")).unwrap();
     git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
-    // The author of commits is the one configured in git, though the tools do not see the user's home.
-    sandbox.write("../home/.gitconfig", "[user]\n\tname = Tester\n\temail = tester@example.com\n");
+    git(&repository, &["config", "user.name", "Tester"]);
+    git(&repository, &["config", "user.email", "tester@example.com"]);
     copy(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git"),
         &sandbox.home().join(".agents/skills/git"),
@@ -231,16 +175,14 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         let (status, is_error) = client.git("git_status", json!({}));
         assert!(!is_error && status.contains(&format!("?? {file}")), "{name}: {status}");
         let (refused, is_error) = client.git("git_commit", json!({"message": "stuff", "paths": [file]}));
-        assert!(
-            is_error && refused.contains("GitToolError: git_commit: subject is not a conventional commit"),
-            "{refused}"
-        );
+        assert!(is_error && refused.contains("`message` must match the pattern"), "{refused}");
         let (wrong, _) = client.git("git_commit", json!({"paths": [file]}));
         assert!(wrong.contains("`message` is missing"), "{name}: {wrong}");
         let message = format!("feat: add {file}");
-        let (committed, is_error) = client.git("git_commit", json!({"message": message, "paths": [file]}));
-        assert!(!is_error && committed.contains(&message), "{name}: {committed}");
-        assert_eq!(git(&repository, &["log", "-1", "--format=%s %an"]), format!("{message} Tester\n"));
+        let (refused, is_error) = client.git("git_commit", json!({"message": message, "paths": [file]}));
+        assert!(is_error && refused.contains("Leave it to the user"), "{name}: {refused}");
+        git(&repository, &["add", &file]);
+        git(&repository, &["commit", "--quiet", "-m", &message]);
         assert!(client.git("git_log", json!({"count": 1})).0.contains(&message), "{name}");
 
         client.call("unload_skill", json!({"name": "git"}));
@@ -248,7 +190,6 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         assert!(is_error && gone.contains("is not loaded"), "{name}: {gone}");
         assert_eq!(client.request("tools/list", json!({})), tools, "{name}");
         client.end();
-        git(&repository, &["fsck", "--strict"]);
     }
 }
 

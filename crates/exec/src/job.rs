@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use repertoire_model::toolbox::RepositoryUse;
-
 use crate::JobLimits;
 
 /// One command of a skill.
@@ -86,20 +84,9 @@ pub struct Grants {
     /// Paths in that directory that the command may write, absolute. Files that configure or instruct agents, shells and git
     /// stay protected.
     pub write: Vec<PathBuf>,
-    /// The git repository that the command may use. The directory lies in its checkout.
-    pub repository: Option<RepositoryGrant>,
-}
-
-/// A git repository that a job may use: its checkout and its git directory, which may lie elsewhere, as for a linked worktree.
-///
-/// With [`RepositoryUse::Write`] the command commits to a scratch repository, which `GIT_DIR` and `GIT_WORK_TREE` point to. New
-/// branches, new tags and a fast-forward of the current branch are transferred afterwards. Protected files stay protected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RepositoryGrant {
-    /// The top of the checkout, absolute.
-    pub top: PathBuf,
-    /// The kind of use.
-    pub how: RepositoryUse,
+    /// The top of the checkout that the command may read with its git directory, which may lie elsewhere, as for a linked
+    /// worktree; absolute. The working directory lies in it.
+    pub repository: Option<PathBuf>,
 }
 
 /// The user's git settings for all repositories.

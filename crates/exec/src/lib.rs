@@ -58,7 +58,7 @@ mod interpreter;
 mod scratch;
 #[cfg(unix)]
 mod resolved_grants;
-pub mod git;
+mod git;
 pub mod protect;
 pub mod launcher;
 pub mod sandbox;
@@ -75,7 +75,7 @@ pub mod run;
 pub use approval::{Approval, Approvals, Approver};
 pub use error::{ExecError, ExecErrorKind};
 pub use host_process::HostProcess;
-pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
+pub use job::{Cancel, GitUser, Grants, Job};
 pub use journal::{InterruptedRuns, finish_interrupted_runs};
 pub use launcher::Launcher;
 pub use limits::JobLimits;

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use repertoire::tool::quoted;
-
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,21 +39,7 @@ pub enum Aftermath {
         /// `true` if the link is there again.
         is_restored: bool,
     },
-    /// The commits of the command could not be transferred to the repository, for this reason.
-    RepositoryNotWritten(String),
-    /// These refs of the command were not applied to the repository, each with the reason.
-    RepositoryNotApplied {
-        /// The names of the refs, with the reason in brackets.
-        refs: Vec<String>,
-        /// The prefix under which their commits are recorded: `refs/repertoire/<run>`.
-        record: String,
-    },
-    /// The index of the repository was not updated to the new commit, for this reason.
-    IndexNotUpdated(String),
 }
-
-/// The most refs that the message names.
-const MAX_REFS: usize = 10;
 
 impl std::fmt::Display for Aftermath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -82,23 +66,6 @@ impl std::fmt::Display for Aftermath {
                     "{}: the command removed this link; {now}; look at what it leads to",
                     path.display()
                 )
-            }
-            Self::RepositoryNotWritten(why) => {
-                write!(f, "the commits it made could not be transferred to the repository ({why})")
-            }
-            Self::RepositoryNotApplied { refs, record } => {
-                let shown: Vec<String> =
-                    refs.iter().take(MAX_REFS).map(|name| format!("`{}`", quoted(name))).collect();
-                let more = refs.len().saturating_sub(MAX_REFS);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                write!(
-                    f,
-                    "not all of its work was applied to the repository: {}{more}. Only new branches, new tags and a fast-forward of the current branch are; its commits are recorded under {record}",
-                    shown.join(", ")
-                )
-            }
-            Self::IndexNotUpdated(why) => {
-                write!(f, "the index could not be updated to the new commit ({why}); `git reset` does it")
             }
         }
     }

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use repertoire_model::toolbox::RepositoryUse;
-
 use crate::git::Repository;
 use crate::interpreter::{self, DEFAULT_PATH, Program};
 use crate::protect::entry::ExcludedPaths;
@@ -12,7 +10,7 @@ use crate::protect::writable::{self, WritableGrant};
 use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
 use crate::workplace::{holds_home, search_outside, workplaces};
-use crate::{ExecError, ExecErrorKind, Job, RepositoryGrant};
+use crate::{ExecError, ExecErrorKind, Job};
 
 /// Directories of the system's programs and libraries, which every command can read.
 pub(crate) const SYSTEM: &[&str] =
@@ -66,9 +64,7 @@ pub(crate) struct ResolvedGrants {
     pub(crate) skill_pin: VerifiedPath,
     /// The granted directories, symbolic links resolved: the working directory, or the repository around it.
     pub(crate) directories: Vec<VerifiedPath>,
-    /// The repository that the command may write.
-    pub(crate) repository: Option<Repository>,
-    /// Git after the command has ended: on the host, and in the sandbox for that repository.
+    /// Git on the host, after a command that may write has ended.
     pub(crate) git: Option<Program>,
     pub(crate) scratch_pin: VerifiedPath,
     /// The paths in granted directories that the command may write.
@@ -93,16 +89,9 @@ impl ResolvedGrants {
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
         let never = ExcludedPaths { own: &own, git: &job.git };
-        let (repository, mut writable) = match &job.grants.repository {
-            Some(grant)
-                if grant.how == RepositoryUse::Write
-                    && holds_home(&real(&grant.top), job.git.home.as_deref()) =>
-            {
-                return Err(ExecError::new(ExecErrorKind::GrantRefused).at(&grant.top).saying(WHOLE_HOME));
-            }
-            Some(grant) => repository(grant, granted.as_deref(), never)?,
-            None => (None, Vec::new()),
-        };
+        let repository = job.grants.repository.as_deref();
+        let repository = repository.map(|top| repository_at(top, granted.as_deref())).transpose()?;
+        let mut writable = Vec::new();
         for path in &job.grants.write {
             let Some(granted) = &granted else {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
@@ -118,14 +107,12 @@ impl ResolvedGrants {
         };
         let given = job.environment.iter().rev().find(|(name, _)| name == "PATH");
         let search = given.map_or(DEFAULT_PATH, |(_, search)| search.as_str());
-        let granted_places =
-            job.grants.directory.iter().chain(job.grants.repository.iter().map(|grant| &grant.top));
+        let granted_places = job.grants.directory.iter().chain(&job.grants.repository);
         let workplaces = workplaces(job.workplaces.iter().chain(granted_places), job.git.home.as_deref());
         let search = search_outside(search, &workplaces);
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         let program = interpreter::find(name, &skill, &search, &system, &workplaces)?;
-        let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
-        let git = (may_write || !writable.is_empty())
+        let git = (!writable.is_empty())
             .then(|| interpreter::find("git".as_ref(), &skill, &search, &system, &workplaces));
         let is_visible = |path: &Path| {
             let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
@@ -160,33 +147,8 @@ impl ResolvedGrants {
             environment: environment(job, scratch, &search.join(":")),
             network: job.grants.network,
             program,
-            repository: repository.filter(|_| may_write),
             git: git.and_then(Result::ok),
         })
-    }
-
-    /// Returns the directories that can be read as a whole, without those of the interpreter.
-    pub(crate) fn readable(&self) -> Vec<&Path> {
-        let granted = self.directories.iter().map(|pinned| pinned.path.as_path());
-        granted.chain([self.skill.as_path()]).chain(SYSTEM.iter().map(Path::new)).collect()
-    }
-
-    /// Returns the grants of git for reading the scratch repository in the sandbox: nothing writable but the scratch directory.
-    pub(crate) fn for_git(&self, git: &Program, scratch: &Scratch, variables: Vec<(String, String)>) -> Self {
-        Self {
-            needs: pinned_needs(git),
-            skill: self.skill.clone(),
-            skill_pin: self.skill_pin.clone(),
-            directories: self.directories.clone(),
-            repository: None,
-            git: None,
-            scratch_pin: self.scratch_pin.clone(),
-            writable: Vec::new(),
-            working: scratch.path().to_owned(),
-            environment: variables,
-            network: false,
-            program: git.clone(),
-        }
     }
 
     /// Returns the settings of the system that can be read.
@@ -205,22 +167,14 @@ fn pinned_needs(program: &Program) -> Vec<(PathBuf, VerifiedPath)> {
     needs.collect()
 }
 
-/// Returns the repository of a grant, and the writable grant of its checkout.
-fn repository(
-    grant: &RepositoryGrant,
-    granted: Option<&Path>,
-    never: ExcludedPaths<'_>,
-) -> Result<(Option<Repository>, Vec<WritableGrant>), ExecError> {
-    let repository = Repository::at(&grant.top)?;
+/// Returns the repository whose checkout, at `top`, contains the granted directory.
+fn repository_at(top: &Path, granted: Option<&Path>) -> Result<Repository, ExecError> {
+    let repository = Repository::at(top)?;
     if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {
-        let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(&grant.top);
+        let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(top);
         return Err(invalid.saying("the granted directory must lie in the checkout"));
     }
-    let mut writable = Vec::new();
-    if grant.how == RepositoryUse::Write {
-        writable.push(writable::writable(&repository.top, &repository.top, never)?);
-    }
-    Ok((Some(repository), writable))
+    Ok(repository)
 }
 
 fn directory(path: &Path) -> Result<PathBuf, ExecError> {

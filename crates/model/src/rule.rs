@@ -142,6 +142,7 @@ rules! {
     ToolName "tool-name" [E E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
     ToolSchema "tool-schema" [E E W W E] "the parameters of a tool are no JSON Schema of an object";
     ToolField "tool-field" [W E W W E] "what a tool asks for cannot be understood and is not granted";
+    ToolRepository "tool-repository" [E E W W E] "a tool asks to write the git repository, which only `host` commands do";
     ToolHandler "tool-handler" [W W I I W] "nothing in the skill runs a tool that it declares";
     ToolDescription "tool-description" [W W I - W] "a tool has no description";
     ToolKeyword "tool-keyword" [I I - - I] "the schema of a tool uses a keyword that calls are not held against";

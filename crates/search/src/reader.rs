@@ -55,19 +55,9 @@ pub(crate) fn read_records(
     entries: &[&Entry],
 ) -> Vec<NewRecord> {
     let texts = map(entries, |entry| pollster::block_on(read_texts(registry, entry)));
-    records(entries, &texts, embedder)
-}
-
-/// Returns the records of `entries` by their manifests only, which are in memory, and without embeddings.
-pub(crate) fn manifest_records(entries: &[&Entry]) -> Vec<NewRecord> {
-    let texts = entries.iter().map(|_| ReadTexts { is_current: true, ..ReadTexts::default() });
-    records(entries, &texts.collect::<Vec<_>>(), None)
-}
-
-fn records(entries: &[&Entry], texts: &[ReadTexts], embedder: Option<&dyn Embedder>) -> Vec<NewRecord> {
     let lists: Vec<(Vec<&str>, Vec<&str>)> = entries
         .iter()
-        .zip(texts)
+        .zip(&texts)
         .map(|(entry, texts)| {
             let manifest = &entry.document.manifest;
             (keywords(manifest), texts.files.iter().map(String::as_str).collect())
@@ -75,7 +65,7 @@ fn records(entries: &[&Entry], texts: &[ReadTexts], embedder: Option<&dyn Embedd
         .collect();
     let skills: Vec<SkillText<'_>> = entries
         .iter()
-        .zip(texts)
+        .zip(&texts)
         .zip(&lists)
         .map(|((entry, texts), (keywords, files))| SkillText {
             name: entry.name().as_str(),
@@ -88,7 +78,7 @@ fn records(entries: &[&Entry], texts: &[ReadTexts], embedder: Option<&dyn Embedd
     let vectors = embedder.map_or(Ok(Vec::new()), |embedder| pollster::block_on(embedder.skills(&skills)));
     let is_embedded = vectors.is_ok();
     let mut vectors = vectors.unwrap_or_default().into_iter();
-    let records = map(&skills, SkillRecord::of).into_iter().zip(texts);
+    let records = map(&skills, SkillRecord::of).into_iter().zip(&texts);
     let records = records.map(|(record, texts)| NewRecord {
         record,
         vector: vectors.next().flatten(),

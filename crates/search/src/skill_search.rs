@@ -16,7 +16,7 @@ use crate::index::{EDITION, SearchIndex, SlotSet};
 use crate::meaning::{Embedder, embedded_table};
 use crate::options::{SUFFIX, SearchOptions};
 use crate::rank::{Query, best_section};
-use crate::reader::{manifest_records, read_records};
+use crate::reader::read_records;
 use crate::snapshot_index::{Reuse, SnapshotIndex};
 
 /// The largest index file that is read, in bytes.
@@ -25,16 +25,13 @@ const MAX_FILE_BYTES: usize = 2 << 30;
 const MAX_FILES: usize = 16;
 /// The age after which a temporary file of an interrupted write is removed.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The most skills that a search waits for to be indexed while [`SkillSearch`] warms up.
-const MAX_AWAITED: usize = 2_000;
 /// The number of changed skills from which on the index is stored at once, and not only when the process ends.
 const STORED_AT_ONCE: usize = 256;
 
 /// The searcher of one library: an index of its skills, rebuilt for each new snapshot.
 ///
 /// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does not wait for a
-/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills. While
-/// [`Searcher::warm_up`] reads more than 2,000 skills, searches are answered by the words of manifests.
+/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
     shared: Arc<SearchState>,
@@ -47,8 +44,6 @@ struct SearchState {
     /// Held while the index is rebuilt.
     rebuild: Mutex<RebuildState>,
     current: RwLock<Arc<SnapshotIndex>>,
-    /// Answers searches while many skills are indexed in the background; see [`SearchState::by_words`].
-    words: Mutex<Option<Arc<SnapshotIndex>>>,
 }
 
 #[derive(Default)]
@@ -96,7 +91,7 @@ impl SkillSearch {
             return index;
         }
         let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
-        blocking::unblock(move || search.shared.index_or_words(&registry, &snapshot)).await
+        blocking::unblock(move || search.index(&registry, &snapshot)).await
     }
 
     /// Returns the query `text` for the skills of `index` at `slots`, with its embedding, unless the embedder fails.
@@ -139,7 +134,7 @@ impl Searcher for SkillSearch {
 
     fn warm_up<'a>(&'a self, registry: &'a Registry, snapshot: &'a Arc<Snapshot>) -> BoxFuture<'a, ()> {
         let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
-        Box::pin(blocking::unblock(move || search.shared.warm_up(&registry, &snapshot)))
+        Box::pin(blocking::unblock(move || drop(search.index(&registry, &snapshot))))
     }
 
     fn save(&self) -> BoxFuture<'_, ()> {
@@ -221,53 +216,6 @@ impl SearchState {
         }
     }
 
-    /// Updates the index to `snapshot`. If many skills have to be read, searches are answered by the words of the manifests until
-    /// that is done.
-    fn warm_up(&self, registry: &Registry, snapshot: &Arc<Snapshot>) {
-        {
-            let mut state = self.rebuild_state();
-            self.load(&mut state);
-            if Reuse::of(&self.current().index, snapshot).missing() > MAX_AWAITED {
-                let words = SnapshotIndex::without_snapshot(SearchIndex::new(self.options.weights.clone()));
-                *self.words() = Some(Arc::new(words));
-            }
-        }
-        // A panic must not leave it to the words for good.
-        let _ended = EndOfWords(self);
-        let update = || self.update(registry, snapshot, &|_, _| ());
-        // Threads of its own: those that all the program shares also list skills and build the index of words.
-        match rayon::ThreadPoolBuilder::new().build() {
-            Ok(threads) => threads.install(update),
-            Err(_) => update(),
-        };
-    }
-
-    /// Returns the index of `snapshot`, or that of its words while many skills are read in the background.
-    fn index_or_words(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
-        let words = self.by_words(snapshot).or_else(|| {
-            // `warm_up` holds the lock until it has decided whether searches are answered by words.
-            drop(self.rebuild_state());
-            self.by_words(snapshot)
-        });
-        words.unwrap_or_else(|| self.update(registry, snapshot, &|_, _| ()))
-    }
-
-    fn words(&self) -> MutexGuard<'_, Option<Arc<SnapshotIndex>>> {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns an index of the manifests of `snapshot`, which are in memory, while the index is being built in the background.
-    fn by_words(&self, snapshot: &Snapshot) -> Option<Arc<SnapshotIndex>> {
-        let mut words = self.words();
-        let known = words.as_mut()?;
-        if known.number != snapshot.number() {
-            let reuse = Reuse::of(&known.index, snapshot);
-            let index = reuse.rebuilt(&known.index, snapshot, &manifest_records, &|_, _| ());
-            *known = Arc::new(SnapshotIndex::of(snapshot, index));
-        }
-        Some(Arc::clone(known))
-    }
-
     /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens
     /// when an embedder changes its model under the same id. Returns whether it did: once per number of dimensions, because
     /// an inconsistent embedder must not make every search read the library.
@@ -310,20 +258,10 @@ impl SearchState {
     }
 }
 
-/// Ends the answers by words when it is dropped.
-struct EndOfWords<'a>(&'a SearchState);
-
-impl Drop for EndOfWords<'_> {
-    fn drop(&mut self) {
-        *self.0.words() = None;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
-    use std::sync::mpsc::{Receiver, channel};
 
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -334,8 +272,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::SkillText;
-    use crate::meaning::{EmbeddedModel, Vector};
 
     /// Opens a library with a searcher, and returns both.
     fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
@@ -376,66 +312,6 @@ mod tests {
         assert!(search.shared.ready(&snapshot).is_none());
         block_on(library.warm_up_search());
         assert!(search.shared.ready(&snapshot).is_some());
-    }
-
-    /// An embedder that waits for a sign before it embeds skills, on every thread of the pool in which it is called.
-    struct Gate(Mutex<Receiver<()>>);
-
-    impl Embedder for Gate {
-        fn id(&self) -> String {
-            "gate".to_owned()
-        }
-
-        fn query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<Vector>, repertoire::Error>> {
-            EmbeddedModel.query(text)
-        }
-
-        fn skills<'a>(
-            &'a self,
-            skills: &'a [SkillText<'a>],
-        ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, repertoire::Error>> {
-            rayon::broadcast(|_| self.0.lock().unwrap().recv().is_err());
-            EmbeddedModel.skills(skills)
-        }
-    }
-
-    #[test]
-    fn searches_are_answered_by_words_while_many_skills_are_indexed() {
-        let skill = |number: usize| {
-            let name = format!("skill-{number}");
-            SkillDefinition::new(
-                name,
-                format!("Does task{number}x. Use when it is needed."),
-                "# The marmalade\n",
-            )
-        };
-        let skills = (0..=MAX_AWAITED).map(skill).collect();
-        let (open_gate, gate) = channel();
-        let options =
-            SearchOptions { embedder: Some(Arc::new(Gate(Mutex::new(gate)))), ..SearchOptions::default() };
-        let searcher = SkillSearch::new(options);
-        let builder = Library::builder().provider(MemoryProvider::new("builtin", skills));
-        let library = block_on(builder.searcher(searcher.clone()).open()).unwrap();
-        let snapshot = library.snapshot();
-        let names = |query: &str| {
-            let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
-            hits.iter().map(|hit| hit.entry.name().to_string()).collect::<Vec<String>>()
-        };
-        std::thread::scope(|scope| {
-            let warming_up = scope.spawn(|| block_on(library.warm_up_search()));
-            while searcher.shared.words().is_none() {
-                std::thread::yield_now();
-            }
-            assert_eq!(names("task1234x"), ["skill-1234"]);
-            assert!(names("marmalade").is_empty(), "the instructions are not read yet");
-            // The end of a program does not wait for the index.
-            block_on(library.save());
-            drop(open_gate);
-            warming_up.join().unwrap();
-        });
-        assert!(searcher.shared.words().is_none() && searcher.shared.ready(&snapshot).is_some());
-        assert_eq!(names("task1234x"), ["skill-1234"]);
-        assert_eq!(names("marmalade").len(), 5);
     }
 
     #[test]

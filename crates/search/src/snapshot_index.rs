@@ -108,11 +108,6 @@ impl Reuse {
         self.missing.len() + self.gone
     }
 
-    /// Returns the number of skills that have to be read.
-    pub(crate) fn missing(&self) -> usize {
-        self.missing.len()
-    }
-
     /// Returns the index of `snapshot` from the reusable parts of `before` and the missing entries, whose records `read` returns.
     /// `progress` receives the number of skills read so far and the number of all that have to be read.
     pub(crate) fn rebuilt(

@@ -125,7 +125,7 @@ fn apm_names_the_files_that_were_changed() {
 }
 
 #[test]
-fn dotagents_and_toolhive_and_openskills_and_clawhub_and_gh() {
+fn dotagents_and_openskills_and_clawhub_and_gh() {
     let frontmatter = "---\nname: g\ndescription: Does g. Use for g.\nmetadata:\n  github-repo: https://github.com/o/r\n  \
                        github-path: skills/g\n  github-ref: refs/tags/v2\n  github-tree-sha: 5801be\n---\n";
     let project = Project::new(&[
@@ -134,12 +134,6 @@ fn dotagents_and_toolhive_and_openskills_and_clawhub_and_gh() {
             "version = 1\n[skills.d]\nsource = \"o/d\"\nresolved_path = \"d\"\nresolved_commit = \"1234\"\n",
         ),
         (".agents/skills/d/SKILL.md", SKILL),
-        (
-            "toolhive.lock.yaml",
-            "version: 1\nskills:\n  - name: t\n    source: ghcr.io/o/t\n    digest: sha256:11\n    \
-             contentDigest: sha256:d00e7e46e06bb1b9f9fb78e5d5e5cbc9d6a3e9a4f6cb28f2f5a7b4a4f6cb28f2\n",
-        ),
-        (".agents/skills/t/SKILL.md", SKILL),
         (".agents/skills/o/SKILL.md", SKILL),
         (
             ".agents/skills/o/.openskills.json",
@@ -154,12 +148,11 @@ fn dotagents_and_toolhive_and_openskills_and_clawhub_and_gh() {
     ]);
     let words = |skill: &str| project.origin(&format!(".agents/skills/{skill}")).in_words().unwrap();
     assert_eq!(words("d"), "o/d (d) at 1234");
-    assert_eq!(words("t"), "ghcr.io/o/t at 11");
     assert_eq!(words("o"), "https://github.com/o/o (x)");
     assert_eq!(words("c"), "https://clawhub.ai/c at 1.0.0");
     assert_eq!(words("g"), "https://github.com/o/r (skills/g) at tree 5801be");
     let state = |skill: &str| project.compare(&format!(".agents/skills/{skill}")).as_str();
-    assert_eq!(["d", "t", "o", "c", "g"].map(state), ["unknown", "changed", "unknown", "changed", "unknown"]);
+    assert_eq!(["d", "o", "c", "g"].map(state), ["unknown", "unknown", "changed", "unknown"]);
 }
 
 #[test]
@@ -220,7 +213,6 @@ fn broken_records_are_faults_and_never_stop_others() {
         ("skills-lock.json", "{"),
         ("apm.lock.yaml", "a: [\n"),
         ("agents.lock", "version = 1\n[skills.a]\nsource = \"x\"\n"),
-        ("toolhive.lock.yaml", "- 1\n- 2\n"),
         (".agents/skills/a/SKILL.md", SKILL),
         (".agents/skills/a/.openskills.json", "[]"),
         (".agents/skills/a/.clawhub/origin.json", "null"),
@@ -251,7 +243,6 @@ fn truncated_records_are_read_without_a_panic() {
             "apm.lock.yaml",
             "dependencies:\n- repo_url: x\n  deployed_files: [.agents/skills/a/]\n  deployed_file_hashes: {a: b}\n",
         ),
-        ("toolhive.lock.yaml", "skills:\n- name: a\n  source: x\n  contentDigest: sha256:1\n"),
         (".agents/skills/a/.openskills.json", r#"{"source": "x", "subpath": "y"}"#),
         (".agents/skills/a/.clawhub/origin.json", r#"{"registry": "r", "slug": "s", "fingerprint": "0"}"#),
     ];

@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Takes over the skills that other installers recorded
 ///
-/// Skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, ToolHive, `gh skill`, openskills or clawhub recorded are entered in
+/// Skills of .agents/skills that `npx skills` (skills-lock.json), apm, dotagents, `gh skill`, openskills or clawhub recorded are entered in
 /// repertoire.lock, if they are here as they were installed. Nothing is fetched. From then on `rep outdated` and `rep update` follow their
 /// sources.
 #[derive(Debug, Args)]

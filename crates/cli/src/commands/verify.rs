@@ -14,7 +14,7 @@ use crate::wire::{ComparedOrigin, Context, MODE_CHANGED, OriginJson, compared_or
 /// Compares skills with the records of their installers
 ///
 /// Reads repertoire.lock of `rep add`, skills-lock.json and .skill-lock.json of `npx skills`, apm.lock.yaml, agents.lock of dotagents,
-/// toolhive.lock.yaml, what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and
+/// what `gh skill` writes into the frontmatter, .openskills.json and .clawhub/origin.json, and
 /// computes the hash that each of them records. Nothing is fetched. Exits with 1 if a skill was changed since it was
 /// installed, if one is missing, or if a record cannot be read.
 #[derive(Debug, Args)]

@@ -11,7 +11,6 @@ use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, UnconfinedSandbox, probe};
 
 use super::context::Context;
-use super::user::with_user;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
@@ -55,7 +54,7 @@ impl Context {
         options.repository = discovery::repository_root(directory, self.env.home().as_deref());
         options.scripts = request.scripts;
         options.scripts.directory |= self.settings.exec.scripts_read;
-        options.variables = with_user(Env::all());
+        options.variables = Env::all();
         options.protected = self.own_places();
         Ok(Arc::new(Executor::new(sandbox, options)))
     }

@@ -5,8 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant, RunEnding};
-use repertoire_model::toolbox::RepositoryUse;
+use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RunEnding};
 
 use crate::probe::Target;
 use crate::world::{World, sandboxes, stderr, stdout};
@@ -401,70 +400,48 @@ fn git(world: &World, directory: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn a_repository_is_granted_without_what_git_obeys() {
+fn a_repository_is_read_with_its_git_directory_elsewhere_and_never_written() {
     for sandbox in sandboxes() {
         let world = World::new();
         fs::remove_dir_all(world.path("project/.git")).unwrap();
         git(&world, "project", &["init", "-q", "-b", "main"]);
-        git(&world, "project", &["config", "core.hooksPath", "own-hooks"]);
         git(&world, "project", &["commit", "-q", "--allow-empty", "-m", "first"]);
         git(&world, "project", &["worktree", "add", "-q", "../linked"]);
-        git(&world, "project", &["worktree", "add", "-q", "../third"]);
-        // With Landlock nothing is made at the top itself.
         world.write("linked/sub/keep", "");
-        world.write("linked/own-hooks/pre-push", "#!/bin/sh\n");
-        world.write("project/own-hooks/pre-push", "#!/bin/sh\n");
         let main = world.path("project/.git").display().to_string();
         let text = format!(
-            "for f in {main}/config {main}/hooks/post-commit {main}/worktrees/linked/gitdir {main}/worktrees/linked/commondir {main}/worktrees/third/HEAD {main}/worktrees/third/new .git own-hooks/pre-push; do echo evil > $f; rm -f $f; mv own-hooks/pre-push $f; done 2>/dev/null; \
-             cat {}/home/notes.txt {}; echo x > sub/x && git add sub && git -c user.name=n -c user.email=e commit -qm made && echo made",
+            "for f in {main}/config {main}/hooks/post-commit {main}/worktrees/linked/gitdir {main}/worktrees/linked/new .git sub/y; do echo evil > $f; rm -f $f; done 2>/dev/null; \
+             git -c user.name=n -c user.email=e commit -q --allow-empty -m no 2>/dev/null; cat {}/home/notes.txt {} 2>/dev/null; git log --format=%s",
             world.path("").display(),
             world.path("project/src/main.rs").display(),
         );
-        let before: Vec<String> = ["project/.git/config", "project/.git/worktrees/third/HEAD", "linked/.git"]
-            .map(|path| world.read(path))
-            .to_vec();
+        let before = [tree(&world.path("project/.git")), tree(&world.path("linked"))];
         let mut job = world.sh(&text);
         job.grants.directory = Some(world.path("linked"));
-        job.grants.repository =
-            Some(RepositoryGrant { top: world.path("linked"), how: RepositoryUse::Write });
+        job.grants.repository = Some(world.path("linked"));
         let outcome = sandbox.run(&job).unwrap();
         let name = sandbox.name();
-        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
+        assert_eq!(stdout(&outcome), "first\n", "{name} {}", stderr(&outcome));
         assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
-        let after = ["project/.git/config", "project/.git/worktrees/third/HEAD", "linked/.git"];
-        assert_eq!(after.map(|path| world.read(path)).to_vec(), before, "{name}");
-        assert_eq!(world.read("linked/own-hooks/pre-push"), "#!/bin/sh\n", "{name}");
-        for path in ["project/.git/hooks/post-commit", "project/.git/worktrees/third/new"] {
-            assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
-        }
-        git(&world, "linked", &["diff", "--quiet", "HEAD"]);
-        // Reading is no more than that.
-        job.command = world.sh("git log --format=%s -1; echo x > sub/y; git -c user.name=n -c user.email=e commit -q --allow-empty -m no; true").command;
-        job.grants.repository = Some(RepositoryGrant { top: world.path("linked"), how: RepositoryUse::Read });
-        assert_eq!(stdout(&sandbox.run(&job).unwrap()), "made\n", "{name}");
-        assert!(fs::metadata(world.path("linked/sub/y")).is_err(), "{name}");
-        git(&world, "linked", &["diff", "--quiet", "HEAD"]);
+        assert!([tree(&world.path("project/.git")), tree(&world.path("linked"))] == before, "{name}");
         // A checkout elsewhere is none of its business.
-        job.grants.repository =
-            Some(RepositoryGrant { top: world.path("project"), how: RepositoryUse::Read });
+        job.grants.repository = Some(world.path("project"));
         assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::InvalidJob, "{name}");
         world.write("thief/.git", &format!("gitdir: {main}/worktrees/linked\n"));
         job.grants.directory = Some(world.path("thief"));
-        job.grants.repository = Some(RepositoryGrant { top: world.path("thief"), how: RepositoryUse::Read });
+        job.grants.repository = Some(world.path("thief"));
         assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::Repository, "{name}");
     }
 }
 
-/// Makes `project` a repository with a commit, and returns a job that may write it.
-fn repository_job(world: &World, job: Job) -> Job {
+/// Makes `project` a repository with a commit, and returns a job that may write the checkout.
+fn checkout_job(world: &World, text: &str) -> Job {
     let _ = fs::remove_dir_all(world.path("project/.git"));
     git(world, "project", &["init", "-q", "-b", "main"]);
     git(world, "project", &["add", "src"]);
     git(world, "project", &["commit", "-q", "-m", "first"]);
-    let mut job = job;
-    job.grants.directory = Some(world.path("project"));
-    job.grants.repository = Some(RepositoryGrant { top: world.path("project"), how: RepositoryUse::Write });
+    let mut job = granted(world, text, &["project"]);
+    job.grants.repository = Some(world.path("project"));
     job
 }
 
@@ -488,7 +465,7 @@ fn git_settings_and_links_are_not_left_in_a_repository() {
             "rm -f .git/logs/HEAD; ln -s {victim} .git/logs/HEAD; ln -s {victim}s .git/refs/tags/o; ln -s {victim} .git/packed-refs; \
              mv .git/HEAD .git/H; mkfifo .git/config.worktree; echo done; cd src; {made}"
         );
-        let job = repository_job(&world, world.sh(&text));
+        let job = checkout_job(&world, &text);
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
         assert_eq!(outcome.ending, RunEnding::ProtectedName, "{name} {outcome:?}");
@@ -527,10 +504,8 @@ fn the_git_directory_is_not_writable() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let text = "for f in $(find .git); do echo evil > $f; ln -sf /etc/passwd $f; mv $f $f.x; rm -rf $f; done 2>/dev/null; \
-             mkdir -p .git/rr-cache .git/remotes .git/new; echo evil > .git/MERGE_RR; mkfifo .git/pipe; mv .git other; \
-             echo evil > $GIT_DIR/MERGE_RR; mkdir -p $GIT_DIR/rr-cache $GIT_DIR/remotes; rm -f $GIT_DIR/hooks; mkdir $GIT_DIR/hooks; \
-             echo evil > $GIT_DIR/hooks/pre-commit; echo done";
-        let job = repository_job(&world, world.sh(text));
+             mkdir -p .git/rr-cache .git/remotes .git/new; echo evil > .git/MERGE_RR; mkfifo .git/pipe; mv .git other; echo done";
+        let job = checkout_job(&world, text);
         let before = tree(&world.path("project/.git"));
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
@@ -538,12 +513,6 @@ fn the_git_directory_is_not_writable() {
         let changed: Vec<&PathBuf> =
             before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
         assert!(changed.is_empty(), "{name}: {changed:?}");
-        // The same where only the directory may be written.
-        let mut job = world.sh(text);
-        job.grants.directory = Some(world.path("project"));
-        job.grants.write = vec![world.path("project")];
-        sandbox.run(&job).unwrap();
-        assert_eq!(tree(&world.path("project/.git")), before, "{name}");
     }
 }
 
@@ -552,117 +521,9 @@ fn settings_that_a_command_made_do_not_rename_the_checkout() {
     for sandbox in sandboxes() {
         let world = World::new();
         let text = "printf '[core]\\n\\thooksPath = .\\n' > .git/config.worktree; true";
-        let job = repository_job(&world, world.sh(text));
+        let job = checkout_job(&world, text);
         sandbox.run(&job).unwrap();
         assert!(world.path("project/src/main.rs").is_file(), "{}", sandbox.name());
-    }
-}
-
-#[test]
-fn an_index_that_names_what_is_not_in_the_checkout_is_not_left() {
-    let text = "import os, struct\n\
-        def entry(path):\n    body = bytes(24) + struct.pack('>I', 0o100755) + bytes(12) + bytes(20) + struct.pack('>H', len(path)) + path\n    return body + bytes(8 - len(body) % 8)\n\
-        index = b'DIRC' + struct.pack('>II', 2, 1) + entry(b'.git/hooks/post-checkout') + bytes(20)\n\
-        open(os.path.join(os.environ.get('GIT_DIR', '.git'), 'index'), 'wb').write(index)\nprint('written')\n";
-    for sandbox in sandboxes() {
-        let world = World::new();
-        let job = repository_job(&world, world.python(text));
-        let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(stdout(&outcome), "written\n", "{} {}", sandbox.name(), stderr(&outcome));
-        let index = fs::read(world.path("project/.git/index")).unwrap_or_default();
-        assert!(!String::from_utf8_lossy(&index).contains("post-checkout"), "{}", sandbox.name());
-    }
-}
-
-#[test]
-fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
-    for sandbox in sandboxes() {
-        let (world, name) = (World::new(), sandbox.name());
-        let text = "git status --porcelain --untracked-files=no 2>&1; \
-             git worktree add -q --detach linked 2>/dev/null || echo no worktree; git branch topic/x; git branch -q -m topic/x topic 2>/dev/null; \
-             echo x > src/x && git add src && git -c user.name=n -c user.email=e commit -qm made 2>&1 && git fsck --no-dangling 2>/dev/null && echo made; \
-             git gc -q 2>/dev/null && echo packed";
-        let outcome = sandbox.run(&repository_job(&world, world.sh(text))).unwrap();
-        assert_eq!(stdout(&outcome), "no worktree\nmade\npacked\n", "{name} {}", stderr(&outcome));
-        assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
-        assert!(fs::symlink_metadata(world.path("project/linked")).is_err(), "{name}");
-        git(&world, "project", &["diff", "--quiet", "HEAD"]);
-        git(&world, "project", &["show-ref", "-q", "--verify", "refs/heads/topic"]);
-        // The objects that it borrows from elsewhere are not readable.
-        git(&world, "", &["clone", "-q", "--shared", "project", "borrower"]);
-        let mut job = world.sh("git log -1 --format=%s");
-        job.grants.directory = Some(world.path("borrower"));
-        job.grants.repository =
-            Some(RepositoryGrant { top: world.path("borrower"), how: RepositoryUse::Write });
-        let error = sandbox.run(&job).unwrap_err();
-        assert_eq!(error.kind(), ExecErrorKind::Repository, "{name}");
-        assert!(error.to_string().contains("borrows objects"), "{name} {error}");
-    }
-}
-
-#[test]
-fn state_stash_tags_remotes_and_index_flags_of_a_command_are_not_transferred() {
-    for sandbox in sandboxes() {
-        let (world, name) = (World::new(), sandbox.name());
-        let text = "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
-             echo evil > src/evil && git add src && w=$(git stash create) && echo $w > $GIT_DIR/MERGE_AUTOSTASH && git stash store $w; \
-             git reset -q; rm src/evil; echo backdoor >> src/main.rs; git update-index --assume-unchanged src/main.rs; \
-             git commit -q --allow-empty -m made; git tag -f v1 >/dev/null; git update-ref refs/remotes/origin/main HEAD; echo done";
-        let job = repository_job(&world, world.sh(text));
-        git(&world, "project", &["tag", "v1"]);
-        git(&world, "project", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
-        let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
-        let [Aftermath::RepositoryNotApplied { refs, .. }] = outcome.aftermath.as_slice() else {
-            panic!("{name} {outcome:?}")
-        };
-        let expect = ["refs/remotes/origin/main", "refs/stash", "refs/tags/v1"];
-        assert!(
-            refs.len() == 3 && expect.iter().zip(refs).all(|(one, told)| told.starts_with(one)),
-            "{refs:?}"
-        );
-        assert!(fs::symlink_metadata(world.path("project/.git/MERGE_AUTOSTASH")).is_err(), "{name}");
-        for (revision, subject) in [("HEAD", "made"), ("v1", "first"), ("origin/main", "first")] {
-            assert_eq!(
-                git_output(&world, &["log", "-1", "--format=%s", revision]),
-                subject,
-                "{name} {revision}"
-            );
-        }
-        assert_eq!(git_output(&world, &["stash", "list"]), "", "{name}");
-        assert_eq!(git_output(&world, &["diff", "--name-only"]), "src/main.rs", "{name}");
-    }
-}
-
-/// Returns the output of git in the project.
-fn git_output(world: &World, arguments: &[&str]) -> String {
-    let mut command = std::process::Command::new("git");
-    let output = command.args(arguments).current_dir(world.path("project")).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
-#[test]
-fn a_worktree_of_a_bare_repository_keeps_its_own_ways() {
-    for sandbox in sandboxes() {
-        let (world, name) = (World::new(), sandbox.name());
-        repository_job(&world, world.sh("true"));
-        git(&world, "", &["clone", "-q", "--bare", "project", "bare"]);
-        git(&world, "bare", &["worktree", "add", "-q", "../beside", "main"]);
-        let own = world.path("bare/worktrees/beside").display().to_string();
-        let text = format!(
-            "for f in commondir gitdir config.worktree; do echo ../../../beside/src > {own}/$f; done 2>/dev/null; \
-             echo x > src/x && git add src && git -c user.name=n -c user.email=e commit -qm made && echo made"
-        );
-        let mut job = world.sh(&text);
-        job.grants.directory = Some(world.path("beside"));
-        job.grants.repository =
-            Some(RepositoryGrant { top: world.path("beside"), how: RepositoryUse::Write });
-        let before = world.read("bare/worktrees/beside/commondir");
-        let outcome = sandbox.run(&job).unwrap();
-        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
-        assert_eq!(world.read("bare/worktrees/beside/commondir"), before, "{name}");
-        assert!(!world.path("bare/worktrees/beside/config.worktree").is_file(), "{name}");
-        git(&world, "beside", &["diff", "--quiet", "HEAD"]);
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::host_git::{GitInput, HostGit};
 use crate::verified_path;
@@ -24,7 +24,6 @@ pub(crate) struct CommittedFile<'a> {
 /// The kind of a file in a commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FileKind {
-    Absent,
     Plain,
     Executable,
     Link,
@@ -36,7 +35,6 @@ impl FileKind {
     /// Returns the kind for a mode that git prints.
     pub(crate) fn of_mode(mode: &str) -> Option<Self> {
         Some(match mode {
-            "000000" => Self::Absent,
             "100644" => Self::Plain,
             "100755" => Self::Executable,
             "120000" => Self::Link,
@@ -50,7 +48,6 @@ impl CommittedFile<'_> {
     /// Returns `true` if the file at `path` below `top` is as the commit has it. No symbolic link is followed.
     pub(crate) fn is_at(&self, git: &HostGit, top: &OwnedFd, path: &Path) -> io::Result<bool> {
         let (kind, input) = match self.kind {
-            FileKind::Absent => return is_absent(top, path),
             FileKind::Submodule => return Ok(false),
             FileKind::Link => (FileKind::Link, GitInput::Text(link_target(top, path)?)),
             FileKind::Plain | FileKind::Executable => {
@@ -67,18 +64,6 @@ impl CommittedFile<'_> {
             }
         };
         Ok(kind == self.kind && git.text(&["hash-object", "--stdin"], input)?.trim() == self.object)
-    }
-}
-
-/// Returns `true` if there is nothing at `path`.
-fn is_absent(top: &OwnedFd, path: &Path) -> io::Result<bool> {
-    let (parent, name) = match split(top, path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        split => split?,
-    };
-    match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(rustix::io::Errno::NOENT) => Ok(true),
-        found => found.map(|_| false).map_err(Into::into),
     }
 }
 

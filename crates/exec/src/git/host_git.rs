@@ -32,9 +32,6 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
-    // The author of reflog entries.
-    ("GIT_COMMITTER_NAME", "Repertoire"),
-    ("GIT_COMMITTER_EMAIL", "repertoire@localhost"),
     ("HOME", "/nonexistent"),
     ("LC_ALL", "C"),
 ];
@@ -45,12 +42,10 @@ const MAX_OUTPUT: u64 = 64 << 20;
 const MAX_MESSAGE: usize = 300;
 
 /// Runs git on the host in one repository.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct HostGit {
     program: PathBuf,
     directory: PathBuf,
-    /// The object directory of a quarantine, instead of the repository's own.
-    objects: Option<PathBuf>,
     /// The deadline of all calls.
     deadline: Instant,
 }
@@ -66,17 +61,7 @@ pub(crate) enum GitInput {
 impl HostGit {
     /// Returns git at `program` for the git directory `directory`. All calls together may take `time`.
     pub(crate) fn new(program: &Path, directory: &Path, time: Duration) -> Self {
-        Self {
-            program: program.to_owned(),
-            directory: directory.to_owned(),
-            objects: None,
-            deadline: Instant::now() + time,
-        }
-    }
-
-    /// Returns a copy that uses the object directory `objects`.
-    pub(crate) fn with_objects(&self, objects: &Path) -> Self {
-        Self { objects: Some(objects.to_owned()), ..self.clone() }
+        Self { program: program.to_owned(), directory: directory.to_owned(), deadline: Instant::now() + time }
     }
 
     /// Runs git and returns its output as text. Any exit status but 0 is an error with the message of git.
@@ -94,19 +79,11 @@ impl HostGit {
         Ok(output)
     }
 
-    /// Runs git and returns `true` if it ended with status 0.
-    pub(crate) fn succeeds(&self, arguments: &[&str]) -> io::Result<bool> {
-        self.run(arguments, GitInput::Nothing).map(|(is_success, ..)| is_success)
-    }
-
     fn run(&self, arguments: &[&str], input: GitInput) -> io::Result<(bool, Vec<u8>, String)> {
         #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
         let mut command = Command::new(&self.program);
         command.env_clear().envs(NO_SYSTEM_FILES.iter().chain(ENVIRONMENT).copied());
         command.env("GIT_DIR", &self.directory);
-        if let Some(objects) = &self.objects {
-            command.env("GIT_OBJECT_DIRECTORY", objects);
-        }
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }

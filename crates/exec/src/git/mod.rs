@@ -1,4 +1,4 @@
-//! Git in the sandbox: a scratch repository for the command, and the transfer of its commits by git itself.
+//! Git: the files that it obeys, repositories with their git directories, and runs of git on the host.
 
 #[cfg(unix)]
 pub(crate) mod committed_file;
@@ -7,14 +7,8 @@ pub(crate) mod host_git;
 #[cfg(unix)]
 pub(crate) mod obeyed;
 #[cfg(unix)]
-mod obeyed_changes;
-#[cfg(unix)]
 mod repository;
-#[cfg(unix)]
-mod scratch_repository;
-pub mod settings;
-#[cfg(unix)]
-mod transfer;
+pub(crate) mod settings;
 #[cfg(unix)]
 mod user_git;
 
@@ -22,9 +16,5 @@ mod user_git;
 pub(crate) use host_git::NO_SYSTEM_FILES;
 #[cfg(unix)]
 pub(crate) use repository::Repository;
-#[cfg(unix)]
-pub(crate) use scratch_repository::{ScratchRepository, UNFINISHED};
-#[cfg(unix)]
-pub(crate) use transfer::transfer;
 #[cfg(unix)]
 pub(crate) use user_git::{GitOutcome, UserGit};

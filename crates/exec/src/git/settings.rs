@@ -13,22 +13,20 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// One setting: `name = value` under `[section "subsection"]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GitSetting {
+pub(crate) struct GitSetting {
     /// The section, in lower case.
-    pub section: String,
+    pub(crate) section: String,
     /// The subsection, if there is one.
-    pub subsection: Option<String>,
+    pub(crate) subsection: Option<String>,
     /// The name, in lower case.
-    pub name: String,
+    pub(crate) name: String,
     /// The value, without quotes and comments; empty if there is only a name.
-    pub value: String,
+    pub(crate) value: String,
 }
 
 impl GitSetting {
     /// Returns whether this is `section.name`, without a subsection.
-    #[must_use]
-    pub fn is(&self, section: &str, name: &str) -> bool {
+    pub(crate) fn is(&self, section: &str, name: &str) -> bool {
         self.subsection.is_none() && self.section == section && self.name == name
     }
 }
@@ -36,8 +34,7 @@ impl GitSetting {
 /// Returns the settings in `text` in order; of several with the same name git uses the last.
 ///
 /// Git refuses a file with a syntax error. This function skips the invalid line and reads the others.
-#[must_use]
-pub fn read(text: &str) -> Vec<GitSetting> {
+pub(crate) fn read(text: &str) -> Vec<GitSetting> {
     let mut parser = Parser::of(text);
     let (mut section, mut subsection) = (String::new(), None);
     let mut settings = Vec::new();
@@ -64,8 +61,7 @@ pub fn read(text: &str) -> Vec<GitSetting> {
 }
 
 /// Returns the settings in a file; none if it does not exist, is not a regular file, or is too large.
-#[must_use]
-pub fn read_file(path: &Path) -> Vec<GitSetting> {
+pub(crate) fn read_file(path: &Path) -> Vec<GitSetting> {
     let bytes = regular_file::read(path, MAX_BYTES).unwrap_or_default();
     read(&String::from_utf8_lossy(&bytes))
 }

@@ -1,6 +1,6 @@
 //! Runs git on the host as the user does: with their settings, hooks and credentials.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -70,7 +70,7 @@ impl UserGit<'_> {
     pub(crate) fn ask(&self, arguments: &[&str]) -> io::Result<Option<String>> {
         let mut command = self.command();
         command.args(arguments);
-        let outcome = finish(command, false, MAX_ANSWER, Instant::now() + LOOKUP_TIME, &Cancel::new())?;
+        let outcome = finish(command, None, false, MAX_ANSWER, Instant::now() + LOOKUP_TIME, &Cancel::new())?;
         if outcome.is_cut {
             return Err(io::Error::other(format!("`git {}` prints too much", arguments.join(" "))));
         }
@@ -82,16 +82,17 @@ impl UserGit<'_> {
         }
     }
 
-    /// Runs git until its end, `deadline` or `cancel`.
+    /// Runs git with the standard input `input` until its end, `deadline` or `cancel`.
     pub(crate) fn run(
         &self,
         arguments: &[String],
+        input: Option<&str>,
         deadline: Instant,
         cancel: &Cancel,
     ) -> io::Result<GitOutcome> {
         let mut command = self.command();
         command.args(arguments);
-        finish(command, true, MAX_OUTPUT, deadline, cancel)
+        finish(command, input, true, MAX_OUTPUT, deadline, cancel)
     }
 
     fn command(&self) -> Command {
@@ -114,6 +115,7 @@ impl UserGit<'_> {
 /// `most` bytes are returned.
 fn finish(
     mut command: Command,
+    input: Option<&str>,
     with_errors: bool,
     most: u64,
     deadline: Instant,
@@ -124,7 +126,15 @@ fn finish(
     let output = scratch.path().join("output");
     let mut output = File::options().read(true).write(true).create_new(true).open(output)?;
     let errors = if with_errors { output.try_clone()?.into() } else { Stdio::null() };
-    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors).process_group(0);
+    let input = match input {
+        Some(input) => {
+            let path = scratch.path().join("input");
+            fs::write(&path, input)?;
+            File::open(path)?.into()
+        }
+        None => Stdio::null(),
+    };
+    command.stdin(input).stdout(output.try_clone()?).stderr(errors).process_group(0);
     let mut child = command.spawn()?;
     let (status, stopped) = wait(&mut child, deadline, cancel)?;
     let length = output.seek(SeekFrom::End(0))?;

@@ -209,7 +209,7 @@ fn write_anew(git: &HostGit, file: &CommittedFile<'_>, place: &Path, top: &Path)
             }
             return Ok(rustix::fs::symlinkat(target, directory, name)?);
         }
-        FileKind::Absent | FileKind::Submodule => return Err(io::ErrorKind::InvalidInput.into()),
+        FileKind::Submodule => return Err(io::ErrorKind::InvalidInput.into()),
     };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let created = rustix::fs::openat(&directory, name, flags, Mode::from_raw_mode(mode))?;

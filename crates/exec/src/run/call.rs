@@ -38,9 +38,9 @@ pub(super) async fn run_tool(
 ) -> Result<ToolRun, FaultKind> {
     expect_arguments(tool, arguments)?;
     let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
-    // The person who approves a command of the host sees the command, which takes no arguments.
+    // The person who approves a command of the host sees the command with everything that it is given.
     let host = match tool.needs.host {
-        Some(command) => Some(HostCall::resolve(executor, command).await?),
+        Some(command) => Some(HostCall::resolve(executor, command, arguments).await?),
         None => None,
     };
     let written =

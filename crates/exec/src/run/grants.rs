@@ -9,9 +9,9 @@ use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::Needs;
 
 use super::executor::Executor;
+use crate::Grants;
 use crate::protect::names;
 use crate::verified_path::VerifiedPath;
-use crate::{Grants, RepositoryGrant};
 use repertoire::tool::quoted;
 
 /// Returns the grants of a job, and the paths that were created for them.
@@ -34,7 +34,7 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Crea
         })?);
     }
     let top = executor.options.repository.clone().filter(|top| lies_in(&directory, top));
-    let repository = needs.repository.zip(top).map(|(how, top)| RepositoryGrant { top, how });
+    let repository = top.filter(|_| needs.repository);
     Ok((Grants { network, directory: Some(directory), write, repository }, made))
 }
 

@@ -9,15 +9,20 @@ use std::time::{Duration, Instant};
 use repertoire_model::Digest;
 use repertoire_model::answer::{FaultKind, ToolResult};
 use repertoire_model::toolbox::HostCommand;
+use serde_json::{Map, Value};
 
+use super::commit::Commit;
 use super::executor::Executor;
 use super::jobs::{CancelOnDrop, is_ending};
 use crate::git::obeyed::{self, ObeyedFiles};
-use crate::git::{GitOutcome, Repository, UNFINISHED, UserGit};
+use crate::git::{GitOutcome, Repository, UserGit};
 use crate::{Cancel, GitUser};
 
 /// The longest that aborting a rebase may take.
 const ABORT_TIME: Duration = Duration::from_secs(30);
+/// Files of an unfinished merge, rebase, cherry-pick or revert. No command runs while one exists.
+const UNFINISHED: &[&str] =
+    &["CHERRY_PICK_HEAD", "MERGE_HEAD", "REVERT_HEAD", "rebase-apply", "rebase-merge"];
 /// Letters of a commit that are shown.
 const SHORT: usize = 12;
 
@@ -39,15 +44,21 @@ pub(super) struct HostCall {
     arguments: Vec<String>,
     /// The branch that is checked out.
     branch: String,
-    /// The commit of the branch.
+    /// The commit of the branch; empty if it has none yet.
     head: String,
     /// The stash to apply, or the upstream to rebase onto.
     other: Option<String>,
+    /// The commit to make.
+    commit: Option<Commit>,
 }
 
 impl HostCall {
-    /// Returns the call of `command` for the checkout around the working directory.
-    pub(super) async fn resolve(executor: &Executor, command: HostCommand) -> Result<Self, FaultKind> {
+    /// Returns the call of `command` with `arguments` for the checkout around the working directory.
+    pub(super) async fn resolve(
+        executor: &Executor,
+        command: HostCommand,
+        arguments: &Map<String, Value>,
+    ) -> Result<Self, FaultKind> {
         let failed = |reason: &str| FaultKind::Failed { reason: reason.to_owned() };
         let program = executor.program("git").ok_or_else(|| failed("`git` is not installed here"))?;
         let search_path = executor.search_path().unwrap_or_default();
@@ -57,9 +68,16 @@ impl HostCall {
             .map_err(|error| failed(&format!("the git repository cannot be used: {}", error.detail())))?;
         let variables = executor.options.variables.clone();
         let user = GitUser::of(&variables);
-        let (arguments, branch, head) = Default::default();
+        let commit = if command == HostCommand::GitCommit {
+            let directory = executor.options.directory.as_deref().and_then(|own| own.canonicalize().ok());
+            let below = directory.as_deref().and_then(|own| own.strip_prefix(&repository.top).ok());
+            Some(Commit::of(arguments, below.unwrap_or(Path::new(""))).map_err(|reason| failed(&reason))?)
+        } else {
+            None
+        };
+        let (arguments, branch, head, other) = Default::default();
         let call =
-            Self { command, program, repository, search_path, user, arguments, branch, head, other: None };
+            Self { command, program, repository, search_path, user, arguments, branch, head, other, commit };
         blocking::unblock(move || call.resolved(&variables))
             .await
             .map_err(|reason| FaultKind::Failed { reason })
@@ -77,10 +95,18 @@ impl HostCall {
         }
         let branch = ask(&["symbolic-ref", "--quiet", "HEAD"])?.ok_or(NO_BRANCH)?;
         let name = branch.strip_prefix("refs/heads/").ok_or(NO_BRANCH)?;
-        let head = ask(&["rev-parse", "--quiet", "--verify", "HEAD"])?.ok_or("the branch has no commit")?;
+        let head = ask(&["rev-parse", "--quiet", "--verify", "HEAD"])?;
+        if let Some(commit) = &self.commit {
+            let commit = commit.resolved(ask, &self.repository.top)?;
+            let arguments = commit.arguments();
+            let (head, commit) = (head.unwrap_or_default(), Some(commit));
+            return Ok(Self { arguments, branch, head, commit, ..self.clone() });
+        }
+        let head = head.ok_or("the branch has no commit")?;
         let has_upstream = ask(&["config", "--get", &format!("branch.{name}.merge")])?.is_some();
         let (mut other, mut written) = (None, None);
         let arguments: Vec<&str> = match self.command {
+            HostCommand::GitCommit => Vec::new(),
             HostCommand::GitPush => {
                 other = Some(push_remote(ask, name)?);
                 let mut arguments = vec!["push", "--no-follow-tags", "--recurse-submodules=no"];
@@ -188,13 +214,20 @@ impl HostCall {
         cancel: &Cancel,
     ) -> io::Result<GitOutcome> {
         let git = self.git(variables);
-        let mut outcome = git.run(&self.arguments, deadline, cancel)?;
+        if let Some(staging) = self.commit.as_ref().and_then(Commit::staging) {
+            let outcome = git.run(&staging, None, deadline, cancel)?;
+            if outcome.code != Some(0) {
+                return Ok(outcome);
+            }
+        }
+        let message = self.commit.as_ref().map(|commit| commit.message.as_str());
+        let mut outcome = git.run(&self.arguments, message, deadline, cancel)?;
         // The rebase of this call, and not one that the user started meanwhile.
         let original = obeyed::pointer(&self.repository.own.join("rebase-merge/orig-head"));
         if self.command == HostCommand::GitRebase && original.as_ref() == Some(&self.head) {
             // Tools cannot conclude a rebase with conflicts. It is undone even if the time is up or the call was cancelled.
             let abort = ["-c", NO_HOOKS, "rebase", "--abort"].map(str::to_owned);
-            let aborted = git.run(&abort, Instant::now() + ABORT_TIME, &Cancel::new())?;
+            let aborted = git.run(&abort, None, Instant::now() + ABORT_TIME, &Cancel::new())?;
             outcome.output.push_str(&aborted.output);
             outcome.output.push_str(match aborted.code {
                 Some(0) => "The rebase was aborted.",
@@ -208,13 +241,19 @@ impl HostCall {
 /// Keeps git from running hooks while it writes the checkout.
 const NO_HOOKS: &str = "core.hooksPath=/dev/null";
 
-/// The command as a person would type it, and its place.
+/// The command as a person would type it, and its place; for a commit, everything that it is given.
 impl fmt::Display for HostCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let branch = self.branch.trim_start_matches("refs/heads/");
         let head = self.head.get(..SHORT).unwrap_or(&self.head);
         let top = self.repository.top.display();
-        write!(f, "git {} (in {top}, {branch} at {head})", self.arguments.join(" "))
+        match &self.commit {
+            Some(commit) if head.is_empty() => {
+                write!(f, "git commit (in {top}, first of {branch})\n{commit}")
+            }
+            Some(commit) => write!(f, "git commit (in {top}, {branch} at {head})\n{commit}"),
+            None => write!(f, "git {} (in {top}, {branch} at {head})", self.arguments.join(" ")),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use repertoire_model::answer::{FaultKind, ToolResult};
 use repertoire_model::toolbox::HostCommand;
+use serde_json::{Map, Value};
 
 use super::executor::Executor;
 
@@ -17,7 +18,11 @@ pub(super) struct HostCall {
 }
 
 impl HostCall {
-    pub(super) async fn resolve(_: &Executor, command: HostCommand) -> Result<Self, FaultKind> {
+    pub(super) async fn resolve(
+        _: &Executor,
+        command: HostCommand,
+        _: &Map<String, Value>,
+    ) -> Result<Self, FaultKind> {
         let reason = format!("`{}` is not supported on this system", command.as_str());
         Err(FaultKind::Failed { reason })
     }

@@ -8,6 +8,8 @@ mod outcome;
 mod grants;
 mod python_tools;
 #[cfg(unix)]
+mod commit;
+#[cfg(unix)]
 mod host_command;
 #[cfg(not(unix))]
 #[path = "host_command_stub.rs"]

@@ -240,12 +240,6 @@ mod tests {
             error.starts_with("killed by signal 9; files that it created") && !error.contains("/w"),
             "{error}"
         );
-        let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
-        let record = "refs/repertoire/1".to_owned();
-        let left_out = vec![Aftermath::RepositoryNotApplied { refs: names, record }];
-        let left_out = RunOutcome { aftermath: left_out, ending: RunEnding::Exited(0), ..killed };
-        let error = result("s", "t", &left_out, None, reading).error.unwrap();
-        assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
     }
 }

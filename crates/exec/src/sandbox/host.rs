@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::git::{NO_SYSTEM_FILES, ScratchRepository, transfer};
+use crate::git::NO_SYSTEM_FILES;
 use crate::journal::{self, JobJournal};
 use crate::launcher::plan::{Confinement, LaunchPlan, LauncherMessage, MAX_PLAN};
 use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
@@ -34,11 +34,6 @@ const PLAN_TOO_LARGE: &str = "the arguments, variables and granted paths are too
 const HELLO_TIME: Duration = Duration::from_secs(10);
 /// The message if the program that was started is not a launcher.
 const NO_LAUNCHER: &str = "the program is not a launcher of this version; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
-/// Timeout of each call of git in the sandbox, and the shorter one after a job was cancelled.
-const GIT_TIME: Duration = Duration::from_secs(30);
-const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
-/// The longest list of refs, in bytes.
-const MAX_GIT_OUTPUT: usize = 16 << 20;
 /// Size of the read buffer, in bytes.
 const CHUNK: usize = 64 << 10;
 /// The longest report, in bytes.
@@ -69,21 +64,12 @@ pub(crate) fn run(
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut grants = ResolvedGrants::of(job, &scratch)?;
-    let scratch_repository = match grants.repository.as_ref().filter(|_| means != ProtectionMeans::None) {
-        Some(repository) => {
-            let git = grants.git.as_ref().map(|git| git.path.as_path());
-            Some(ScratchRepository::make(repository, &scratch, &grants.readable(), git)?)
-        }
-        None => None,
-    };
-    let mut git_variables = Vec::new();
     if means != ProtectionMeans::None {
-        git_variables
-            .extend(NO_SYSTEM_FILES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        git_variables.extend(scratch_repository.iter().flat_map(ScratchRepository::variables));
+        grants.environment.retain(|(name, _)| !NO_SYSTEM_FILES.iter().any(|(own, _)| own == name));
+        let no_system_files =
+            NO_SYSTEM_FILES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        grants.environment.extend(no_system_files);
     }
-    grants.environment.retain(|(name, _)| !git_variables.iter().any(|(own, _)| own == name));
-    grants.environment.extend(git_variables.clone());
     let tag = run_tag::fresh();
     let granted = if means == ProtectionMeans::None { &[][..] } else { &grants.writable };
     let journal = job.state.as_ref().map(|state| {
@@ -98,10 +84,9 @@ pub(crate) fn run(
     let links = after::links(granted);
     let watch = Watch::start(granted, has_mounts);
     let began = SystemTime::now();
-    let mut finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag, start)?;
+    let mut finished = execute(launcher, job, &grants, &scratch, &confine, watch, tag)?;
     // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
     let renames = after::sweep(granted);
-    // Commits of the command are not in the repository yet.
     let is_refused = finished.findings.is_alarm() || !renames.refused.is_empty();
     let mut refused = std::mem::take(&mut finished.findings.renames.refused);
     refused.extend(renames.refused);
@@ -115,45 +100,6 @@ pub(crate) fn run(
     );
     aftermath.extend(restored.into_iter().map(Aftermath::CheckedOut));
     aftermath.extend(finished.findings.replaced.iter().cloned().map(Aftermath::ProtectedFileReplaced));
-    let has_started = !matches!(finished.report, Some(LauncherMessage::Failed { .. }));
-    if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
-        let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
-        let mut sandboxed = |arguments: &[String], input: String| {
-            let variables = git_variables.iter().filter(|(name, _)| name != "GIT_WORK_TREE");
-            let grants = grants.for_git(git, &scratch, variables.cloned().collect());
-            let words = ["git"].into_iter().chain(arguments.iter().map(String::as_str));
-            let mut packing = Job::new(words, &job.skill);
-            packing.input = Some(input.into_bytes());
-            packing.limits.timeout = if is_cancelled { CANCELLED_GIT_TIME } else { GIT_TIME };
-            packing.limits.output = MAX_GIT_OUTPUT;
-            let finished = execute(
-                launcher,
-                &packing,
-                &grants,
-                &scratch,
-                &confine,
-                None,
-                run_tag::fresh(),
-                Instant::now(),
-            )
-            .map_err(io::Error::other)?;
-            match finished.report {
-                Some(LauncherMessage::Ended(ending))
-                    if ending.is_success() && finished.stdout.dropped == 0 =>
-                {
-                    Ok(finished.stdout.bytes)
-                }
-                // There are no refs, as in a repository without commits.
-                Some(LauncherMessage::Ended(RunEnding::Exited(1)))
-                    if finished.stdout.bytes.is_empty() && finished.stderr.bytes.is_empty() =>
-                {
-                    Ok(Vec::new())
-                }
-                _ => Err(io::Error::other("git could not read the scratch repository")),
-            }
-        };
-        aftermath.extend(transfer(repository, &format!("{tag:x}"), &job.git, &mut sandboxed));
-    }
     let LauncherResult { report, stdout, stderr, detail, .. } = finished;
     drop(scratch);
     drop(journal);
@@ -198,7 +144,6 @@ struct LauncherResult {
 }
 
 /// Runs the command of a job with a launcher, and waits until all its processes are gone.
-#[allow(clippy::too_many_arguments, reason = "one call for the job, and one for git afterwards")]
 fn execute(
     launcher: &Launcher,
     job: &Job,
@@ -207,7 +152,6 @@ fn execute(
     confine: &impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
     watch: Option<Watch<'_>>,
     tag: u64,
-    start: Instant,
 ) -> Result<LauncherResult, ExecError> {
     let mut command = vec![grants.program.path.clone().into_os_string()];
     command.extend(job.command.iter().skip(1).cloned());
@@ -223,7 +167,7 @@ fn execute(
         limits: job.limits.clone(),
     };
     let mut connection = LauncherConnection::open(launcher, &plan, job)?;
-    let deadline = start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE;
+    let deadline = Instant::now() + job.limits.timeout.min(MAX_TIMEOUT) + GRACE;
     let (report, findings) = match watch {
         Some(watch) => connection.wait_watched(job, deadline, watch),
         None => (connection.wait_for_end(job, deadline), WatchFindings::default()),

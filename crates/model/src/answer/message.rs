@@ -220,7 +220,7 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
         }
         RunRefusal::EachCall => {
             format!(
-                "`{tool}` of skill `{skill}` runs outside of the sandbox, so a person approves every call, and nobody can be asked here. Ask the user to do it, or go on without it."
+                "`{tool}` of skill `{skill}` runs outside of the sandbox, so a person approves every call, and nobody can be asked here. Leave it to the user: tell them what to run, and go on without it."
             )
         }
         RunRefusal::Ceiling => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
-use super::needs::{HostCommand, Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs};
 
 /// Everything that the tools of a skill request.
 ///
@@ -54,7 +54,7 @@ impl Capability {
             "network": needs.network,
             "directory": needs.directory,
             "write": needs.write,
-            "repository": needs.repository.map(RepositoryUse::as_str),
+            "repository": needs.repository.then_some("read"),
             "env": needs.env,
             "ask": needs.ask,
             "host": needs.host.map(HostCommand::as_str),
@@ -68,10 +68,8 @@ impl Capability {
         let words = |key: &str| -> Option<Vec<String>> {
             value.get(key)?.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
         };
-        let repository = match value.get("repository") {
-            None | Some(Value::Null) => None,
-            Some(word) => Some(RepositoryUse::named(word.as_str()?)?),
-        };
+        // Old approvals may say "write"; the tool is read without it now, so they do not hold any more.
+        let repository = value.get("repository").is_some_and(Value::is_string);
         let host = match value.get("host") {
             None | Some(Value::Null) => None,
             Some(word) => Some(HostCommand::named(word.as_str()?)?),

@@ -22,6 +22,6 @@ pub use declared::{
 };
 pub use handler::Handler;
 pub use interpreter::Interpreter;
-pub use needs::{HostCommand, Needs, RepositoryUse};
+pub use needs::{HostCommand, Needs};
 pub use python::PYTHON_FILE;
 pub use read::{MAX_TOOLBOX_BYTES, MAX_TOOLS, TOOLBOX_FILE, ToolProblem};

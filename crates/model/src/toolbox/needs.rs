@@ -10,8 +10,8 @@ pub struct Needs {
     /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` an
     /// existing file or directory, or else a new file.
     pub write: Vec<String>,
-    /// The use it makes of the git repository around the working directory.
-    pub repository: Option<RepositoryUse>,
+    /// True if it reads the git repository around the working directory: its checkout, and the git directory wherever that is.
+    pub repository: bool,
     /// The environment variables that it reads.
     pub env: Vec<String>,
     /// True if a person is to be asked before every call, unless they approved this tool by name.
@@ -20,9 +20,11 @@ pub struct Needs {
     pub host: Option<HostCommand>,
 }
 
-/// A command of git that runs outside of the sandbox, with the user's settings and credentials and with fixed arguments.
+/// A command of git that runs outside of the sandbox, with the user's settings and credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostCommand {
+    /// Commits the paths or the index, with the message of the call; the only one that takes arguments.
+    GitCommit,
     /// Pushes the current branch, and nothing else, to the branch of the same name on its remote.
     GitPush,
     /// Rebases the current branch onto its upstream on a remote; a rebase with conflicts is aborted.
@@ -34,11 +36,13 @@ pub enum HostCommand {
 }
 
 impl HostCommand {
-    const ALL: [Self; 4] = [Self::GitPush, Self::GitRebase, Self::GitStash, Self::GitStashPop];
+    const ALL: [Self; 5] =
+        [Self::GitCommit, Self::GitPush, Self::GitRebase, Self::GitStash, Self::GitStashPop];
 
     /// Returns the word for it in `schema.json`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::GitCommit => "git commit",
             Self::GitPush => "git push",
             Self::GitRebase => "git rebase",
             Self::GitStash => "git stash",
@@ -49,31 +53,6 @@ impl HostCommand {
     /// Returns what `word` means.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|command| command.as_str() == word)
-    }
-}
-
-/// The use that a tool makes of the git repository around the working directory: of its checkout, and of the git directory wherever
-/// that is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RepositoryUse {
-    /// It reads it.
-    Read,
-    /// It writes it too, except for files that git, shells and agents obey.
-    Write,
-}
-
-impl RepositoryUse {
-    /// Returns the word for it in `schema.json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// Returns the value that `word` names.
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
     }
 }
 
@@ -88,12 +67,9 @@ impl Needs {
             "." => "writes anywhere in the working directory".to_owned(),
             path => format!("writes {path} in the working directory"),
         }));
-        clauses.extend(self.repository.map(|how| match how {
-            RepositoryUse::Read => "reads the git repository around the working directory".to_owned(),
-            RepositoryUse::Write => {
-                "reads and writes the git repository around the working directory".to_owned()
-            }
-        }));
+        if self.repository {
+            clauses.push("reads the git repository around the working directory".to_owned());
+        }
         if self.network {
             clauses.push("uses the network".to_owned());
         }

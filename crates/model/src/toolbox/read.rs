@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::declared::{MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name};
-use super::needs::{HostCommand, Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs};
 use super::schema;
 use crate::validate::TOOL_NAMES;
 use crate::{RuleId, SkillPath, text};
@@ -257,7 +257,7 @@ impl Fields<'_, '_> {
         let host = self.host();
         let mut needs = Needs {
             network,
-            directory: directory || !write.is_empty() || repository.is_some(),
+            directory: directory || !write.is_empty() || repository,
             write,
             repository,
             env: env.unwrap_or_default(),
@@ -275,18 +275,28 @@ impl Fields<'_, '_> {
         needs
     }
 
-    fn repository(&mut self) -> Option<RepositoryUse> {
-        let how = (self.get)("repository")?.as_str().and_then(RepositoryUse::named);
-        if how.is_none() {
-            self.bad("repository", "\"read\" or \"write\"");
+    fn repository(&mut self) -> bool {
+        match (self.get)("repository").map(Value::as_str) {
+            None => return false,
+            Some(Some("read")) => return true,
+            Some(Some("write")) => {
+                let message =
+                    format!("`repository` of the tool `{}` is \"write\", which no tool gets", self.name);
+                let help = "declare \"host\": \"git commit\" instead, which the user approves call by call";
+                self.reading.report(RuleId::ToolRepository, self.name, message, help);
+            }
+            Some(_) => self.bad("repository", "\"read\""),
         }
-        how
+        false
     }
 
     fn host(&mut self) -> Option<HostCommand> {
         let command = (self.get)("host")?.as_str().and_then(HostCommand::named);
         if command.is_none() {
-            self.bad("host", "\"git push\", \"git rebase\", \"git stash\" or \"git stash pop\"");
+            self.bad(
+                "host",
+                "\"git commit\", \"git push\", \"git rebase\", \"git stash\" or \"git stash pop\"",
+            );
         }
         command
     }
@@ -391,7 +401,7 @@ mod tests {
             (toolbox.tools.into_iter().next(), problems.len())
         };
         let (found, problems) = tool(
-            r#""timeout": 5, "network": true, "write": ["out/", ".", "out"], "env": ["B", "A"], "ask": true, "output": "json", "repository": "write""#,
+            r#""timeout": 5, "network": true, "write": ["out/", ".", "out"], "env": ["B", "A"], "ask": true, "output": "json", "repository": "read""#,
         );
         let found = found.unwrap();
         assert_eq!((found.timeout, found.output, problems), (5, OutputForm::Json, 0));
@@ -399,7 +409,7 @@ mod tests {
             network: true,
             directory: true,
             write: vec![".".to_owned(), "out/".to_owned()],
-            repository: Some(RepositoryUse::Write),
+            repository: true,
             env: vec!["A".to_owned(), "B".to_owned()],
             ask: true,
             host: None,
@@ -415,6 +425,7 @@ mod tests {
             r#""output": "xml""#,
             r#""repository": "all""#,
             r#""repository": true"#,
+            r#""repository": "write""#,
             r#""host": "git push --force""#,
         ] {
             let (found, problems) = tool(bad);

@@ -2,7 +2,6 @@
 //!
 //! `models/README.md` describes its format and how it is created.
 
-use fearless_simd::{Level, Simd, dispatch};
 use repertoire_model::text::{ends, start};
 
 use super::pieces::Pieces;
@@ -122,7 +121,7 @@ impl<'a> EmbeddingTable<'a> {
         let rows = rows.filter_map(|same| self.row(same[0] as usize, (same.len() as f32).sqrt()));
         let rows: Vec<(&[u8], f32)> = rows.collect();
         let mut sum = vec![0.0f32; self.dimensions];
-        dispatch!(Level::new(), simd => add_all(simd, &rows, &mut sum));
+        add_all(&rows, &mut sum);
         sum
     }
 
@@ -152,10 +151,9 @@ fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
 /// The number of groups that are summed together, so that their sums stay in registers.
 const BLOCK: usize = 8;
 
-/// Adds all `rows`, each multiplied by its step value, to `sum`, with the widest instructions of the processor. Rows are added in
-/// order and no operations are fused, so the result is the same on every machine.
-#[inline(always)]
-fn add_all<S: Simd>(_: S, rows: &[(&[u8], f32)], sum: &mut [f32]) {
+/// Adds all `rows`, each multiplied by its step value, to `sum`. Rows are added in order and no operations are fused, so the result
+/// is the same on every machine.
+fn add_all(rows: &[(&[u8], f32)], sum: &mut [f32]) {
     for (block, values) in sum.chunks_mut(BLOCK * GROUP).enumerate() {
         let first = block * BLOCK * GROUP_BYTES;
         for (row, step_value) in rows {

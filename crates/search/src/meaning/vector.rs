@@ -1,7 +1,5 @@
 //! Embedding vectors, compared by cosine.
 
-use fearless_simd::{Level, Simd, dispatch};
-
 use serde::{Deserialize, Serialize};
 
 /// An embedding vector of length 1, with eight bits per dimension.
@@ -45,12 +43,6 @@ impl Vector {
 
 /// Returns the dot product of `a` and `b`, which is the same on every machine.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
-    dispatch!(Level::new(), simd => products(simd, a, b))
-}
-
-/// Computes [`dot`] with the widest instructions of the processor.
-#[inline(always)]
-fn products<S: Simd>(_: S, a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 

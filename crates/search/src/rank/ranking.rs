@@ -8,8 +8,6 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use fearless_simd::{Level, Simd, dispatch};
-
 use repertoire_model::answer::{Field, MatchedWord};
 
 use super::candidates::{Candidate, Candidates, TermLookup, term_score};
@@ -37,8 +35,6 @@ const DEFERRED_FACTOR: usize = 2;
 const MAX_HALVINGS: usize = 16;
 /// Scores above the bound are copied once there are fewer than the number of all scores divided by this.
 const COPY_DIVISOR: usize = 16;
-/// The number of scores that are compared at the same time.
-const LANES: usize = 16;
 /// The most words that are looked up: those with the highest weight.
 const MAX_TERMS: usize = 64;
 /// The distance from its expected position within which a hash is searched first.
@@ -311,8 +307,7 @@ impl SearchIndex {
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
         let word_score = |candidate: &Candidate| {
             let skill = &self.skills[candidate.slot as usize];
-            let adjacent_score =
-                dispatch!(Level::new(), simd => adjacent_score(simd, &skill.pairs, candidate.has, &pairs));
+            let adjacent_score = adjacent_score(&skill.pairs, candidate.has, &pairs);
             candidate.score
                 + weights.pair * adjacent_score
                 + weights.name_share * name_share(&skill.name, query, &rarities) * total.sqrt()
@@ -402,17 +397,15 @@ struct QueryPair {
     weight: f32,
 }
 
-/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of a skill, with the widest instructions of the
-/// processor. `has` has the bits of its words: a pair is searched only if the skill has both.
-#[inline(always)]
-fn adjacent_score<S: Simd>(_: S, own: &[TermPair], has: u64, pairs: &[QueryPair]) -> f32 {
+/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of a skill. `has` has the bits of its words: a pair
+/// is searched only if the skill has both.
+fn adjacent_score(own: &[TermPair], has: u64, pairs: &[QueryPair]) -> f32 {
     let both = pairs.iter().filter(|pair| has & pair.words == pair.words);
     both.filter(|pair| is_among(own, pair.pair)).map(|pair| pair.weight).sum()
 }
 
 /// Returns whether `wanted` is among the sorted `hashes`. Hashes are spread evenly, so the position is estimated from the
 /// value first; a binary search would have a cache miss at every step.
-#[inline(always)]
 fn is_among(hashes: &[TermPair], wanted: TermPair) -> bool {
     let guess = (usize::from(wanted.0) * hashes.len()) >> u16::BITS;
     let near = &hashes[guess.saturating_sub(NEIGHBOURS)..hashes.len().min(guess + NEIGHBOURS)];
@@ -427,13 +420,13 @@ fn is_among(hashes: &[TermPair], wanted: TermPair) -> bool {
 /// Returns the slots with the best scores: at least `wanted`, if that many are positive, but only few more. All slots with
 /// the lowest returned score are included.
 fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
-    let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
+    let (mut low, mut high) = (0.0f32, highest(scores));
     // The slots and scores that reach `low`, once they are few; the others are not compared again.
     let mut few: Option<(Vec<Slot>, Vec<f32>)> = None;
     for _ in 0..MAX_HALVINGS {
         let among = few.as_ref().map_or(scores, |(_, scores)| scores);
         let middle = (low + high) / 2.0;
-        let count = dispatch!(Level::new(), simd => count(simd, among, middle));
+        let count = count(among, middle);
         if count < wanted {
             high = middle;
             continue;
@@ -452,7 +445,7 @@ fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     let least = low.max(f32::MIN_POSITIVE);
     match few {
         None => {
-            let count = dispatch!(Level::new(), simd => count(simd, scores, least));
+            let count = count(scores, least);
             at_least(scores, least, count)
         }
         Some((mut slots, _)) => {
@@ -462,20 +455,13 @@ fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     }
 }
 
-/// Returns the highest of `scores`, at least 0, with the widest instructions of the processor.
-#[inline(always)]
-fn highest<S: Simd>(_: S, scores: &[f32]) -> f32 {
-    let higher = |a: f32, b: f32| if a > b { a } else { b };
-    let mut lanes = [0.0f32; LANES];
-    for scores in scores.chunks(LANES) {
-        lanes.iter_mut().zip(scores).for_each(|(lane, score)| *lane = higher(*lane, *score));
-    }
-    lanes.into_iter().fold(0.0, higher)
+/// Returns the highest of `scores`, at least 0.
+fn highest(scores: &[f32]) -> f32 {
+    scores.iter().fold(0.0, |highest, score| if *score > highest { *score } else { highest })
 }
 
-/// Returns the number of `scores` that are at least `least`, with the widest instructions of the processor.
-#[inline(always)]
-fn count<S: Simd>(_: S, scores: &[f32], least: f32) -> usize {
+/// Returns the number of `scores` that are at least `least`.
+fn count(scores: &[f32], least: f32) -> usize {
     // Slots are `u32`, so the sum cannot overflow.
     scores.iter().map(|score| u32::from(*score >= least)).sum::<u32>() as usize
 }
@@ -508,10 +494,10 @@ mod tests {
             for place in 0..length {
                 let scores: Vec<f32> =
                     (0..length).map(|other| if other == place { 2.0 } else { f32::NEG_INFINITY }).collect();
-                assert_eq!(dispatch!(Level::new(), simd => highest(simd, &scores)), 2.0);
+                assert_eq!(highest(&scores), 2.0);
             }
             let none = vec![f32::NEG_INFINITY; length];
-            assert_eq!(dispatch!(Level::new(), simd => highest(simd, &none)), 0.0);
+            assert_eq!(highest(&none), 0.0);
         }
     }
 

@@ -74,18 +74,6 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the digest of all files that ToolHive computes: over path, NUL, the file's hash and a line feed, by path.
-pub(super) fn content_digest(files: &InstalledFiles) -> String {
-    let mut hash = Sha256::new();
-    for file in &files.files {
-        hash.update(file.path.as_bytes());
-        hash.update([0]);
-        hash.update(Sha256::digest(&file.bytes));
-        hash.update(b"\n");
-    }
-    Digest::from_bytes(hash.finalize().into()).to_string()
-}
-
 /// Returns the fingerprint of files that ClawHub computes, which leaves out hidden ones.
 pub(super) fn fingerprint(files: &InstalledFiles) -> Option<String> {
     let is_hidden = |file: &&InstalledFile| file.path.split('/').any(|part| part.starts_with('.'));
@@ -168,19 +156,10 @@ mod tests {
         let files = files(&[("SKILL.md", "# A\n"), ("scripts/run.sh", "echo\n"), ("LICENSE.txt", "x")]);
         assert_eq!(folder_hash(&files).unwrap(), FOLDER);
         assert_eq!(git_tree(&files), TREE);
-        assert_eq!(content_digest(&files), DIGEST);
-        let hello = super::InstalledFile {
-            path: "a.txt".to_owned(),
-            bytes: b"hello world".to_vec(),
-            is_executable: false,
-        };
-        let expect = "sha256:79d1b89c9733bc5a3c51bd715612a85ab13add6933cb9aa7cc1ae44fd5d181a3";
-        assert_eq!(content_digest(&InstalledFiles { files: vec![hello], fault: None }), expect);
         assert_eq!(file_hash(b"a\r\nb\r"), Digest::of(b"a\nb\r").to_hex());
         assert_eq!(file_hash(b"a\r\n\0"), Digest::of(b"a\r\n\0").to_hex());
     }
 
     const FOLDER: &str = "78bcdf48d532676aeb986c0b448d3c578fedf30fb0db1ecd67fbcac1555d9316";
     const TREE: &str = "ad23e21c3092691a19b51a5713d70f9b6330b05e";
-    const DIGEST: &str = "sha256:ecc0446aaca17d29a0a2de2537dcad7680fe4b7728fa8145f7d66255450986bd";
 }

@@ -16,8 +16,6 @@ pub enum Installer {
     Apm,
     /// Sentry's dotagents, which writes `agents.lock`.
     Dotagents,
-    /// ToolHive, which writes `toolhive.lock.yaml`.
-    ToolHive,
     /// `openskills`, which writes `.openskills.json` into the skill.
     OpenSkills,
     /// ClawHub, which writes `.clawhub/origin.json` into the skill.
@@ -35,7 +33,6 @@ impl Installer {
             Self::Gh => "gh",
             Self::Apm => "apm",
             Self::Dotagents => "dotagents",
-            Self::ToolHive => "toolhive",
             Self::OpenSkills => "openskills",
             Self::ClawHub => "clawhub",
             Self::ClaudePlugin => "claude-plugin",
@@ -50,7 +47,6 @@ impl Installer {
             Self::Gh => "gh skill",
             Self::Apm => "apm",
             Self::Dotagents => "dotagents",
-            Self::ToolHive => "thv skill",
             Self::OpenSkills => "openskills",
             Self::ClawHub => "clawhub",
             Self::ClaudePlugin => "claude plugin",

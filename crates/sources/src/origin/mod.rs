@@ -13,7 +13,6 @@ mod skills_lock;
 mod user_skills_lock;
 mod apm_lock;
 mod dotagents_lock;
-mod toolhive_lock;
 mod claude_plugins;
 mod gh_metadata;
 mod openskills;

@@ -10,7 +10,7 @@ use super::lock_file::{self, LockFormat, LockedPlace, LockedSkill};
 use super::record::Origin;
 use super::{
     apm_lock, claude_plugins, clawhub, dotagents_lock, gh_metadata, openskills, own_lock, skills_lock,
-    toolhive_lock, user_skills_lock,
+    user_skills_lock,
 };
 
 /// A directory that installers put lock files in, with the directories of skills that these are about.
@@ -49,7 +49,7 @@ fn directory_name(name: &str) -> String {
 type LockReader = fn(&Path, &Path, &Value) -> Result<Vec<LockedSkill>, String>;
 
 /// The lock files, each with its format and its reader.
-const LOCKS: [(&str, LockFormat, LockReader); 7] = [
+const LOCKS: [(&str, LockFormat, LockReader); 6] = [
     (own_lock::FILE, own_lock::FORMAT, own_lock::skills),
     (skills_lock::FILE, skills_lock::FORMAT, |path, _, document| Ok(skills_lock::skills(path, document))),
     (user_skills_lock::FILE, user_skills_lock::FORMAT, |path, _, document| {
@@ -61,9 +61,6 @@ const LOCKS: [(&str, LockFormat, LockReader); 7] = [
     (apm_lock::FILE, apm_lock::FORMAT, |path, base, document| Ok(apm_lock::skills(path, base, document))),
     (dotagents_lock::FILE, dotagents_lock::FORMAT, |path, _, document| {
         Ok(dotagents_lock::skills(path, document))
-    }),
-    (toolhive_lock::FILE, toolhive_lock::FORMAT, |path, _, document| {
-        Ok(toolhive_lock::skills(path, document))
     }),
 ];
 

@@ -48,8 +48,6 @@ pub enum Expectation {
     FolderHash(String),
     /// The name of a git tree.
     GitTree(String),
-    /// The digest of all files that ToolHive computes.
-    ContentDigest(String),
     /// The fingerprint of text files that ClawHub computes.
     Fingerprint(String),
     /// The hash of each file by its path in the skill, as APM computes it.
@@ -138,7 +136,6 @@ impl Origin {
                     "its files are not the recorded git tree: they were changed, or the installer left some out".to_owned(),
                 ),
             },
-            Expectation::ContentDigest(expected) => whole(expected, Some(hashes::content_digest(files))),
             Expectation::Fingerprint(expected) => match whole(expected, hashes::fingerprint(files)) {
                 Comparison::Changed { .. } if !files.are_text() => {
                     Comparison::Unknown("the installer hashes text files alone, and there are others".to_owned())

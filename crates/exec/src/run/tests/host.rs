@@ -53,7 +53,8 @@ fn world() -> (World, tempfile::TempDir) {
     world.skill("git");
     world.write(
         "git/schema.json",
-        r#"[{"name": "push", "description": "Pushes.", "host": "git push"},
+        r#"[{"name": "commit", "description": "Commits.", "host": "git commit"},
+            {"name": "push", "description": "Pushes.", "host": "git push"},
             {"name": "rebase", "description": "Rebases.", "host": "git rebase"},
             {"name": "stash", "description": "Stashes.", "host": "git stash"},
             {"name": "pop", "description": "Applies the stash.", "host": "git stash pop"}]"#,
@@ -121,6 +122,89 @@ fn git_push_runs_on_the_host_and_every_call_is_approved() {
     let refs = git(remote.path(), &["for-each-ref", "--format=%(refname) %(objectname)"]);
     assert_eq!(refs, format!("refs/heads/main {}", git(world.work.path(), &["rev-parse", "HEAD"])));
     assert_eq!(world.sandbox.jobs.lock().unwrap().len(), 0, "nothing ran in the sandbox");
+}
+
+#[test]
+fn git_commit_shows_message_paths_and_hooks_and_takes_paths_literally() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (world, _remote) = world();
+    let work = world.work.path();
+    let hook = work.join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho \"${GIT_LITERAL_PATHSPECS-unset}\" > hooked\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    for path in ["staged", "--all", ":(glob)**", "sub", "gone"] {
+        fs::write(work.join(path), "text\n").unwrap();
+    }
+    git(work, &["add", "staged"]);
+    let message = "feat: two\n\nhooks: none";
+    let arguments = json!({"message": message, "paths": ["--all", ":(glob)**"]});
+    let refused = call(&session(&world, None), "git", "commit", arguments.clone());
+    assert!(refused.contains("Leave it to the user"), "{refused}");
+    let once = RecordingApprover::new(ApprovalVerdict::Once);
+    let session = session(&world, Some(Arc::clone(&once)));
+    let head = git(work, &["rev-parse", "HEAD"]);
+    let reply = call(&session, "git", "commit", arguments);
+    assert!(reply.contains("feat: two") && !reply.contains("error"), "{reply}");
+    let top = work.canonicalize().unwrap().display().to_string();
+    let shown = format!(
+        "git commit (in {top}, main at {})\nmessage:\n    feat: two\n    \n    hooks: none\npaths:\n    --all\n    :(glob)**\n\
+        hooks in {top}/.git/hooks, which run outside of the sandbox too: pre-commit",
+        &head[..12]
+    );
+    assert_eq!(*once.1.lock().unwrap(), [shown]);
+    assert_eq!(git(work, &["log", "-1", "--format=%B"]), message);
+    assert_eq!(git(work, &["show", "--format=", "--name-only"]), "--all\n:(glob)**");
+    assert_eq!(git(work, &["diff", "--cached", "--name-only"]), "staged", "other files are not committed");
+    assert_eq!(fs::read_to_string(work.join("hooked")).unwrap(), "unset\n");
+    for (path, why) in [
+        ("../out", "is outside repository"),
+        ("/etc/passwd", "is outside repository"),
+        ("none", "did not match"),
+    ] {
+        let reply = call(&session, "git", "commit", json!({"message": "feat: x", "paths": [path]}));
+        assert!(reply.contains("`git commit` failed") && reply.contains(why), "{path}: {reply}");
+    }
+    let reply = call(&session, "git", "commit", json!({"message": "feat: index"}));
+    assert!(!reply.contains("error"), "{reply}");
+    assert_eq!(git(work, &["show", "--format=", "--name-only"]), "staged");
+    let reply = call(&session, "git", "commit", json!({"message": "feat: index"}));
+    assert!(reply.contains("nothing is staged"), "{reply}");
+    assert_eq!(world.sandbox.jobs.lock().unwrap().len(), 0, "nothing ran in the sandbox");
+}
+
+#[test]
+fn git_commit_begins_a_branch_and_refuses_a_changed_index_and_an_unfinished_merge() {
+    let (world, _remote) = world();
+    let work = world.work.path();
+    let mut options = options(&world);
+    options.approver = Some(Arc::new(StagingApprover(work.to_owned())));
+    let changing = world.session_of(options, SessionOptions::default());
+    load(&changing, "git");
+    fs::write(work.join("a"), "2\n").unwrap();
+    git(work, &["add", "a"]);
+    let reply = call(&changing, "git", "commit", json!({"message": "feat: two"}));
+    assert!(reply.contains("the repository changed since the call was approved"), "{reply}");
+    let session = session(&world, Some(RecordingApprover::new(ApprovalVerdict::Once)));
+    git(work, &["checkout", "--quiet", "--orphan", "other"]);
+    let reply = call(&session, "git", "commit", json!({"message": "feat: begin", "paths": ["."]}));
+    assert!(!reply.contains("error"), "{reply}");
+    assert_eq!(git(work, &["log", "--format=%s %P"]), "feat: begin");
+    fs::write(work.join(".git/MERGE_HEAD"), git(work, &["rev-parse", "main"])).unwrap();
+    let reply = call(&session, "git", "commit", json!({"message": "feat: merged"}));
+    assert!(reply.contains("is unfinished (MERGE_HEAD)"), "{reply}");
+}
+
+/// Stages a file while the question is open, and says yes.
+#[derive(Debug)]
+struct StagingApprover(PathBuf);
+
+impl Approver for StagingApprover {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalVerdict> {
+        fs::write(self.0.join("later"), "").unwrap();
+        git(&self.0, &["add", "later"]);
+        Box::pin(async { ApprovalVerdict::Once })
+    }
 }
 
 #[test]
