@@ -12,7 +12,7 @@ mod wire;
 mod http;
 
 pub use error::{ClientError, ClientErrorKind};
-pub use http::{HttpClient, HttpClientOptions};
+pub use http::{ModelClient, ModelClientOptions};
 pub use provider::ModelApi;
 pub use response::{Response, StopReason};
 
