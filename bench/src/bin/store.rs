@@ -12,6 +12,7 @@ use anyhow::Result;
 use bench::figures::quantile;
 use clap::Parser;
 use pollster::block_on;
+use repertoire::certificates::Certificates;
 use repertoire::event::{Event, EventKind, EventSink, JournalOptions, JournalSink};
 use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
@@ -74,7 +75,7 @@ fn main() -> Result<()> {
 
 fn measure(arguments: &Arguments, location: &str) -> Result<()> {
     let Arguments { skills, versions, events, .. } = *arguments;
-    let store = open(location)?;
+    let store = open(location, &Certificates::none())?;
     let start = Instant::now();
     for version in 0..versions {
         for first in (0..skills).step_by(BATCH as usize) {
@@ -100,10 +101,10 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
         replicas(location)?;
     }
 
-    report("open", &mut repeat(20, |_| Ok(open(location)?))?);
-    let mut first = repeat(5, |_| Ok(open(location)?.latest_digests()?))?;
+    report("open", &mut repeat(20, |_| Ok(open(location, &Certificates::none())?))?);
+    let mut first = repeat(5, |_| Ok(open(location, &Certificates::none())?.latest_digests()?))?;
     report("open, newest digests", &mut first);
-    let store = open(location)?;
+    let store = open(location, &Certificates::none())?;
     let some = |call: u64| format!("/home/ann/library/skills/skill-{}", call * 7_919 % skills);
     let mut reads = repeat(CALLS, |call| {
         let found = store.versions(&some(call))?;
@@ -134,7 +135,7 @@ fn measure(arguments: &Arguments, location: &str) -> Result<()> {
 fn journal(location: &str) -> Result<()> {
     let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
     let library = || Library::builder().provider(Arc::new(MemoryProvider::new("bench", vec![skill.clone()])));
-    let store = open(location)?;
+    let store = open(location, &Certificates::none())?;
     let sink =
         Arc::new(JournalSink::new(move || Ok(Arc::clone(&store) as Arc<_>), JournalOptions::default()));
     let mut options = SessionOptions::default();
@@ -177,7 +178,8 @@ impl EventSink for Nothing {
 /// Measures how long it takes until a replica offers what was published through another connection.
 fn replicas(location: &str) -> Result<()> {
     const CHANNEL: &str = "bench";
-    let (publisher, lazy) = (open(location)?, LazyStore::from(open(location)?));
+    let (publisher, lazy) =
+        (open(location, &Certificates::none())?, LazyStore::from(open(location, &Certificates::none())?));
     let provider = Arc::new(StoreProvider::new(lazy.clone(), CHANNEL));
     let registry = block_on(Registry::open(vec![provider], Policy::default()))?;
     let _follower = ReleaseFollower::start(&registry, lazy);

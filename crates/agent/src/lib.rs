@@ -6,12 +6,12 @@
 //!
 //! ```no_run
 //! use repertoire::Library;
-//! use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi};
+//! use repertoire_agent::{Agent, AgentOptions, ModelClient, ModelClientOptions, ModelApi};
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let library = Library::builder().directory("skills").open().await?;
-//! let mut http = HttpClientOptions::default();
+//! let mut http = ModelClientOptions::default();
 //! http.base_url = Some("http://127.0.0.1:8080/v1".to_owned());
-//! let client = HttpClient::new(ModelApi::OpenAi, http);
+//! let client = ModelClient::new(ModelApi::OpenAi, http);
 //! let mut agent = Agent::new(client, library.session().await?, AgentOptions::new("qwen"));
 //! let outcome = agent.run("Which month sold most in data/sales.csv?", &|_| {}).await?;
 //! println!("{}", outcome.text);
@@ -39,7 +39,7 @@ pub use agent::{Agent, AgentOptions, TurnLimits};
 pub use cache::Breakpoints;
 pub use cancel::Cancellation;
 pub use client::{
-    Client, ClientError, ClientErrorKind, HttpClient, HttpClientOptions, ModelApi, Response, StopReason,
+    Client, ClientError, ClientErrorKind, ModelApi, ModelClient, ModelClientOptions, Response, StopReason,
 };
 pub use error::AgentError;
 pub use message::{Block, Call, Message, Role};

@@ -2,17 +2,19 @@
 
 use std::sync::Mutex;
 
-use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi, Progress, TurnEnding};
+use repertoire_agent::{
+    Agent, AgentOptions, ModelApi, ModelClient, ModelClientOptions, Progress, TurnEnding,
+};
 use serde_json::json;
 
 use crate::support::{Answer, Server, anthropic, chat, responses, session};
 
 fn agent(provider: ModelApi, server: &Server) -> Agent {
-    let mut http = HttpClientOptions::default();
+    let mut http = ModelClientOptions::default();
     let version = if provider == ModelApi::Anthropic { "" } else { "/v1" };
     http.base_url = Some(format!("{}{version}", server.url));
     http.key = Some("secret".to_owned());
-    Agent::new(HttpClient::new(provider, http), session(), AgentOptions::new("model-1"))
+    Agent::new(ModelClient::new(provider, http), session(), AgentOptions::new("model-1"))
 }
 
 /// Runs a task in which the model loads a skill and then answers, and returns the requests as they were sent.

@@ -4,19 +4,19 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use repertoire_agent::{
-    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, HttpClient, HttpClientOptions, ModelApi,
-    Progress,
+    Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, ModelApi, ModelClient,
+    ModelClientOptions, Progress,
 };
 use serde_json::json;
 
 use crate::support::{Answer, Server, anthropic, chat, session};
 
 fn agent(url: &str, timeout: Duration) -> Agent {
-    let mut http = HttpClientOptions::default();
+    let mut http = ModelClientOptions::default();
     http.base_url = Some(url.to_owned());
     http.first_pause = Duration::from_millis(1);
     http.timeout = timeout;
-    Agent::new(HttpClient::new(ModelApi::Anthropic, http), session(), AgentOptions::new("model-1"))
+    Agent::new(ModelClient::new(ModelApi::Anthropic, http), session(), AgentOptions::new("model-1"))
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -80,9 +80,9 @@ fn an_account_without_money_is_told_at_once() {
 #[test]
 fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
     let server = Server::start(vec![Answer::Status(401, "", "bad key sk-secret-1".to_owned())]);
-    let mut http = HttpClientOptions::default();
+    let mut http = ModelClientOptions::default();
     (http.base_url, http.key) = (Some(server.url.clone()), Some("sk-secret-1".to_owned()));
-    let mut agent = Agent::new(HttpClient::new(ModelApi::OpenAi, http), session(), AgentOptions::new("m"));
+    let mut agent = Agent::new(ModelClient::new(ModelApi::OpenAi, http), session(), AgentOptions::new("m"));
     let error = pollster::block_on(agent.run("Hello!", &|_| {})).unwrap_err().to_string();
     assert!(error.ends_with("bad key [key]"), "{error}");
 }
@@ -179,9 +179,9 @@ fn calls_without_ids_or_numbers_are_understood() {
     let calls = json!([{"function": {"name": "load_skill", "arguments": {"name": "greet"}}}]);
     let event = json!({"choices": [{"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]});
     let server = Server::start(vec![Answer::Events(vec![event.to_string()]), chat("Welcome!", &[])]);
-    let mut http = HttpClientOptions::default();
+    let mut http = ModelClientOptions::default();
     http.base_url = Some(server.url.clone());
-    let mut agent = Agent::new(HttpClient::new(ModelApi::OpenAi, http), session(), AgentOptions::new("m"));
+    let mut agent = Agent::new(ModelClient::new(ModelApi::OpenAi, http), session(), AgentOptions::new("m"));
     assert_eq!(pollster::block_on(agent.run("Hello!", &|_| {})).unwrap().text, "Welcome!");
     assert_eq!(agent.session().loaded().len(), 1);
 }

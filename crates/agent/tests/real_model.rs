@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use repertoire::tool::OfferedTools;
 use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
-use repertoire_agent::{Agent, AgentOptions, HttpClient, HttpClientOptions, ModelApi, Progress};
+use repertoire_agent::{Agent, AgentOptions, ModelApi, ModelClient, ModelClientOptions, Progress};
 
 fn library() -> Library {
     let skills = [
@@ -48,14 +48,14 @@ fn a_real_model_picks_a_skill_and_loads_it_and_the_cache_is_read() {
     };
     let model = std::env::var("REPERTOIRE_E2E_MODEL_NAME").unwrap_or_else(|_| "qwen".to_owned());
     for (provider, path) in [(ModelApi::OpenAi, "/v1"), (ModelApi::Anthropic, "")] {
-        let mut http = HttpClientOptions::default();
+        let mut http = ModelClientOptions::default();
         http.base_url = Some(format!("{}{path}", url.trim_end_matches('/')));
         http.timeout = std::time::Duration::from_secs(3600);
         let mut options = AgentOptions::new(&model);
         options.temperature = Some(0.0);
         options.limits.requests = 4;
         let session = pollster::block_on(library().session()).unwrap();
-        let mut agent = Agent::new(HttpClient::new(provider, http), session, options);
+        let mut agent = Agent::new(ModelClient::new(provider, http), session, options);
         let usages = Mutex::new(Vec::new());
         let outcome =
             pollster::block_on(agent.run(

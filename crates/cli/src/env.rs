@@ -7,6 +7,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use repertoire::discovery::CLIENT_HOMES;
+use repertoire::http::HttpClient;
+
+use crate::http::{self, NamedCertificates};
 
 /// The prefix of the variables that are Repertoire's own.
 pub(crate) const PREFIX: &str = "REPERTOIRE_";
@@ -75,6 +78,15 @@ pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 pub(crate) const NPM_REGISTRY: &str = "NPM_CONFIG_REGISTRY";
 /// The registry of npm, as npm writes it itself.
 pub(crate) const NPM_REGISTRY_LOWER: &str = "npm_config_registry";
+/// A file of certificates to trust.
+pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
+/// Directories of certificates to trust.
+pub(crate) const SSL_CERT_DIR: &str = "SSL_CERT_DIR";
+/// The variables that name the proxy, those that win first.
+pub(crate) const PROXIES: [&str; 6] =
+    ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+/// The hosts that are asked without the proxy, in the variable that wins first.
+pub(crate) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -156,6 +168,25 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "The registry that `rep add npm:PACKAGE` fetches from. Default: `https://registry.npmjs.org`.",
     ),
     (NPM_REGISTRY_LOWER, "Like `NPM_CONFIG_REGISTRY`, which wins over it."),
+    (
+        SSL_CERT_FILE,
+        "A file of certificates in PEM to trust: of the authority of a company, for example. The system's stay trusted, but on macOS and Windows, where they are left out then.",
+    ),
+    (SSL_CERT_DIR, "Directories of such files, separated like `PATH`."),
+    (
+        PROXIES[0],
+        "The proxy of every request that goes out, as in `http://user:password@proxy.example:3128`. Requests to this machine do not use it.",
+    ),
+    (PROXIES[1], "Like `ALL_PROXY`, which wins over it."),
+    (PROXIES[2], "Like `ALL_PROXY`, which wins over it."),
+    (PROXIES[3], "Like `HTTPS_PROXY`, which wins over it."),
+    (PROXIES[4], "Like `ALL_PROXY`, if neither it nor `HTTPS_PROXY` is set."),
+    (PROXIES[5], "Like `HTTP_PROXY`, which wins over it."),
+    (
+        NO_PROXY[0],
+        "Hosts that are asked without the proxy, with commas between them: `corp.example` and `.corp.example` are the host and all below it, `host:8443` is one port, and `*` is every host.",
+    ),
+    (NO_PROXY[1], "Like `NO_PROXY`, which wins over it."),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
@@ -171,6 +202,7 @@ pub(crate) struct Env {
     working_directory: PathBuf,
     arguments: Vec<OsString>,
     executable: Option<PathBuf>,
+    http: HttpClient,
 }
 
 impl Env {
@@ -181,14 +213,29 @@ impl Env {
                 || name == USERPROFILE
                 || VARIABLES.iter().any(|(known, _)| *known == name)
         };
-        let variables = std::env::vars_os()
+        let variables: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| known(name))
             .collect();
         // A working directory that was removed leaves relative paths as they are.
         let working_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let executable = std::env::current_exe().ok();
-        Self { variables, working_directory, arguments: std::env::args_os().collect(), executable }
+        let arguments = std::env::args_os().collect();
+        let http = HttpClient::default();
+        let mut env = Self { variables, working_directory, arguments, executable, http };
+        env.http = env.new_http();
+        env
+    }
+
+    /// Returns a client as the variables say.
+    fn new_http(&self) -> HttpClient {
+        let named = NamedCertificates {
+            file: self.directory(SSL_CERT_FILE),
+            has_directories: self.get(SSL_CERT_DIR).is_some(),
+        };
+        let text = |name: &&str| self.get(name).and_then(OsStr::to_str);
+        let no_proxy = NO_PROXY.iter().find_map(text).unwrap_or_default();
+        http::client(named, PROXIES.iter().filter_map(text), no_proxy)
     }
 
     /// Returns an environment with these variables alone.
@@ -230,6 +277,11 @@ impl Env {
         let split =
             |value| std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect();
         self.get(name).map(split).unwrap_or_default()
+    }
+
+    /// Returns the client that all requests go out through.
+    pub(crate) fn http(&self) -> &HttpClient {
+        &self.http
     }
 
     /// Returns the working directory.

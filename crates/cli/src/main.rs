@@ -17,6 +17,7 @@ mod env;
 mod error;
 mod exit;
 mod globals;
+mod http;
 mod interrupt;
 mod json;
 mod kit_choice;

@@ -4,7 +4,6 @@ mod agents;
 mod context;
 mod disabled;
 mod executor;
-mod http;
 mod installation;
 mod library;
 mod notices;

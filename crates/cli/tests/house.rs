@@ -139,6 +139,12 @@ fn crates_depend_on_each_other_as_drawn() {
     .map(|(name, edges)| (name, edges.into_iter().collect()))
     .collect();
     assert_eq!(edges, expect, "ARCHITECTURE.md draws the edges; change it with them");
+    for package in packages.iter().filter(|package| package["name"] != "bench") {
+        let mut dependencies = package["dependencies"].as_array().unwrap().iter();
+        let is_client = package["name"] == "repertoire";
+        let has_client = dependencies.any(|dependency| dependency["name"] == "ureq");
+        assert_eq!(has_client, is_client, "{}: requests go out through `repertoire::http`", package["name"]);
+    }
 }
 
 /// The permitted dependencies of the model: pure functions without I/O. A new one gets the slow review.

@@ -37,6 +37,7 @@ mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
 mod test_channel_command;
+mod test_certificates_and_proxy;
 mod test_check_command;
 mod test_clients_command;
 mod test_completions_command;

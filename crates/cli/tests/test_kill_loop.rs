@@ -73,7 +73,7 @@ impl KillLoop {
 
     fn new(seed: u64, sandbox: Sandbox, store: &str, server: Option<postgres::Client>) -> Self {
         sandbox.json(&["history", "alpha", "--json"]);
-        let store = repertoire_store::open(store).unwrap();
+        let store = repertoire_store::open(store, &repertoire::certificates::Certificates::none()).unwrap();
         let longest = [Duration::ZERO; 5];
         Self { sandbox, store, server, random: seed, longest, killed: 0, acknowledged_calls: 0 }
     }

@@ -3,6 +3,8 @@
 use std::io::BufRead as _;
 use std::time::{Duration, Instant};
 
+use repertoire::http::HttpClient;
+
 use crate::machine::skipped;
 use crate::sandbox::Sandbox;
 use crate::test_serve_command::Serving;
@@ -266,14 +268,9 @@ fn rep_publish_sends_versions_that_rules_let_wait_for_another_reviewer() {
     }
     let get = |version: &str| {
         let path = format!("{versions}/{version}");
-        let answer = ureq::get(format!("{address}{path}"))
-            .header("Authorization", format!("Bearer {bob}"))
-            .config()
-            .http_status_as_error(false)
-            .build()
-            .call();
-        let mut answer = answer.unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_to_vec().unwrap())
+        let request = HttpClient::default().get(&format!("{address}{path}"));
+        let answer = request.header("Authorization", &format!("Bearer {bob}")).call().unwrap();
+        (answer.status(), answer.body(1024 * 1024).unwrap())
     };
     assert_eq!(get("3.0.0").0, 404);
     let (status, archive) = get("2.0.0");

@@ -62,6 +62,7 @@
 //! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
 //!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
 //! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
+//! - `http`: a client of HTTP servers, which is given the certificates to trust and the proxy.
 //! - `otel`: sends a span for every call to an OpenTelemetry collector.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -83,6 +84,9 @@ pub mod tool;
 pub mod prompt;
 #[cfg(feature = "fs")]
 pub mod migrate;
+pub mod certificates;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod event;
 pub mod handler;
 pub mod runner;

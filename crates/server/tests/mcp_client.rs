@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 
 use repertoire::Library;
+use repertoire::http::HttpClient;
 use repertoire_server::http::{HttpOptions, Token};
 use repertoire_server::mcp_client::{McpServer, ToolServers};
 use serde_json::json;
@@ -22,7 +23,7 @@ fn tools_of_a_server_over_http_are_called_in_a_session() {
         options.access.tokens = vec![Token::new("0123456789abcdef0123456789abcdef", None, "test").unwrap()]
     });
     let http = Http::start(&world.server(), options);
-    let mut servers = ToolServers::new().unwrap();
+    let mut servers = ToolServers::new(HttpClient::default()).unwrap();
     let refused = servers.connect("other", server(&http, &[]), &mut BTreeSet::new());
     assert!(refused.is_err(), "a token is needed");
     let mut taken = BTreeSet::from(["load_skill".to_owned()]);
@@ -52,7 +53,7 @@ fn tools_of_a_server_over_http_are_called_in_a_session() {
 
 #[test]
 fn a_server_that_is_away_or_speaks_something_else_is_an_error() {
-    let mut servers = ToolServers::new().unwrap();
+    let mut servers = ToolServers::new(HttpClient::default()).unwrap();
     let mut connect = |url: String| {
         let server = McpServer::Http { url, headers: BTreeMap::new() };
         servers.connect("other", server, &mut BTreeSet::new()).map(|tools| tools.len())

@@ -10,7 +10,7 @@ use repertoire_model::Digest;
 use crate::archive::{self, MAX_PACKED};
 use crate::fetch_options::FetchOptions;
 use crate::git;
-use crate::http::HttpClient;
+use crate::http::SourceClient;
 use crate::marketplace::{PluginElsewhere, plugins_elsewhere};
 use crate::scratch::Scratch;
 use crate::source::{GitSource, Source};
@@ -62,8 +62,8 @@ pub fn fetch(source: &Source, options: &FetchOptions) -> Result<FetchedTree, Err
             archive(source, &path.display().to_string(), &bytes, options)
         }
         Source::ArchiveUrl(url) => {
-            let bytes = HttpClient::new(url, options.token.as_deref(), options.proxy.as_ref())
-                .get(url, MAX_PACKED)?;
+            let bytes =
+                SourceClient::new(url, options.token.as_deref(), &options.http).get(url, MAX_PACKED)?;
             let none = || Error::new(ErrorKind::NotFound, format!("there is nothing at {url}"));
             archive(source, url, &bytes.ok_or_else(none)?, options)
         }

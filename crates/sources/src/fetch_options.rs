@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ureq::Proxy;
+use repertoire::http::HttpClient;
 
 use crate::git::GitPrompt;
 
@@ -29,8 +29,8 @@ pub struct FetchOptions {
     pub npm: String,
     /// The index of Python packages.
     pub pypi: String,
-    /// The proxy of requests that are not git's; git has its own settings.
-    pub proxy: Option<Proxy>,
+    /// The client that requests go through that are not git's; git has its own settings.
+    pub http: HttpClient,
 }
 
 /// The treatment of an entry of an index that cannot be used.
@@ -53,7 +53,7 @@ impl FetchOptions {
             single_bad_entry: BadEntry::Fail,
             npm: NPM.to_owned(),
             pypi: PYPI.to_owned(),
-            proxy: None,
+            http: HttpClient::default(),
         }
     }
 }

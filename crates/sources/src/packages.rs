@@ -1,13 +1,14 @@
 //! Fetches packages of npm and PyPI, which carry skills along.
 
 use base64::Engine as _;
+use repertoire::http::join;
 use repertoire_model::Digest;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha512};
 
 use crate::archive;
 use crate::fetch_options::FetchOptions;
-use crate::http::{HttpClient, join};
+use crate::http::SourceClient;
 use crate::source::Package;
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
@@ -23,7 +24,7 @@ pub(crate) fn npm(package: &Package, options: &FetchOptions, tree: &mut TreeWrit
     let registry = options.npm.trim_end_matches('/');
     let name = package.name.replace('/', "%2F");
     let version = package.version.as_deref().unwrap_or("latest");
-    let client = HttpClient::new(registry, None, options.proxy.as_ref());
+    let client = SourceClient::new(registry, None, &options.http);
     let description = described(&client, &format!("{registry}/{name}/{version}"), package)?;
     let dist = &description["dist"];
     let url = dist["tarball"].as_str().ok_or_else(|| incomplete(package))?;
@@ -48,7 +49,7 @@ pub(crate) fn pypi(
     tree: &mut TreeWriter,
 ) -> Result<String, Error> {
     let index = options.pypi.trim_end_matches('/');
-    let client = HttpClient::new(index, None, options.proxy.as_ref());
+    let client = SourceClient::new(index, None, &options.http);
     let newest = format!("{index}/pypi/{}/json", package.name);
     let page = match &package.version {
         Some(version) => format!("{index}/pypi/{}/{version}/json", package.name),
@@ -90,7 +91,7 @@ fn resolved(page: &str, reference: &str) -> Option<String> {
     join(page, rest)
 }
 
-fn described(client: &HttpClient, url: &str, package: &Package) -> Result<Value, Error> {
+fn described(client: &SourceClient, url: &str, package: &Package) -> Result<Value, Error> {
     let none = || {
         let version = package.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         Error::new(ErrorKind::NotFound, format!("there is no package {}{version}", package.name))
@@ -99,7 +100,7 @@ fn described(client: &HttpClient, url: &str, package: &Package) -> Result<Value,
     serde_json::from_slice(&bytes).map_err(|_| incomplete(package))
 }
 
-fn downloaded(client: &HttpClient, url: &str) -> Result<Vec<u8>, Error> {
+fn downloaded(client: &SourceClient, url: &str) -> Result<Vec<u8>, Error> {
     let none = || Error::new(ErrorKind::NotFound, format!("there is nothing at {url}"));
     client.get(url, MAX_PACKAGE)?.ok_or_else(none)
 }

@@ -2,7 +2,7 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::http::{HttpClient, is_valid};
+use crate::http::{SourceClient, is_valid};
 use crate::{Error, ErrorKind, FetchOptions};
 
 /// The most bytes of an answer that are read.
@@ -39,6 +39,6 @@ pub fn send_version(
     let (name, number) = (word(version.name), word(version.version));
     let channel = version.channel.map(|channel| format!("?channel={}", word(channel))).unwrap_or_default();
     let url = format!("{server}/api/v1/skills/{name}/versions/{number}{channel}");
-    let client = HttpClient::new(server, options.token.as_deref(), options.proxy.as_ref());
+    let client = SourceClient::new(server, options.token.as_deref(), &options.http);
     client.put(&url, GZIP, version.archive, MAX_ANSWER)
 }

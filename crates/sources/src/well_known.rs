@@ -1,11 +1,12 @@
 //! Reads an index of skills at a well-known address: version 0.2.0 of the discovery draft, and 0.1.0.
 
+use repertoire::http::join;
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde_json::Value;
 
 use crate::archive::{self, MAX_PACKED};
 use crate::fetch_options::{BadEntry, FetchOptions};
-use crate::http::{HttpClient, is_valid, join};
+use crate::http::{SourceClient, is_valid};
 use crate::tree::TreeWriter;
 use crate::{Error, ErrorKind};
 
@@ -36,7 +37,7 @@ pub(crate) struct FetchedIndex {
 /// Fetches the skills of the index at `url`, or those that are wanted, each to a directory of its name in `tree`.
 pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) -> Result<FetchedIndex, Error> {
     let wanted = &options.wanted[..];
-    let client = HttpClient::new(url, options.token.as_deref(), options.proxy.as_ref());
+    let client = SourceClient::new(url, options.token.as_deref(), &options.http);
     let (address, index) = index(&client, url)?;
     let broken =
         |reason: &str| Error::new(ErrorKind::Refused, format!("{address} is no index of skills: {reason}"));
@@ -84,7 +85,7 @@ pub(crate) fn fetch(url: &str, options: &FetchOptions, tree: &mut TreeWriter) ->
 }
 
 /// Returns the address of the index, and its bytes.
-fn index(client: &HttpClient, url: &str) -> Result<(String, Vec<u8>), Error> {
+fn index(client: &SourceClient, url: &str) -> Result<(String, Vec<u8>), Error> {
     let url = url.trim_end_matches('/');
     let addresses = if url.ends_with(".json") {
         vec![url.to_owned()]
@@ -107,7 +108,7 @@ fn directory_name(name: &str) -> Option<String> {
 
 /// Fetches a skill of version 0.2.0, whose digest has to be right.
 fn new_skill(
-    client: &HttpClient,
+    client: &SourceClient,
     index: &str,
     name: &str,
     skill: &Value,
@@ -142,7 +143,7 @@ fn new_skill(
 
 /// Fetches the files of a skill of version 0.1.0, which has no digests.
 fn old_skill(
-    client: &HttpClient,
+    client: &SourceClient,
     index: &str,
     name: &str,
     skill: &Value,

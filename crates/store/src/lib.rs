@@ -5,9 +5,11 @@
 //! processes may use one store at once.
 //!
 //! ```
-//! use repertoire::store::{EventQuery};
+//! use repertoire::certificates::Certificates;
+//! use repertoire::store::EventQuery;
 //! let directory = tempfile::tempdir()?;
-//! let store = repertoire_store::open(&directory.path().join("store.db").to_string_lossy())?;
+//! let location = directory.path().join("store.db");
+//! let store = repertoire_store::open(&location.to_string_lossy(), &Certificates::none())?;
 //! assert!(store.events(&EventQuery::default())?.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use pollster::block_on;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use repertoire::certificates::Certificates;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{LazyStore, Origin, ProposalState, Store, skill_files};
@@ -75,7 +76,7 @@ fn line(proposal: usize) -> String {
 fn act(root: &Path, location: &str, ids: &[u64], actors: &[Actor]) -> Outcome {
     let barrier = Barrier::new(actors.len());
     let act = |actor: Actor| {
-        let (store, registry) = (open(location).unwrap(), registry(root));
+        let (store, registry) = (open(location, &Certificates::none()).unwrap(), registry(root));
         let reviewer = Reviewer::new(&*store, &registry, "user:ann", SystemTime::UNIX_EPOCH);
         let edited = root.join(".edited");
         if actor == Actor::Edit {
@@ -120,7 +121,7 @@ fn expect_one_winner(location: &str, actors: &[Actor]) -> Result<(), TestCaseErr
     let root = root.path().canonicalize().unwrap();
     fs::create_dir(root.join("greet")).unwrap();
     fs::write(root.join("greet/SKILL.md"), text("Base.")).unwrap();
-    let store = open(location).unwrap();
+    let store = open(location, &Certificates::none()).unwrap();
     let ids = propose(&root, Arc::clone(&store));
     let outcome = act(&root, location, &ids, actors);
 

@@ -4,6 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use repertoire::certificates::Certificates;
 use repertoire::store::{
     MemoryStore, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind, ProposalLimits,
     ProposalState, ReleaseChange, Store,
@@ -131,5 +132,7 @@ fn sqlite_and_memory_agree() {
 #[test]
 fn postgres_and_memory_agree() {
     let Some(server) = crate::server::shared() else { return };
-    check(12, || Box::new(repertoire_store::PostgresStore::open(&server.database()).unwrap()));
+    check(12, || {
+        Box::new(repertoire_store::PostgresStore::open(&server.database(), &Certificates::none()).unwrap())
+    });
 }

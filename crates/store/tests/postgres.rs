@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::ErrorKind;
+use repertoire::certificates::Certificates;
 use repertoire::event::{Event, EventKind};
 use repertoire::store::{
     Blob, EventQuery, Journal as _, ReleaseChange, Releases as _, Store as _, Versions as _, blob,
@@ -23,7 +24,7 @@ fn event() -> Event {
 #[test]
 fn the_postgres_store_passes_the_conformance_suite() {
     let Some(server) = shared() else { return };
-    store::check(&|| Arc::new(PostgresStore::open(&server.database()).unwrap()));
+    store::check(&|| Arc::new(PostgresStore::open(&server.database(), &Certificates::none()).unwrap()));
 }
 
 /// Changes the tables as a newer version may within the same minor version.
@@ -41,7 +42,7 @@ fn a_running_server_goes_on_after_a_newer_version_added_to_the_tables() {
     let Some(server) = shared() else { return };
     store::check(&|| {
         let url = server.database();
-        let store = PostgresStore::open(&url).unwrap();
+        let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
         connect(&url).batch_execute(NEWER).unwrap();
         Arc::new(store)
     });
@@ -50,7 +51,7 @@ fn a_running_server_goes_on_after_a_newer_version_added_to_the_tables() {
 #[test]
 fn skills_in_postgres_pass_the_suite_of_providers() {
     let Some(server) = shared() else { return };
-    check_provider(Arc::new(PostgresStore::open(&server.database()).unwrap()));
+    check_provider(Arc::new(PostgresStore::open(&server.database(), &Certificates::none()).unwrap()));
 }
 
 #[test]
@@ -59,10 +60,12 @@ fn many_servers_at_once_make_the_tables_once() {
     let url = server.database();
     thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| PostgresStore::open(&url).unwrap().append(&[event()]).unwrap());
+            scope.spawn(|| {
+                PostgresStore::open(&url, &Certificates::none()).unwrap().append(&[event()]).unwrap()
+            });
         }
     });
-    let store = PostgresStore::open(&url).unwrap();
+    let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 8);
     assert_eq!(store.schema_version().unwrap(), 3);
 }
@@ -71,9 +74,9 @@ fn many_servers_at_once_make_the_tables_once() {
 fn processes_that_share_the_database_are_counted() {
     let Some(server) = shared() else { return };
     let url = server.database();
-    let one = PostgresStore::open(&url).unwrap();
+    let one = PostgresStore::open(&url, &Certificates::none()).unwrap();
     assert_eq!(one.processes().unwrap(), Some(1));
-    let other = PostgresStore::open(&url).unwrap();
+    let other = PostgresStore::open(&url, &Certificates::none()).unwrap();
     other.append(&[event()]).unwrap();
     assert_eq!(one.processes().unwrap(), Some(2));
 }
@@ -82,8 +85,8 @@ fn processes_that_share_the_database_are_counted() {
 fn a_release_of_one_server_wakes_the_others() {
     let Some(server) = shared() else { return };
     let url = server.database();
-    let publisher = PostgresStore::open(&url).unwrap();
-    let replica = PostgresStore::open(&url).unwrap();
+    let publisher = PostgresStore::open(&url, &Certificates::none()).unwrap();
+    let replica = PostgresStore::open(&url, &Certificates::none()).unwrap();
     let change = |content: &[u8]| ReleaseChange { name: "a".to_owned(), digest: Some(Digest::of(content)) };
     let release =
         |content| publisher.release("stable", &[change(content)], None, SystemTime::now()).unwrap().unwrap();
@@ -104,7 +107,7 @@ fn a_release_of_one_server_wakes_the_others() {
 fn a_store_recovers_when_the_server_is_restarted() {
     let Some(server) = Server::start() else { return };
     let url = server.database();
-    let store = PostgresStore::open(&url).unwrap();
+    let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
     store.append(&[event()]).unwrap();
     store.wait_for_release(0, Duration::ZERO).unwrap();
     server.kill();
@@ -113,7 +116,7 @@ fn a_store_recovers_when_the_server_is_restarted() {
     assert!(error.chain().contains(&store.location()), "{}", error.chain());
     assert!(store.events(&EventQuery::default()).is_err());
     assert!(store.wait_for_release(0, Duration::ZERO).is_err());
-    assert!(PostgresStore::open(&url).is_err());
+    assert!(PostgresStore::open(&url, &Certificates::none()).is_err());
     server.resume();
     store.append(&[event()]).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 2);
@@ -130,7 +133,7 @@ fn a_store_recovers_when_the_server_is_restarted() {
 fn nobody_waits_for_a_server_that_does_not_answer() {
     let Some(server) = Server::start() else { return };
     let url = server.database();
-    let store = PostgresStore::open_to_serve(&url).unwrap();
+    let store = PostgresStore::open_to_serve(&url, &Certificates::none()).unwrap();
     store.append(&[event()]).unwrap();
     store.wait_for_release(0, Duration::ZERO).unwrap();
     let paused = server.pause();
@@ -148,7 +151,7 @@ fn nobody_waits_for_a_server_that_does_not_answer() {
     });
     // Nobody who opens it now waits without end.
     for open in [PostgresStore::open_to_serve, PostgresStore::open] {
-        let error = open(&format!("{url}?connect_timeout=1")).unwrap_err().chain();
+        let error = open(&format!("{url}?connect_timeout=1"), &Certificates::none()).unwrap_err().chain();
         assert!(error.contains("does not answer"), "{error}");
     }
     drop(paused);
@@ -167,7 +170,7 @@ fn nobody_waits_for_a_server_that_does_not_answer() {
 fn a_server_far_away_is_opened() {
     let Some(server) = shared() else { return };
     let delay = Duration::from_millis(800);
-    let store = PostgresStore::open_to_serve(&server.delayed_url(&server.database(), delay)).unwrap();
+    let store = PostgresStore::open_to_serve(&server.delayed_url(&server.database(), delay), &Certificates::none()).unwrap();
     store.append(&[event()]).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 1);
 }
@@ -176,7 +179,7 @@ fn a_server_far_away_is_opened() {
 fn a_statement_that_takes_long_is_waited_for() {
     let Some(server) = shared() else { return };
     let url = server.database();
-    let store = PostgresStore::open_to_serve(&url).unwrap();
+    let store = PostgresStore::open_to_serve(&url, &Certificates::none()).unwrap();
     thread::scope(|scope| {
         let ((locked, is_locked), mut client) = (mpsc::channel(), connect(&url));
         let holder = move || {
@@ -196,7 +199,7 @@ fn a_statement_that_takes_long_is_waited_for() {
 fn a_changed_blob_is_detected() {
     let Some(server) = shared() else { return };
     let url = server.database();
-    let store = PostgresStore::open(&url).unwrap();
+    let store = PostgresStore::open(&url, &Certificates::none()).unwrap();
     let good = Blob::new(b"good".to_vec());
     store.put_blobs(std::slice::from_ref(&good)).unwrap();
     connect(&url).batch_execute("UPDATE repertoire.blobs SET bytes = 'food'").unwrap();
@@ -209,18 +212,18 @@ fn a_changed_blob_is_detected() {
 fn errors_name_the_database_and_not_the_password() {
     let Some(server) = shared() else { return };
     let url = server.url("none").replace("rep@", "rep:secret@");
-    let error = PostgresStore::open(&url).unwrap_err().chain();
+    let error = PostgresStore::open(&url, &Certificates::none()).unwrap_err().chain();
     assert!(error.contains("\"none\" does not exist") && !error.contains("secret"), "{error}");
     let url = server.database();
     connect(&url).batch_execute("CREATE SCHEMA repertoire; CREATE TABLE repertoire.schema (number BIGINT PRIMARY KEY); INSERT INTO repertoire.schema VALUES (99)").unwrap();
-    let error = PostgresStore::open(&url).unwrap_err().chain();
+    let error = PostgresStore::open(&url, &Certificates::none()).unwrap_err().chain();
     assert!(error.contains("a newer version of rep wrote it"), "{error}");
 }
 
 #[test]
 fn a_store_may_be_dropped_by_asynchronous_code() {
     let Some(server) = shared() else { return };
-    let store = PostgresStore::open(&server.database()).unwrap();
+    let store = PostgresStore::open(&server.database(), &Certificates::none()).unwrap();
     store.wait_for_release(0, Duration::ZERO).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async move { drop(store) });

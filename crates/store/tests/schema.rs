@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use repertoire::certificates::Certificates;
 use repertoire::event::{Event, EventKind};
 use repertoire::store::{
     EventQuery, Journal as _, NewProposal, NewVersion, Origin, ProposalDecision, ProposalKind,
@@ -137,7 +138,7 @@ fn usage_of_channels_is_identified_and_a_server_of_the_version_before_goes_on_co
     count("k1", "store:stable");
     count("k2", "store:next");
     count("k3", "user:~/.agents/skills");
-    let store = repertoire_store::PostgresStore::open(&url).unwrap();
+    let store = repertoire_store::PostgresStore::open(&url, &Certificates::none()).unwrap();
     count("k1", "store:stable");
     count("k4", "project:.agents/skills");
     let mut found: Vec<(Option<String>, u64)> = store
@@ -170,7 +171,7 @@ fn postgres_databases_of_earlier_migrations_are_opened() {
         let url = server.database();
         let script = std::fs::read_to_string(&file).unwrap();
         crate::server::connect(&url).batch_execute(&script).unwrap();
-        check(&repertoire_store::PostgresStore::open(&url).unwrap(), number_of(&file));
+        check(&repertoire_store::PostgresStore::open(&url, &Certificates::none()).unwrap(), number_of(&file));
     }
 }
 
@@ -188,6 +189,6 @@ fn write_testdata() {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     std::fs::copy(path, target.join(format!("schema-{number}.db"))).unwrap();
     let url = server.database();
-    fill(&repertoire_store::PostgresStore::open(&url).unwrap());
+    fill(&repertoire_store::PostgresStore::open(&url, &Certificates::none()).unwrap());
     std::fs::write(target.join(format!("schema-{number}.sql")), server.dump(&url)).unwrap();
 }

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use repertoire::ErrorKind;
+use repertoire::certificates::Certificates;
 use repertoire::event::{Event, EventKind};
 use repertoire::provider::store::StoreProvider;
 use repertoire::store::{
@@ -224,7 +225,10 @@ fn a_changed_blob_is_detected_and_repaired_by_the_right_bytes() {
 fn a_location_is_a_path_or_an_address() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a:b.db");
-    assert_eq!(open(path.to_str().unwrap()).unwrap().location(), path.to_str().unwrap());
-    let error = open("mysql://host/database").map(drop).unwrap_err().chain();
+    assert_eq!(
+        open(path.to_str().unwrap(), &Certificates::none()).unwrap().location(),
+        path.to_str().unwrap()
+    );
+    let error = open("mysql://host/database", &Certificates::none()).map(drop).unwrap_err().chain();
     assert!(error.contains("`mysql` is no kind of store"), "{error}");
 }

@@ -5,8 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use repertoire::certificates::Certificates;
 use repertoire::store::Store as _;
 use repertoire_store::PostgresStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
 use crate::server::Server;
 
@@ -17,6 +20,11 @@ const SETTINGS: &str = "[req]\ndistinguished_name = name\nx509_extensions = exte
 /// The arguments of openssl that make the certificate and its key.
 const ARGUMENTS: &str = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -config server.cnf \
                          -keyout server.key -out server.crt";
+
+/// Returns certificates of a system that trusts nobody.
+fn no_authority() -> Certificates {
+    Certificates::new("", || Ok(Vec::new()))
+}
 
 #[test]
 fn certificates_are_verified() {
@@ -40,16 +48,22 @@ fn certificates_are_verified() {
     let url = format!("postgres://rep@localhost:{port}/d0");
     let root = directory.path().join("server.crt").display().to_string().replace('/', "%2F");
     for mode in ["prefer", "require", "verify-full"] {
-        let error = PostgresStore::open(&format!("{url}?sslmode={mode}")).unwrap_err().chain();
+        let error =
+            PostgresStore::open(&format!("{url}?sslmode={mode}"), &no_authority()).unwrap_err().chain();
         assert!(error.contains("certificate") && error.contains("?sslrootcert=FILE"), "{error}");
-        let store = PostgresStore::open(&format!("{url}?sslmode={mode}&sslrootcert={root}")).unwrap();
+        let store = PostgresStore::open(&format!("{url}?sslmode={mode}&sslrootcert={root}"), &no_authority())
+            .unwrap();
         assert_eq!(store.schema_version().unwrap(), 3);
     }
+    let file = directory.path().join("server.crt");
+    let given =
+        Certificates::new("", move || Ok(vec![CertificateDer::from_pem_file(file).unwrap().to_vec()]));
+    assert!(PostgresStore::open(&format!("{url}?sslmode=require"), &given).is_ok());
     let by_address = format!("{url}?sslmode=require&sslrootcert={root}").replace("localhost", "127.0.0.1");
-    let error = PostgresStore::open(&by_address).unwrap_err().chain();
+    let error = PostgresStore::open(&by_address, &no_authority()).unwrap_err().chain();
     assert!(error.contains("certificate"), "{error}");
     // The server insists on encryption.
-    assert!(PostgresStore::open(&format!("{url}?sslmode=disable")).is_err());
+    assert!(PostgresStore::open(&format!("{url}?sslmode=disable"), &no_authority()).is_err());
 }
 
 /// Reads a message without a type, as a connection begins with.
@@ -83,7 +97,7 @@ fn a_password_never_goes_to_another_host_without_encryption() {
     let sent = |url: &str| {
         thread::scope(|scope| {
             let sent = scope.spawn(|| refuse_encryption(&listener));
-            let error = PostgresStore::open(url).unwrap_err().chain();
+            let error = PostgresStore::open(url, &no_authority()).unwrap_err().chain();
             (sent.join().unwrap(), error)
         })
     };

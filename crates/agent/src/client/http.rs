@@ -7,15 +7,18 @@ use std::time::Duration;
 use async_channel::Sender;
 use futures_util::future::{Either, select};
 use repertoire::BoxFuture;
+use repertoire::http::{HttpClient, HttpError, HttpErrorKind, HttpResponse};
 use repertoire_model::text::public_address;
 use serde_json::Value;
-use ureq::http::HeaderMap;
 
 use super::sse::Events;
 use super::{Client, ClientError, ClientErrorKind, ModelApi, Response, wire};
 use crate::cancel::Cancellation;
 use crate::progress::{Observer, Progress};
 use crate::request::Request;
+
+/// The longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most bytes of the answer to one request.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
@@ -32,10 +35,12 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The pieces of text that may wait for a slow observer.
 const MAX_PIECES: usize = 256;
 
-/// The options of an [`HttpClient`].
+/// The options of an [`ModelClient`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct HttpClientOptions {
+pub struct ModelClientOptions {
+    /// The client that requests go through.
+    pub http: HttpClient,
     /// The address of the service; `None` for that of the provider itself.
     pub base_url: Option<String>,
     /// The key; local servers need none.
@@ -48,9 +53,10 @@ pub struct HttpClientOptions {
     pub first_pause: Duration,
 }
 
-impl Default for HttpClientOptions {
+impl Default for ModelClientOptions {
     fn default() -> Self {
         Self {
+            http: HttpClient::default(),
             base_url: None,
             key: None,
             timeout: Duration::from_secs(600),
@@ -62,30 +68,19 @@ impl Default for HttpClientOptions {
 
 /// A client of a service over HTTP.
 #[derive(Debug, Clone)]
-pub struct HttpClient {
+pub struct ModelClient {
     provider: ModelApi,
     url: String,
     /// The address as people are shown it.
     shown: String,
-    options: HttpClientOptions,
-    agent: ureq::Agent,
+    options: ModelClientOptions,
 }
 
-impl HttpClient {
+impl ModelClient {
     /// Returns a client of `provider`, or of a server that speaks the same API.
-    pub fn new(provider: ModelApi, options: HttpClientOptions) -> Self {
+    pub fn new(provider: ModelApi, options: ModelClientOptions) -> Self {
         let url = wire::url(provider, options.base_url.as_deref().unwrap_or(provider.base_url()));
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(options.timeout))
-            .timeout_connect(Some(options.timeout.min(Duration::from_secs(30))))
-            // A service that moves its address does not get the key of the user sent there.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(concat!("repertoire/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
-        Self { provider, shown: public_address(&url), url, options, agent }
+        Self { provider, shown: public_address(&url), url, options }
     }
 
     /// Sends the request once. Returns the answer, and whether a part of it was reported.
@@ -117,22 +112,24 @@ impl HttpClient {
 
     /// Sends the request and reads the answer, on a thread that may block.
     fn exchange(&self, body: &str, pieces: &Sender<String>) -> Result<Response, ClientError> {
-        let mut request = self.agent.post(&self.url).header("content-type", "application/json");
+        // A service that moves its address does not get the key of the user sent there: redirects are not followed.
+        let mut request = self.options.http.post(&self.url).header("content-type", "application/json");
         request = request.header("accept", "text/event-stream");
+        request = request.timeout(self.options.timeout);
+        request = request.connect_timeout(self.options.timeout.min(CONNECT_TIMEOUT));
         for (name, value) in wire::headers(self.provider, self.options.key.as_deref()) {
-            request = request.header(name, value);
+            request = request.header(name, &value);
         }
-        let response = request.send(body).map_err(|error| self.unreachable(error))?;
-        let (head, body) = response.into_parts();
-        if !head.status.is_success() {
-            return Err(self.refusal(head.status.as_u16(), &head.headers, body.into_reader()));
+        let response = request.send(body).map_err(|error| self.unreachable(&error))?;
+        if !response.is_success() {
+            return Err(self.refusal(response));
         }
-        let kind = head.headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = response.header("content-type").unwrap_or_default();
         if !kind.starts_with("text/event-stream") {
             let message = format!("{} answered with `{kind}` and not with a stream of events", self.shown);
             return Err(ClientError::new(ClientErrorKind::Malformed, message));
         }
-        self.read(body.into_reader(), pieces)
+        self.read(response.into_reader(), pieces)
     }
 
     /// Reads the events of an answer.
@@ -150,7 +147,7 @@ impl HttpClient {
                 Ok(None) if decoder.is_complete() => return Ok(decoder.response()),
                 Ok(None) => return Err(self.cut(received, "the connection was closed")),
                 Err(_) if decoder.is_complete() => return Ok(decoder.response()),
-                Err(error) if is_timeout(&error) => return Err(self.late()),
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(self.late()),
                 Err(error) => return Err(self.cut(received, &error.to_string())),
             };
             if let Some(text) = decoder.event(&event)? {
@@ -187,14 +184,11 @@ impl HttpClient {
         ClientError::new(ClientErrorKind::Timeout, message)
     }
 
-    fn unreachable(&self, error: ureq::Error) -> ClientError {
-        match error {
-            ureq::Error::Timeout(_) => self.late(),
-            ureq::Error::Io(error) if is_timeout(&error) => self.late(),
-            ureq::Error::Io(error) if error.kind() != io::ErrorKind::ConnectionRefused => {
-                self.cut(0, &error.to_string())
-            }
-            error => {
+    fn unreachable(&self, error: &HttpError) -> ClientError {
+        match error.kind() {
+            HttpErrorKind::Timeout => self.late(),
+            HttpErrorKind::Interrupted => self.cut(0, &error.to_string()),
+            _ => {
                 let message = format!("{} cannot be reached: {error}", self.shown);
                 ClientError::new(ClientErrorKind::Connection, message)
             }
@@ -202,11 +196,10 @@ impl HttpClient {
     }
 
     /// Returns the error of an answer with a status that is none of success.
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: impl Read) -> ClientError {
+    fn refusal(&self, response: HttpResponse) -> ClientError {
         use ClientErrorKind::{NotFound, Overloaded, Rejected, Server, Unauthorized};
-        let mut text = Vec::new();
-        // A message that cannot be read is left out.
-        let _ = body.take(MAX_REFUSAL_BYTES).read_to_end(&mut text);
+        let (status, pause) = (response.status(), retry_after(&response));
+        let text = response.start(MAX_REFUSAL_BYTES);
         let text = String::from_utf8_lossy(&text);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
         let said =
@@ -224,22 +217,17 @@ impl HttpClient {
             _ => Rejected,
         };
         let message = format!("{} answered with status {status}: {said}", self.shown);
-        ClientError::new(kind, message).retry_after(retry_after(headers))
+        ClientError::new(kind, message).retry_after(pause)
     }
 }
 
 /// Returns the time that a service wants to be left alone for, in seconds.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds: f64 = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+fn retry_after(response: &HttpResponse) -> Option<Duration> {
+    let seconds: f64 = response.header("retry-after")?.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
-    error.kind() == io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
-}
-
-impl Client for HttpClient {
+impl Client for ModelClient {
     fn send<'a>(
         &'a self,
         request: &'a Request<'a>,

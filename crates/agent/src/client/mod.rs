@@ -14,6 +14,6 @@ mod http;
 
 pub use client::Client;
 pub use error::{ClientError, ClientErrorKind};
-pub use http::{HttpClient, HttpClientOptions};
+pub use http::{ModelClient, ModelClientOptions};
 pub use provider::ModelApi;
 pub use response::{Response, StopReason};

@@ -8,7 +8,7 @@ use std::thread;
 
 use repertoire::{BoxFuture, Library, MemoryProvider, Session, SkillDefinition};
 use repertoire_agent::{
-    Block, Cancellation, Client, ClientError, HttpClient, HttpClientOptions, Message, ModelApi, Observer,
+    Block, Cancellation, Client, ClientError, Message, ModelApi, ModelClient, ModelClientOptions, Observer,
     Progress, Request, Response, Role, StopReason, TokenUsage,
 };
 use serde_json::{Value, json};
@@ -225,7 +225,7 @@ type Answers = Box<dyn FnMut(usize, &Request<'_>) -> Message + Send>;
 /// A client that gives answers of its script, and keeps the requests.
 pub(crate) struct Script {
     answers: Mutex<Answers>,
-    writer: HttpClient,
+    writer: ModelClient,
     requests: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -235,7 +235,7 @@ impl Script {
         answer: impl FnMut(usize, &Request<'_>) -> Message + Send + 'static,
     ) -> (Self, Arc<Mutex<Vec<Value>>>) {
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let writer = HttpClient::new(ModelApi::Anthropic, HttpClientOptions::default());
+        let writer = ModelClient::new(ModelApi::Anthropic, ModelClientOptions::default());
         (Self { answers: Mutex::new(Box::new(answer)), writer, requests: Arc::clone(&requests) }, requests)
     }
 }

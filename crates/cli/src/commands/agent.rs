@@ -184,7 +184,7 @@ fn open(
         // A tool with the name of a skill would take its place.
         let library = context.open()?;
         taken.extend(library.snapshot.entries().iter().map(|entry| entry.name().to_string()));
-        mcp_servers::start(path, taken, &service.key_variables())
+        mcp_servers::start(path, context.env.http(), taken, &service.key_variables())
     });
     let (servers, tools) = servers.transpose()?.unzip();
     let builder = context.library_builder(options, name.as_slice(), runner)?;

@@ -150,8 +150,7 @@ impl Context {
         })?;
         let mut options = FetchOptions::new(state.join("fetching"));
         options.prompt = GitPrompt::Never;
-        // `HTTPS_PROXY` and others of its kind, as git follows them.
-        options.proxy = ureq::Proxy::try_from_env();
+        options.http = self.env.http().clone();
         let registry = self.env.get(env::NPM_REGISTRY);
         if let Some(registry) = registry.or_else(|| self.env.get(env::NPM_REGISTRY_LOWER)) {
             options.npm = registry.to_string_lossy().into_owned();

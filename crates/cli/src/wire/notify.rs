@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use repertoire::http::{HttpClient, HttpResponse};
 use repertoire::store::Proposal;
 use repertoire_exec::notify::run_with_input;
 use repertoire_model::Digest;
 
 use super::context::Context;
-use super::http::http_agent;
 use crate::env::Env;
 use crate::json;
 use crate::ui::say;
@@ -39,6 +39,7 @@ pub(super) struct Notifier {
 struct Targets {
     command: Vec<String>,
     url: String,
+    http: HttpClient,
     /// The secret that bodies are signed with; the error is that its variable is not set.
     secret: Result<Option<String>, String>,
 }
@@ -53,6 +54,7 @@ impl Notifier {
         let targets = Targets {
             command: settings.notify_command.clone(),
             url: settings.notify_url.clone(),
+            http: context.env.http().clone(),
             secret: secret(&settings.notify_secret_env),
         };
         let (working, finished) = mpsc::channel();
@@ -91,7 +93,7 @@ impl Drop for Notifier {
 impl Targets {
     fn post_retried(&self, body: &str) -> Result<(), String> {
         let secret = self.secret.as_ref().map_err(Clone::clone)?.as_deref();
-        retried(|| post(&self.url, secret, body))
+        retried(|| post(&self.http, &self.url, secret, body))
     }
 }
 
@@ -131,13 +133,15 @@ fn run(program: &str, arguments: &[String], body: &str) -> Result<(), String> {
     }
 }
 
-fn post(url: &str, secret: Option<&str>, body: &str) -> Result<(), String> {
-    let mut request = http_agent(LIMIT).post(url).header("Content-Type", "application/json");
+fn post(http: &HttpClient, url: &str, secret: Option<&str>, body: &str) -> Result<(), String> {
+    // A redirect would lead to a server that the user did not choose, and is an error.
+    let mut request = http.post(url).timeout(LIMIT).header("Content-Type", "application/json");
     if let Some(secret) = secret {
         let signature = Digest::from_bytes(hmac_sha256(secret.as_bytes(), body.as_bytes())).to_hex();
-        request = request.header("X-Repertoire-Signature", format!("sha256={signature}"));
+        request = request.header("X-Repertoire-Signature", &format!("sha256={signature}"));
     }
-    request.send(body).map(|_| ()).map_err(|error| error.to_string())
+    let sent = request.send(body).and_then(HttpResponse::expect_success);
+    sent.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Returns the HMAC of `message` with SHA-256 (RFC 2104).

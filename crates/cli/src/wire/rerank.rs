@@ -1,11 +1,12 @@
 //! The reranker of `search.rerank`: a server or a command.
 
 use std::cmp::Ordering as Order;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use repertoire::http::{HttpClient, HttpErrorKind, HttpResponse};
 use repertoire::{BoxFuture, LibraryBuilder, Reranker};
 use repertoire_exec::notify::run_for_output;
 use repertoire_model::text::public_address;
@@ -14,7 +15,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::context::Context;
-use super::http::http_agent;
 use crate::ui::escape;
 
 /// The longest run of the command, and the longest request.
@@ -29,8 +29,8 @@ impl Context {
     pub(super) fn with_reranker(&self, builder: LibraryBuilder) -> LibraryBuilder {
         match Target::of(&self.settings.search.rerank) {
             Some(target) => {
-                let is_reported = AtomicBool::new(false);
-                builder.reranker(ConfiguredReranker(Arc::new(RerankClient { target, is_reported })))
+                let (http, is_reported) = (self.env.http().clone(), AtomicBool::new(false));
+                builder.reranker(ConfiguredReranker(Arc::new(RerankClient { target, http, is_reported })))
             }
             None => builder,
         }
@@ -44,6 +44,7 @@ struct ConfiguredReranker(Arc<RerankClient>);
 #[derive(Debug)]
 struct RerankClient {
     target: Target,
+    http: HttpClient,
     /// True once a failure was reported.
     is_reported: AtomicBool,
 }
@@ -80,7 +81,7 @@ impl Reranker for ConfiguredReranker {
 impl RerankClient {
     /// Returns the order of `count` documents, or none after a failure; the first failure is reported.
     fn order(&self, body: String, count: usize) -> Vec<usize> {
-        let answer = self.target.send(body).and_then(|answer| order(&answer, count));
+        let answer = self.target.send(&self.http, body).and_then(|answer| order(&answer, count));
         answer.unwrap_or_else(|message| {
             if !self.is_reported.swap(true, Ordering::Relaxed) {
                 let message = escape(&message);
@@ -108,10 +109,10 @@ impl Target {
         })
     }
 
-    fn send(&self, body: String) -> Result<Vec<u8>, String> {
+    fn send(&self, http: &HttpClient, body: String) -> Result<Vec<u8>, String> {
         match self {
             Self::Url(url) => {
-                post(url, &body).map_err(|message| format!("{}: {message}", public_address(url)))
+                post(http, url, &body).map_err(|message| format!("{}: {message}", public_address(url)))
             }
             Self::Command { program, arguments } => {
                 match run_for_output(program, arguments, body.into(), LIMIT, MAX_ANSWER_BYTES) {
@@ -124,16 +125,14 @@ impl Target {
     }
 }
 
-fn post(url: &str, body: &str) -> Result<Vec<u8>, String> {
-    let request = http_agent(LIMIT).post(url).header("Content-Type", "application/json");
-    let mut response = request.send(body).map_err(|error| error.to_string())?;
-    let mut answer = Vec::new();
-    let reader = response.body_mut().as_reader();
-    reader.take(MAX_ANSWER_BYTES as u64 + 1).read_to_end(&mut answer).map_err(|error| error.to_string())?;
-    if answer.len() > MAX_ANSWER_BYTES {
-        return Err(format!("the answer has more than {MAX_ANSWER_BYTES} bytes"));
-    }
-    Ok(answer)
+fn post(http: &HttpClient, url: &str, body: &str) -> Result<Vec<u8>, String> {
+    // A redirect would lead to a server that the user did not choose, and is an error.
+    let request = http.post(url).timeout(LIMIT).header("Content-Type", "application/json");
+    let answer = request.send(body).and_then(HttpResponse::expect_success);
+    answer.and_then(|answer| answer.body(MAX_ANSWER_BYTES as u64)).map_err(|error| match error.kind() {
+        HttpErrorKind::TooLarge => format!("the answer has more than {MAX_ANSWER_BYTES} bytes"),
+        _ => error.to_string(),
+    })
 }
 
 /// Returns the indexes of `answer`, the most relevant first. Some servers send them in the order of the documents.

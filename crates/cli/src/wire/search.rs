@@ -88,6 +88,7 @@ fn key(context: &Context) -> Option<Option<String>> {
 fn http_options(context: &Context) -> Option<HttpEmbedderOptions> {
     let search = &context.settings.search;
     let mut options = HttpEmbedderOptions::new(&search.url, &search.model);
+    options.http = context.env.http().clone();
     options.key = key(context)?;
     options.cache = context.cache_directory().map(|cache| cache.join(DIRECTORY));
     options.notice = Some(Arc::new(notice));

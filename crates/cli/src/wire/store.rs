@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use repertoire::certificates::Certificates;
 use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
@@ -28,6 +29,9 @@ use crate::unreadable_state::{STORE_FILE, UnreadableState};
 const MAX_PAST: usize = 3;
 /// The time in which loads count for `catalog.prefer`.
 const PREFERENCE_TIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// A function that opens the store at a location.
+type OpenStore = fn(&str, &Certificates) -> Result<Arc<dyn Store>, Error>;
 
 impl Context {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
@@ -70,10 +74,10 @@ impl Context {
     }
 
     /// Returns the store, which `open` opens when it is needed first.
-    pub(super) fn store_opened_by(&self, open: fn(&str) -> Result<Arc<dyn Store>, Error>) -> LazyStore {
-        let location = self.store_location();
+    pub(super) fn store_opened_by(&self, open: OpenStore) -> LazyStore {
+        let (location, certificates) = (self.store_location(), self.env.http().certificates().clone());
         LazyStore::new(move || match &location {
-            Some(location) => open(location),
+            Some(location) => open(location, &certificates),
             None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
         })
     }
@@ -102,7 +106,9 @@ impl Context {
     /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
     pub(crate) fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
         match location {
-            Some(location) => Ok(repertoire_store::open(&self.resolved(location))?),
+            Some(location) => {
+                Ok(repertoire_store::open(&self.resolved(location), self.env.http().certificates())?)
+            }
             None => self.store(),
         }
     }

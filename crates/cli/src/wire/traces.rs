@@ -39,6 +39,7 @@ fn options(env: &Env) -> Option<OtelOptions> {
         return None;
     }
     let mut options = OtelOptions::new(endpoint);
+    options.http = env.http().clone();
     let pairs = text(env::OTLP_TRACES_HEADERS).or_else(|| text(env::OTLP_HEADERS)).unwrap_or_default();
     options.headers = headers(&pairs);
     if let Some(name) = text(env::OTEL_SERVICE_NAME) {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::jsonl::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, bounded};
 use super::queue::{BatchWriter, EventQueue, OnFailure, QueueOptions};
 use super::{Event, EventKind, EventSink, Outcome, Via};
+use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpResponse};
 use crate::{Error, ErrorKind};
 
 /// The longest request to a collector.
@@ -30,6 +31,8 @@ const FAILED: u8 = 2;
 pub struct OtelOptions {
     /// The address that spans are posted to, such as `http://localhost:4318/v1/traces`.
     pub endpoint: String,
+    /// The client that requests go through.
+    pub http: HttpClient,
     /// Headers of every request, such as the key of an account.
     pub headers: Vec<(String, String)>,
     /// The name of the program that spans come from.
@@ -47,6 +50,7 @@ impl OtelOptions {
     pub fn new(endpoint: impl Into<String>) -> Self {
         Self {
             endpoint: endpoint.into(),
+            http: HttpClient::default(),
             headers: Vec::new(),
             service_name: "repertoire".to_owned(),
             queue: 10_000,
@@ -78,18 +82,10 @@ pub struct OtelSink(EventQueue);
 impl OtelSink {
     /// Returns a sink that sends to the collector of `options`.
     pub fn new(options: OtelOptions) -> Self {
-        let OtelOptions { endpoint, headers, service_name, queue, retries, on_failure } = options;
+        let OtelOptions { endpoint, http, headers, service_name, queue, retries, on_failure } = options;
         let open = move || -> Result<Box<dyn BatchWriter>, Error> {
-            let agent = ureq::Agent::config_builder()
-                .timeout_global(Some(REQUEST_TIME))
-                // A redirect would lead to a server that the user did not choose.
-                .max_redirects(0)
-                .max_redirects_will_error(true)
-                .user_agent("repertoire")
-                .build()
-                .new_agent();
             Ok(Box::new(Exporter {
-                agent,
+                http: http.clone(),
                 endpoint: endpoint.clone(),
                 headers: headers.clone(),
                 service_name: service_name.clone(),
@@ -127,7 +123,7 @@ impl fmt::Debug for OtelSink {
 
 /// Posts spans.
 struct Exporter {
-    agent: ureq::Agent,
+    http: HttpClient,
     endpoint: String,
     headers: Vec<(String, String)>,
     service_name: String,
@@ -137,19 +133,24 @@ struct Exporter {
 
 impl BatchWriter for Exporter {
     fn write(&mut self, events: &[Event]) -> Result<(), Error> {
-        let mut request = self.agent.post(&self.endpoint).header("Content-Type", "application/json");
+        let mut request = self.http.post(&self.endpoint).header("Content-Type", "application/json");
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let sent = request.send(self.body(events).to_string());
-        sent.map(|_| ())
+        // A redirect would lead to a server that the user did not choose, and is an error.
+        let sent = request.timeout(REQUEST_TIME).send(self.body(events).to_string());
+        sent.and_then(HttpResponse::expect_success)
+            .map(|_| ())
             .map_err(|error| Error::new(ErrorKind::Io).about(public_address(&self.endpoint)).because(error))
     }
 
     fn is_transient(&self, error: &Error) -> bool {
         let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
-        // The protocol names the statuses that may be retried.
-        !matches!(cause, Some(ureq::Error::StatusCode(code)) if !matches!(code, 429 | 502 | 503 | 504))
+        match cause.map(HttpError::kind) {
+            // The protocol names the statuses that may be retried.
+            Some(HttpErrorKind::Status(status)) => matches!(status, 429 | 502 | 503 | 504),
+            kind => kind != Some(HttpErrorKind::Untrusted),
+        }
     }
 }
 
@@ -370,8 +371,8 @@ mod tests {
 
     fn exporter() -> Exporter {
         let (endpoint, service_name) = (String::new(), String::new());
-        let agent = ureq::Agent::new_with_defaults();
-        Exporter { agent, endpoint, headers: Vec::new(), service_name, seed: RandomState::new() }
+        let http = HttpClient::default();
+        Exporter { http, endpoint, headers: Vec::new(), service_name, seed: RandomState::new() }
     }
 
     #[test]

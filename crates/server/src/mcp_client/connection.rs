@@ -6,6 +6,7 @@ use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
+use repertoire::http::HttpClient;
 use repertoire_model::toolbox::nearest_tool_name;
 use rmcp::model::{ClientConfig, Implementation};
 use rmcp::service::RunningService;
@@ -15,7 +16,7 @@ use rmcp::{RoleClient, ServiceExt as _};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::http::HttpClient;
+use super::http::BlockingTransport;
 use super::tool::ServerTool;
 
 /// The longest that a server may take to connect and to list its tools.
@@ -48,13 +49,14 @@ pub struct ToolServers {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     services: Vec<RunningService<RoleClient, ClientConfig>>,
+    http: HttpClient,
 }
 
 impl ToolServers {
-    /// Returns no connections yet.
-    pub fn new() -> io::Result<Self> {
+    /// Returns no connections yet; requests to servers go through `http`.
+    pub fn new(http: HttpClient) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        Ok(Self { runtime: Some(runtime), services: Vec::new() })
+        Ok(Self { runtime: Some(runtime), services: Vec::new(), http })
     }
 
     /// Connects to the server that the host calls `name`, and returns its tools.
@@ -82,7 +84,8 @@ impl ToolServers {
                 McpServer::Http { url, headers } => {
                     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
                     config.custom_headers = parsed(headers)?;
-                    let transport = StreamableHttpClientTransport::with_client(HttpClient::new(), config);
+                    let client_of_http = BlockingTransport::new(self.http.clone());
+                    let transport = StreamableHttpClientTransport::with_client(client_of_http, config);
                     client.serve(transport).await.map_err(|error| io::Error::other(error.to_string()))?
                 }
             };

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ::http::{HeaderName, HeaderValue};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
+use repertoire::http::{HttpClient, HttpError, HttpRequest};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
@@ -29,23 +30,23 @@ type Fault = StreamableHttpError<Infallible>;
 
 /// Sends requests by a client that blocks, on threads for that.
 #[derive(Debug, Clone)]
-pub(super) struct HttpClient {
-    agent: ureq::Agent,
+pub(super) struct BlockingTransport {
+    http: HttpClient,
 }
 
-impl HttpClient {
-    pub(super) fn new() -> Self {
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(LIMIT))
-            // A server that moves does not get the headers of the user sent there.
-            .max_redirects(0)
-            .max_redirects_will_error(false);
-        Self { agent: config.build().new_agent() }
+impl BlockingTransport {
+    pub(super) fn new(http: HttpClient) -> Self {
+        Self { http }
     }
 }
 
-impl StreamableHttpClient for HttpClient {
+/// Returns `request` with `headers`. No redirect is followed: a server that moves does not get the headers of the user sent there.
+fn prepared(request: HttpRequest, headers: &HashMap<HeaderName, HeaderValue>) -> HttpRequest {
+    let text = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    text.fold(request.timeout(LIMIT), |request, (name, value)| request.header(name, value))
+}
+
+impl StreamableHttpClient for BlockingTransport {
     type Error = Infallible;
 
     async fn post_message(
@@ -56,31 +57,27 @@ impl StreamableHttpClient for HttpClient {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Fault> {
-        let mut request = self.agent.post(&*uri).header("accept", "text/event-stream, application/json");
+        let mut request = prepared(self.http.post(&uri), &custom_headers);
+        request = request.header("accept", "text/event-stream, application/json");
         request = request.header("content-type", "application/json");
         let has_session = session_id.is_some();
         if let Some(id) = session_id {
-            request = request.header(SESSION, &*id);
-        }
-        for (name, value) in &custom_headers {
-            request = request.header(name, value);
+            request = request.header(SESSION, &id);
         }
         let body = serde_json::to_vec(&message)?;
         let response = tokio::task::spawn_blocking(move || request.send(body)).await?.map_err(failed)?;
-        let (head, body) = response.into_parts();
-        let status = head.status.as_u16();
-        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let session = header(SESSION).map(str::to_owned);
-        let kind = header("content-type").unwrap_or_default();
+        let status = response.status();
+        let session = response.header(SESSION).map(str::to_owned);
+        let kind = response.header("content-type").unwrap_or_default();
         match status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
             404 if has_session => Err(StreamableHttpError::SessionExpired),
             200..=299 if kind.starts_with("text/event-stream") => {
-                Ok(StreamableHttpPostResponse::Sse(events(body.into_reader()), session))
+                Ok(StreamableHttpPostResponse::Sse(events(response.into_reader()), session))
             }
             _ => {
                 let is_json = kind.starts_with("application/json");
-                let text = tokio::task::spawn_blocking(move || whole(body.into_reader())).await??;
+                let text = tokio::task::spawn_blocking(move || whole(response.into_reader())).await??;
                 match serde_json::from_slice(&text) {
                     // Errors of the protocol come with other statuses, too.
                     Ok(message) if is_json => Ok(StreamableHttpPostResponse::Json(message, session)),
@@ -103,10 +100,7 @@ impl StreamableHttpClient for HttpClient {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Fault> {
-        let mut request = self.agent.delete(&*uri).header(SESSION, &*session_id);
-        for (name, value) in &custom_headers {
-            request = request.header(name, value);
-        }
+        let request = prepared(self.http.delete(&uri), &custom_headers).header(SESSION, &session_id);
         tokio::task::spawn_blocking(move || request.call()).await?.map_err(failed)?;
         Ok(())
     }
@@ -124,7 +118,7 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-fn failed(error: ureq::Error) -> Fault {
+fn failed(error: HttpError) -> Fault {
     StreamableHttpError::Io(io::Error::other(error.to_string()))
 }
 

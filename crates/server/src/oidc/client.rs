@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use repertoire::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use tokio::sync::Semaphore;
-use ureq::http::{Response, header};
-use ureq::{Agent, Body};
 
 use super::fault::OidcFault;
 use super::options::is_safe_url;
@@ -28,27 +27,18 @@ const MAX_REQUESTS: usize = 8;
 /// Sends requests by a client that blocks, on threads for that.
 #[derive(Debug)]
 pub(super) struct ProviderClient {
-    agent: Agent,
+    http: HttpClient,
     permits: Semaphore,
 }
 
 impl ProviderClient {
-    pub(super) fn new() -> Self {
-        let config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
-            .http_status_as_error(false)
-            // A redirect would lead to a server that was not configured.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // Libraries do not read the environment.
-            .proxy(None)
-            .user_agent("repertoire");
-        Self { agent: config.build().new_agent(), permits: Semaphore::new(MAX_REQUESTS) }
+    pub(super) fn new(http: HttpClient) -> Self {
+        Self { http, permits: Semaphore::new(MAX_REQUESTS) }
     }
 
     /// Returns the document at `url`, called `what` in errors.
     pub(super) async fn get(&self, url: &str, what: &'static str) -> Result<Vec<u8>, OidcFault> {
-        let request = self.agent.get(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        let request = prepared(self.http.get(expect_safe(url, what)?));
         let (status, body) = self.answer(what, move || request.call()).await?;
         if status == 200 { Ok(body) } else { Err(fault(what, &format!("status {status}"))) }
     }
@@ -61,11 +51,11 @@ impl ProviderClient {
         form: &[(&str, &str)],
     ) -> Result<Vec<u8>, OidcFault> {
         let what = "token endpoint";
-        let mut request = self.agent.post(expect_safe(url, what)?).header(header::ACCEPT, "application/json");
+        let mut request = prepared(self.http.post(expect_safe(url, what)?));
         if let Some(authorization) = authorization {
-            request = request.header(header::AUTHORIZATION, authorization);
+            request = request.header("Authorization", &authorization);
         }
-        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let request = request.header("Content-Type", "application/x-www-form-urlencoded");
         let form = encoded(form);
         let (status, body) = self.answer(what, move || request.send(form)).await?;
         if status == 200 {
@@ -80,21 +70,25 @@ impl ProviderClient {
     async fn answer(
         &self,
         what: &'static str,
-        send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
+        send: impl FnOnce() -> Result<HttpResponse, HttpError> + Send + 'static,
     ) -> Result<(u16, Vec<u8>), OidcFault> {
         let _permit = self.permits.acquire().await;
         let exchange = move || {
-            let mut response = send()?;
-            let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_vec()?;
-            Ok((response.status().as_u16(), body))
+            let response = send()?;
+            Ok((response.status(), response.body(MAX_BYTES)?))
         };
-        let answer: Result<Result<_, ureq::Error>, _> = tokio::task::spawn_blocking(exchange).await;
+        let answer: Result<Result<_, HttpError>, _> = tokio::task::spawn_blocking(exchange).await;
         match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(fault(what, &error.to_string())),
             Err(_) => Err(fault(what, "the server is stopping")),
         }
     }
+}
+
+/// Returns `request` with what all have. No redirect is followed: it would lead to a server that was not configured.
+fn prepared(request: HttpRequest) -> HttpRequest {
+    request.timeout(TIMEOUT).header("Accept", "application/json")
 }
 
 /// Returns the error code of a provider if it can be shown.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::http::Uri;
+use repertoire::http::HttpClient;
 use repertoire::store::{Role, TokenScope};
 
 /// The time for which a person stays signed in by default.
@@ -16,6 +17,8 @@ const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 pub struct OidcOptions {
     /// The address of the provider, exactly as it calls itself.
     pub issuer: String,
+    /// The client that requests to the provider go through.
+    pub http: HttpClient,
     /// The name under which the provider knows this server.
     pub client_id: String,
     /// The secret that the provider knows this server by; `None` for a public client.
@@ -51,6 +54,7 @@ impl OidcOptions {
         let client_id = client_id.into();
         Self {
             issuer: issuer.into(),
+            http: HttpClient::default(),
             audience: client_id.clone(),
             client_id,
             client_secret: None,

@@ -57,7 +57,8 @@ impl Provider {
             return Err(Error::new(ErrorKind::BadProvider).about(options.issuer));
         }
         let (metadata, keys) = (CachedDocument::default(), CachedDocument::default());
-        Ok(Self { options, client: ProviderClient::new(), metadata, keys })
+        let client = ProviderClient::new(options.http.clone());
+        Ok(Self { options, client, metadata, keys })
     }
 
     /// Returns its options.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
+use repertoire::certificates::Certificates;
 use repertoire::{Error, ErrorKind};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -51,8 +52,8 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Returns the address that `url` is.
-    pub(super) fn parse(url: &str) -> Result<Self, Error> {
+    /// Returns the address that `url` is; `certificates` verify the server, unless it names others.
+    pub(super) fn parse(url: &str, certificates: &Certificates) -> Result<Self, Error> {
         // The cause may cite a part of the password.
         let options = TlsOptions::parse(url);
         let mut config: Config = options.url.parse().map_err(|_| {
@@ -74,7 +75,7 @@ impl Address {
             config.tcp_user_timeout(KEEPALIVE);
         }
         let shown = shown(&config);
-        let tls = connector(&mut config, options.root_certificates.as_deref())
+        let tls = connector(&mut config, options.root_certificates.as_deref(), certificates)
             .map_err(|why| Error::new(ErrorKind::Store).about(&shown).because(why))?;
         Ok(Self { config, tls, shown })
     }
@@ -135,12 +136,14 @@ mod tests {
 
     #[test]
     fn the_password_is_never_shown() {
-        let check = |url: &str, expect: &str| assert_eq!(Address::parse(url).unwrap().shown(), expect);
+        let check = |url: &str, expect: &str| {
+            assert_eq!(Address::parse(url, &Certificates::none()).unwrap().shown(), expect)
+        };
         check("postgres://ann:secret@db.example:5433/skills", "postgres://ann@db.example:5433/skills");
         check("postgresql://ann@a,b/skills?password=secret", "postgres://ann@a:5432,b:5432/skills");
         check("postgres://%2Frun%2Fpg/skills", "postgres:///run/pg:5432/skills");
         for wrong in ["postgres://ann:x@host/x?secret=1", "postgres://ann:secret@host:port/x"] {
-            let error = match Address::parse(wrong) {
+            let error = match Address::parse(wrong, &Certificates::none()) {
                 Ok(address) => panic!("{wrong} is {}", address.shown()),
                 Err(error) => error.chain(),
             };

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use repertoire::certificates::Certificates;
 use repertoire::{Error, ErrorKind};
 use tokio::runtime::{Builder, Runtime};
 
@@ -37,22 +38,26 @@ const GRACE: Duration = Duration::from_secs(5);
 pub type PostgresStore = SqlStore<PostgresDatabase>;
 
 impl PostgresStore {
-    /// Opens the store in the database at `url`, and makes its tables if they are missing.
-    pub fn open(url: &str) -> Result<Self, Error> {
-        Self::open_with(url, |_, _| None)
+    /// Opens the store in the database at `url`, and makes its tables if they are missing. `certificates` verify the
+    /// server, unless `url` names others.
+    pub fn open(url: &str, certificates: &Certificates) -> Result<Self, Error> {
+        Self::open_with(url, certificates, |_, _| None)
     }
 
     /// Opens the store like [`PostgresStore::open`], for requests of others: a database that answers nobody for a second is not waited
     /// for, but by a change that is being committed. One more connection is kept, by which that is noticed.
-    pub fn open_to_serve(url: &str) -> Result<Self, Error> {
-        Self::open_with(url, |runtime, address| Some(Pulse::start(runtime.handle(), Arc::clone(address))))
+    pub fn open_to_serve(url: &str, certificates: &Certificates) -> Result<Self, Error> {
+        Self::open_with(url, certificates, |runtime, address| {
+            Some(Pulse::start(runtime.handle(), Arc::clone(address)))
+        })
     }
 
     fn open_with(
         url: &str,
+        certificates: &Certificates,
         pulse: impl FnOnce(&Runtime, &Arc<Address>) -> Option<Arc<Pulse>>,
     ) -> Result<Self, Error> {
-        let address = Arc::new(Address::parse(url)?);
+        let address = Arc::new(Address::parse(url, certificates)?);
         // The threads of callers only wait.
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build();

@@ -2,10 +2,11 @@
 //!
 //! Another host is never asked without encryption unless `sslmode=disable` is written: where others fall back to sending the password in
 //! the clear (`sslmode=prefer`), this is an error. Certificates are always verified, and the name in them: against the file that the option
-//! `sslrootcert` of an address names, or against the roots that browsers trust. With `sslmode=require`, other clients verify nothing.
+//! `sslrootcert` of an address names, or against the certificates that the host trusts. With `sslmode=require`, other clients verify nothing.
 
 use std::path::Path;
 
+use repertoire::certificates::Certificates;
 use repertoire_model::loopback::is_loopback;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -52,6 +53,7 @@ impl TlsOptions {
 pub(super) fn connector(
     config: &mut Config,
     root_certificates: Option<&str>,
+    certificates: &Certificates,
 ) -> Result<Option<MakeRustlsConnect>, String> {
     let is_network = !config.get_hostaddrs().is_empty()
         || config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
@@ -63,7 +65,15 @@ pub(super) fn connector(
     }
     let mut roots = RootCertStore::empty();
     match root_certificates {
-        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        None => match certificates.get() {
+            Ok(certificates) => {
+                let certificates = certificates.iter().map(|der| CertificateDer::from(der.as_slice()));
+                roots.add_parsable_certificates(certificates);
+            }
+            Err(why) if config.get_ssl_mode() == SslMode::Require => return Err(why.to_owned()),
+            // A server on this machine may do without encryption; if it does not, its certificate is not trusted.
+            Err(_) => {}
+        },
         Some(path) => read(path, &mut roots).map_err(|why| format!("sslrootcert {path}: {why}"))?,
     }
     let provider = rustls::crypto::ring::default_provider();
@@ -98,6 +108,20 @@ fn read(path: &str, roots: &mut RootCertStore) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    fn trusted() -> Certificates {
+        Certificates::new("", || Ok(Vec::new()))
+    }
+
+    #[test]
+    fn a_system_without_certificates_reaches_no_other_machine() {
+        let connect = |url: &str| connector(&mut url.parse().unwrap(), None, &Certificates::none());
+        assert!(connect("postgres://h/d").is_err_and(|why| why.contains("no certificates")));
+        assert!(connect("postgres://localhost/d?sslmode=require").is_err());
+        assert!(
+            connect("postgres://localhost/d").is_ok() && connect("postgres://h/d?sslmode=disable").is_ok()
+        );
+    }
+
     #[test]
     fn the_options_that_others_know_are_understood() {
         let check = |url: &str, expect: &str, root: Option<&str>| {
@@ -115,12 +139,14 @@ mod tests {
 
     #[test]
     fn sockets_and_sslmode_disable_are_not_encrypted() {
-        let is_encrypted = |url: &str| connector(&mut url.parse().unwrap(), None).unwrap().is_some();
+        let is_encrypted =
+            |url: &str| connector(&mut url.parse().unwrap(), None, &trusted()).unwrap().is_some();
         assert!(is_encrypted("postgres://h/d") && is_encrypted("postgres://h/d?sslmode=require"));
         assert!(!is_encrypted("postgres://h/d?sslmode=disable") && !is_encrypted("postgres://%2Frun/d"));
         let mut config = "postgres://h/d".parse().unwrap();
         assert!(
-            connector(&mut config, Some("/nowhere/ca.pem")).is_err_and(|why| why.contains("/nowhere/ca.pem"))
+            connector(&mut config, Some("/nowhere/ca.pem"), &trusted())
+                .is_err_and(|why| why.contains("/nowhere/ca.pem"))
         );
     }
 
@@ -129,7 +155,7 @@ mod tests {
         use SslMode::{Disable, Prefer, Require};
         let check = |url: &str, expect: SslMode| {
             let mut config: Config = url.parse().unwrap();
-            connector(&mut config, None).unwrap();
+            connector(&mut config, None, &trusted()).unwrap();
             assert_eq!(config.get_ssl_mode(), expect, "{url}");
         };
         for other in [

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use repertoire::http::HttpClient;
 use repertoire::regular_file;
 use repertoire_exec::HostProcess;
 use repertoire_server::mcp_client::{McpServer, ServerTool, ToolServers};
@@ -66,9 +67,10 @@ impl ServerProcesses {
 
 /// Starts and connects to the servers in the file at `path`, and returns them with their tools.
 ///
-/// Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
+/// Requests to servers go through `http`. Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
 pub(super) fn start(
     path: &Path,
+    http: &HttpClient,
     mut taken: BTreeSet<String>,
     withheld: &[&str],
 ) -> Result<(RunningServers, Vec<ServerTool>), CliError> {
@@ -77,8 +79,8 @@ pub(super) fn start(
         CliError::failure(format!("the MCP server `{name}` of {} cannot be used", path.display()))
             .because(error)
     };
-    let mut connections =
-        ToolServers::new().map_err(|error| CliError::failure("no threads can be started").because(error))?;
+    let mut connections = ToolServers::new(http.clone())
+        .map_err(|error| CliError::failure("no threads can be started").because(error))?;
     let (mut processes, mut tools) = (Vec::new(), Vec::new());
     for (name, entry) in file.mcp_servers.into_iter().filter(|(_, entry)| !entry.disabled) {
         let expanded = |map: BTreeMap<String, String>| -> Result<BTreeMap<String, String>, CliError> {

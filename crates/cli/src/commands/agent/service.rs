@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use repertoire_agent::{Header, HttpClient, HttpClientOptions, ModelApi};
+use repertoire_agent::{Header, ModelApi, ModelClient, ModelClientOptions};
 
 use crate::env::{ANTHROPIC_BASE_URL, Env, OPENAI_BASE_URL};
 use crate::error::CliError;
@@ -42,7 +42,7 @@ pub(super) struct Service {
     pub(super) provider: ModelApi,
     pub(super) model: String,
     key_variable: String,
-    options: HttpClientOptions,
+    options: ModelClientOptions,
 }
 
 impl Service {
@@ -99,14 +99,15 @@ impl Service {
             return Err(CliError::usage(format!("{key_variable} is not set"))
                 .hint("set it, or pass --base-url with the address of a local server"));
         }
-        let mut options = HttpClientOptions::default();
+        let mut options = ModelClientOptions::default();
+        options.http = context.env.http().clone();
         (options.base_url, options.key, options.timeout) = (url, key, Duration::from_secs(args.timeout));
         Ok(Self { provider, model, key_variable, options })
     }
 
     /// Returns a client of the service.
-    pub(super) fn client(&self) -> HttpClient {
-        HttpClient::new(self.provider, self.options.clone())
+    pub(super) fn client(&self) -> ModelClient {
+        ModelClient::new(self.provider, self.options.clone())
     }
 
     /// Returns the variables that hold keys of services of models.

@@ -42,7 +42,6 @@ pub struct HttpEmbedder {
 
 struct EmbeddingClient {
     options: HttpEmbedderOptions,
-    agent: ureq::Agent,
     state: Mutex<EmbedderState>,
 }
 
@@ -82,17 +81,6 @@ impl HttpEmbedder {
         if let Some(error) = options.error() {
             return Err(error);
         }
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(options.timeout))
-            .http_status_as_error(false)
-            // A redirect would lead to a server that the user did not choose.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // Libraries do not read the environment.
-            .proxy(None)
-            .user_agent("repertoire")
-            .build()
-            .new_agent();
         let stamp = stamp(&options);
         let cache = |name: &str, limit| {
             let name = format!("{}.{name}.vectors", &stamp.to_hex()[..16]);
@@ -105,7 +93,7 @@ impl HttpEmbedder {
             failed: None,
             is_reported: false,
         };
-        Ok(Self { shared: Arc::new(EmbeddingClient { options, agent, state: Mutex::new(state) }) })
+        Ok(Self { shared: Arc::new(EmbeddingClient { options, state: Mutex::new(state) }) })
     }
 
     /// Returns the vectors of `texts`, in order. A thread that may block sends the requests.
@@ -161,7 +149,7 @@ impl EmbeddingClient {
         let mut wait = self.options.backoff;
         let mut retries = self.options.retries;
         let fault = loop {
-            let fault = match request_embeddings(&self.agent, &self.options, texts) {
+            let fault = match request_embeddings(&self.options, texts) {
                 Ok(vectors) => match self.check_dimensions(&vectors) {
                     Ok(()) => return Ok(vectors),
                     Err(message) => break message,

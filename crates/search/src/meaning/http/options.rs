@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use repertoire::http::HttpClient;
 use repertoire_model::loopback::is_loopback;
 
 /// A function that receives the message of a failure.
@@ -18,6 +19,8 @@ pub struct HttpEmbedderOptions {
     pub url: String,
     /// The name of the model.
     pub model: String,
+    /// The client that requests go through.
+    pub http: HttpClient,
     /// The bearer token, if the server needs one.
     pub key: Option<String>,
     /// The directory of the cache; without it every process requests all vectors again.
@@ -40,6 +43,7 @@ impl HttpEmbedderOptions {
         Self {
             url: url.into(),
             model: model.into(),
+            http: HttpClient::default(),
             key: None,
             cache: None,
             timeout: Duration::from_secs(20),

@@ -1,8 +1,8 @@
 //! A request for the vectors of some texts.
 
-use std::io::{self, Read as _};
 use std::time::Duration;
 
+use repertoire::http::{HttpError, HttpErrorKind};
 use serde_json::{Value, json};
 
 use super::options::HttpEmbedderOptions;
@@ -34,22 +34,23 @@ impl RequestFault {
 
 /// Requests the vectors of `texts` from the server of `options`; returns them in order.
 pub(super) fn request_embeddings(
-    agent: &ureq::Agent,
     options: &HttpEmbedderOptions,
     texts: &[&str],
 ) -> Result<Vec<Option<Vector>>, RequestFault> {
     let url = format!("{}/embeddings", options.url.trim_end_matches('/'));
     let body = json!({ "model": options.model, "input": texts, "encoding_format": "float" }).to_string();
-    let mut request = agent.post(&url).header("Content-Type", "application/json");
+    // A redirect would lead to a server that the user did not choose, and is not followed.
+    let mut request = options.http.post(&url).timeout(options.timeout);
+    request = request.header("Content-Type", "application/json");
     if let Some(key) = &options.key {
-        request = request.header("Authorization", format!("Bearer {key}"));
+        request = request.header("Authorization", &format!("Bearer {key}"));
     }
-    let mut response = request.send(body).map_err(fault)?;
-    let status = response.status().as_u16();
+    let response = request.send(body).map_err(fault)?;
+    let status = response.status();
     if status != 200 {
-        let wait = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
-        let wait = wait.and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
-        let text = read(&mut response, MAX_FAULT_BYTES);
+        let wait = response.header("Retry-After").and_then(|value| value.trim().parse().ok());
+        let wait = wait.map(Duration::from_secs);
+        let text = response.start(MAX_FAULT_BYTES);
         let text = String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         let message =
             if text.is_empty() { format!("status {status}") } else { format!("status {status}: {text}") };
@@ -59,7 +60,8 @@ pub(super) fn request_embeddings(
             retry: is_temporary.then_some(wait.map(|wait| wait.min(MAX_WAIT))),
         });
     }
-    let bytes = read(&mut response, MAX_ANSWER_BYTES + 1);
+    // A truncated body is not valid JSON.
+    let bytes = response.start(MAX_ANSWER_BYTES + 1);
     if bytes.len() as u64 > MAX_ANSWER_BYTES {
         return Err(RequestFault::permanent("the answer is too large"));
     }
@@ -68,20 +70,9 @@ pub(super) fn request_embeddings(
     vectors(&answer, texts.len()).map_err(RequestFault::permanent)
 }
 
-/// Returns the body of `response`, at most `limit` bytes.
-fn read(response: &mut ureq::http::Response<ureq::Body>, limit: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // A truncated body is not valid JSON.
-    let _ = response.body_mut().as_reader().take(limit).read_to_end(&mut bytes);
-    bytes
-}
-
-fn fault(error: ureq::Error) -> RequestFault {
+fn fault(error: HttpError) -> RequestFault {
     // A refused connection will not be accepted a second later.
-    let is_temporary = match &error {
-        ureq::Error::Io(error) => error.kind() != io::ErrorKind::ConnectionRefused,
-        error => matches!(error, ureq::Error::Timeout(_)),
-    };
+    let is_temporary = matches!(error.kind(), HttpErrorKind::Interrupted | HttpErrorKind::Timeout);
     RequestFault { message: error.to_string(), retry: is_temporary.then_some(None) }
 }
 

@@ -1,0 +1,15 @@
+//! The client of HTTP servers: it is given the certificates that it trusts and the proxy, and reads no environment.
+
+mod address;
+mod body;
+mod client;
+mod error;
+mod proxy;
+mod request;
+
+pub use address::{has_host, join, origin};
+pub use body::{HttpBody, HttpResponse};
+pub use client::HttpClient;
+pub use error::{HttpError, HttpErrorKind};
+pub use proxy::Proxy;
+pub use request::HttpRequest;
