@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use repertoire::discovery::CLIENT_HOMES;
+use repertoire_clients::{Environment, Places};
 
 /// The prefix of the variables that are Repertoire's own.
 pub(crate) const PREFIX: &str = "REPERTOIRE_";
@@ -256,6 +257,18 @@ impl Env {
     pub(crate) fn client_homes(&self) -> BTreeMap<String, PathBuf> {
         let variables = CLIENT_HOMES.iter().map(|home| home.variable);
         variables.filter_map(|name| Some((name.to_owned(), self.directory(name)?))).collect()
+    }
+
+    /// Returns the places of clients.
+    pub(crate) fn places(&self) -> Places {
+        let mut environment = Environment::new(self.working_directory());
+        environment.home = self.home();
+        environment.config = self.config_home();
+        environment.app_data = self.directory(APPDATA);
+        environment.client_homes = self.client_homes();
+        environment.executable = self.executable.clone();
+        environment.search_path = self.paths(PATH);
+        Places::new(environment)
     }
 
     /// Returns the home directory.

@@ -12,7 +12,6 @@ use repertoire::config::KitChoice;
 use repertoire::regular_file;
 use serde::{Deserialize, Serialize};
 
-use crate::clients::Places;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::replace_file;
@@ -74,7 +73,7 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.
 pub(crate) fn project(env: &Env) -> PathBuf {
-    let project = Places::new(env).project().to_owned();
+    let project = env.places().project().to_owned();
     fs::canonicalize(&project).unwrap_or(project)
 }
 

@@ -9,7 +9,6 @@
 
 mod change_guard;
 mod cli;
-mod clients;
 mod commands;
 mod complete;
 mod config;

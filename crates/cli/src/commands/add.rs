@@ -12,13 +12,13 @@ use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, f
 use serde_json::json;
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Owner;
 use crate::commands::link::{self, AddedLinks, Warning};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, count};
 use crate::wire::Context;
 use plan::{Plan, SkillPresence};
+use repertoire_clients::Owner;
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server

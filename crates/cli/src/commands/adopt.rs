@@ -11,7 +11,6 @@ pub(crate) use args::AdoptArgs;
 pub(crate) use finish::finish_interrupted;
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Places;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -23,7 +22,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Ex
 }
 
 fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in")
             .hint("set HOME, or leave --user out")

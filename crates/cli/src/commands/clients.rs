@@ -6,7 +6,6 @@ use clap::Args;
 use repertoire::State;
 use serde::Serialize;
 
-use crate::clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 use crate::commands::connect::{
     Connection, Files, OwnEntries, connections, names_offered_by, offered_names, plugins_offered_twice,
     present, skills_by_name,
@@ -15,6 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
+use repertoire_clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 
 /// Shows which clients on this machine get which skills
 ///
@@ -87,7 +87,7 @@ impl ClientView<'_> {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let connections = connections(&OwnEntries::new(&context.env), &places);
     let files = Files::new(&library, &places, &connections, BTreeMap::new(), &[]);
     let around = (context, &library, &places);

@@ -3,7 +3,6 @@
 mod apply;
 mod args;
 mod connections;
-mod edit;
 mod lock;
 mod own_entries;
 mod overlap;
@@ -13,15 +12,11 @@ mod server;
 
 pub(crate) use args::{ConnectArgs, client, clients};
 pub(crate) use connections::{Connection, broken_files, connections};
-pub(crate) use edit::{
-    EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value, toml_text,
-};
 pub(crate) use overlap::{
     Files, connected_to_all, names_offered_by, offered_names, plugins_offered_twice, present, skills_by_name,
 };
 pub(crate) use own_entries::OwnEntries;
 
-use crate::clients::{CLIENTS, Client, Places};
 use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
@@ -29,10 +24,11 @@ use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::Ui;
 use crate::wire::Context;
+use repertoire_clients::{CLIENTS, Client, Places};
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -> Result<Exit, CliError> {
-    let places = Places::new(&env);
+    let places = env.places();
     let chosen = chosen(&places, args)?;
     let server = server::server(&env, &globals, &places, args)?;
     let ours = OwnEntries::new(&env).or_asked(&server);

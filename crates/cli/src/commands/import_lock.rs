@@ -11,11 +11,11 @@ use repertoire_sources::{
 };
 use serde_json::{Value, json};
 
-use crate::clients::Owner;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, count, escape};
 use crate::wire::{ComparedOrigin, Context, compared_origins, routes};
+use repertoire_clients::Owner;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

@@ -29,12 +29,12 @@ pub(crate) use report::Warning;
 pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
 pub(crate) use undo::remove_link;
 
-use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
 use crate::commands::connect::{self, Connection, Files, OwnEntries, connected_to_all, connections, present};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
+use repertoire_clients::{CANONICAL, CLIENTS, Client, Owner, Places};
 
 /// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
 pub(crate) fn record_link(
@@ -79,7 +79,7 @@ pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exit, CliError> {
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to link skills in").hint("set HOME, or leave --user out")
     })?;

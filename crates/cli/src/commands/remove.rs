@@ -9,13 +9,13 @@ use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, a
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::{Owner, Places};
 use crate::commands::link::{forget_links, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count, escape};
 use crate::wire::Context;
+use repertoire_clients::{Owner, Places};
 
 /// Removes skills that `rep add` added
 ///
@@ -64,7 +64,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     for word in &args.names {
         names.extend(named(context, &installation, &lock, word, args)?);
     }
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))

@@ -27,11 +27,11 @@ use serde_json::{Value, json};
 use self::clients::{ClientRecord, KnownSkills};
 use super::events::age;
 use super::list::Counter;
-use crate::clients::SkillOnDisk;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
+use repertoire_clients::SkillOnDisk;
 
 /// The seconds of a day.
 const DAY: u64 = 24 * 60 * 60;

@@ -10,12 +10,12 @@ use repertoire_sources::{
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Owner;
 use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, shell_word};
+use repertoire_clients::Owner;
 
 /// Restores the skills that repertoire.lock lists, exactly as they were added
 ///

@@ -11,11 +11,11 @@ use super::args::AdoptArgs;
 use super::plan::{GatheredSkill, Plan};
 use super::record::{AdoptedCopy, Record, original};
 use crate::change_guard::ChangeGuard;
-use crate::clients::{Owner, Places};
 use crate::commands::link::{self, paths};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count};
+use repertoire_clients::{Owner, Places};
 
 /// A skill in the report.
 #[derive(Serialize)]

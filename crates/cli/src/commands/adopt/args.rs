@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::clients::Owner;
 use crate::complete::skill_names;
+use repertoire_clients::Owner;
 
 /// Gathers scattered copies of a skill in one place
 ///

@@ -10,15 +10,15 @@ use std::path::Path;
 
 use super::apply::{link_text, link_to_gathered, rename};
 use super::record::{AdoptedCopy, Record, original};
-use crate::clients::{CANONICAL, Owner, Places};
 use crate::commands::link::forget_link;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
+use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// Completes interrupted changes of the project and of the user.
 pub(crate) fn finish_interrupted(ui: &mut Ui, env: &Env) {
-    let places = Places::new(env);
+    let places = env.places();
     for owner in [Owner::Project, Owner::User] {
         let Some(base) = places.base(owner) else { continue };
         let undo = if owner == Owner::User { "rep adopt --undo --user" } else { "rep adopt --undo" };

@@ -12,10 +12,10 @@ use repertoire_sources::read_installed;
 
 use super::args::AdoptArgs;
 use super::record;
-use crate::clients::{CANONICAL, Places};
 use crate::commands::link::paths;
 use crate::error::CliError;
 use crate::wire::Library;
+use repertoire_clients::{CANONICAL, Places};
 
 /// The largest hidden file that is compared, in bytes.
 const MAX_COMPARED: u64 = 1024 * 1024;

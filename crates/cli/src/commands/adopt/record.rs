@@ -9,10 +9,10 @@ use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
-use crate::clients::{CANONICAL, Owner, Places};
 use crate::commands::link::paths;
 use crate::commands::link::record_file::{self, VERSION};
 use crate::error::CliError;
+use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-adopted.json";

@@ -7,11 +7,11 @@ use super::args::ConnectArgs;
 use super::lock::lock;
 use super::plan::{ConnectPlan, ConnectStep};
 use super::report::{self, ConnectOutcome, ConnectState};
-use crate::clients::{Places, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replace_file;
 use crate::ui::{Consent, Style, Ui, count, escape};
+use repertoire_clients::{Places, Server};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(

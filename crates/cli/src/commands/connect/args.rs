@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use crate::clients::{CLIENTS, Client, Owner};
 use crate::complete::agent_names;
+use repertoire_clients::{CLIENTS, Client, Owner};
 
 /// The name that the server has in the configuration of clients.
 pub(super) const DEFAULT_NAME: &str = "repertoire";

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use repertoire_clients::edit::{self, EditFault};
 use repertoire_model::Profile;
 use serde_json::{Map, Value};
 
 use super::args::{DEFAULT_NAME, FORMER_NAME, server_name};
-use super::edit::{self, EditFault};
 use super::own_entries::OwnEntries;
-use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::env::{self, Env};
 use crate::replace_file::MAX_BYTES;
 use repertoire::config::{FileTrust, Settings};
 use repertoire::regular_file;
+use repertoire_clients::{CLIENTS, Client, Owner, Places};
 
 /// An entry that leads to this program.
 #[derive(Debug)]
@@ -197,7 +197,7 @@ fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathB
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::CLIENTS;
+    use repertoire_clients::CLIENTS;
 
     #[test]
     fn options_have_their_value_in_the_next_word_or_behind_an_equals_sign() {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use crate::clients::{Owner, Places};
+use repertoire_clients::{Owner, Places};
 
 /// Waits until no other process writes configurations of `owner`, and locks them until the result is dropped.
 ///

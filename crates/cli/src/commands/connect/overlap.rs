@@ -11,13 +11,13 @@ use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
 use super::own_entries::OwnEntries;
 use super::plan::{ConnectPlan, ConnectStep};
-use crate::clients::{
-    CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed,
-};
 use crate::commands::link::{client_readers, recorded};
 use crate::globals::Globals;
 use crate::ui::{count, escape};
 use crate::wire::{Context, Library};
+use repertoire_clients::{
+    CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed,
+};
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::server::PROGRAM;
-use crate::clients::{Client, Server};
 use crate::env::Env;
+use repertoire_clients::{Client, Server};
 
 /// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs now, or
 /// they have the name that is given by default and an address that `rep serve --http` has on this machine.
@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clients::CLIENTS;
+    use repertoire_clients::CLIENTS;
 
     fn has(name: &str, entry: Value) -> bool {
         let ours = OwnEntries { programs: vec!["/opt/skillsd".to_owned()], asked: None };

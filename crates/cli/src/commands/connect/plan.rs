@@ -4,16 +4,16 @@ use std::fs::{canonicalize, symlink_metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire_clients::edit::{self, EditFault, Spot};
 use serde_json::{Map, Value};
 
 use super::args::{ConnectArgs, DEFAULT_NAME, FORMER_NAME};
-use super::edit::{self, EditFault, Spot};
 use super::own_entries::OwnEntries;
-use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
 use crate::replace_file::MAX_BYTES;
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
+use repertoire_clients::{CLIENTS, Client, Owner, Places, Server};
 
 /// The planned change for one client.
 pub(super) struct ConnectPlan {

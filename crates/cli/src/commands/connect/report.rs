@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::args::ConnectArgs;
-use crate::clients::Server;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
+use repertoire_clients::Server;
 
 /// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -4,33 +4,13 @@ use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use super::args::ConnectArgs;
-use crate::clients::{Owner, Places, Server};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::globals::Globals;
+use repertoire_clients::{Owner, Places, SERVE, Server};
 
 /// The name that this program is installed under.
 pub(super) const PROGRAM: &str = "rep";
-
-impl Server {
-    /// Returns whether the client starts it.
-    pub(super) fn is_stdio(&self) -> bool {
-        matches!(self, Self::Stdio { .. })
-    }
-
-    /// Returns the same server with the arguments `former`, unless it has options of its own.
-    pub(super) fn with_arguments(&self, former: &[String]) -> Self {
-        match self {
-            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
-                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
-            }
-            _ => self.clone(),
-        }
-    }
-}
-
-/// The arguments of a server without options.
-const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 /// Returns the server that `args` and `globals` ask for.
 pub(super) fn server(

@@ -15,8 +15,7 @@ use serde::Serialize;
 
 use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
-use crate::clients::{Client, ClientReader, Owner, Places, SkillOnDisk};
-use crate::commands::connect::{self, EditFault};
+use crate::commands::connect;
 use crate::commands::link::{
     RecordedLink, RestoredLink, client_readers, links_to_skill, paths, remove_links, restore_links,
 };
@@ -24,6 +23,8 @@ use crate::error::CliError;
 use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, escape};
 use crate::wire::Context;
+use repertoire_clients::edit::EditFault;
+use repertoire_clients::{Client, ClientReader, Owner, Places, SkillOnDisk};
 
 /// The state of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -114,7 +115,7 @@ impl<'c> ClientChanges<'c> {
         owner: Owner,
         client: Option<&str>,
     ) -> Result<Option<Self>, CliError> {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         let Some(base) = places.base(owner) else { return Ok(None) };
         let record = DisabledRecord::load(&places, owner, &base)?;
         let client = client.and_then(connect::client);

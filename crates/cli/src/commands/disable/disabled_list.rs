@@ -11,12 +11,13 @@ use repertoire::regular_file;
 use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
-use crate::clients::Owner;
-use crate::commands::connect::{clients, toml_text};
+use crate::commands::connect::clients;
 use crate::config;
 use crate::error::CliError;
 use crate::replace_file::{self, MAX_BYTES};
 use crate::wire::Context;
+use repertoire_clients::Owner;
+use repertoire_clients::edit::toml_text;
 
 /// The name of the key.
 const KEY: &str = "disabled";

@@ -10,10 +10,10 @@ use repertoire_model::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::client_switch::RecordedSwitch;
-use crate::clients::{Owner, Places};
 use crate::commands::link::record_file::{self, VERSION};
 use crate::commands::link::{DISABLED_FILE, RecordedLink};
 use crate::error::CliError;
+use repertoire_clients::{Owner, Places};
 
 /// The changes of a project or a home directory.
 #[derive(Debug, Default)]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::checks::{Checks, Status};
-use crate::clients::Places;
 use crate::commands::connect::{
     Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
     present,
@@ -19,7 +18,7 @@ const MAX_NAMED: usize = 5;
 impl Checks {
     /// Warns of links that were made to skills which are no longer there.
     pub(super) fn links(&mut self, context: &Context) {
-        for (links, undo) in link::dangling(&Places::new(&context.env)) {
+        for (links, undo) in link::dangling(&context.env.places()) {
             let mut named: Vec<&str> = links.iter().take(MAX_NAMED).map(String::as_str).collect();
             if links.len() > MAX_NAMED {
                 named.push("and more");
@@ -35,7 +34,7 @@ impl Checks {
 
     /// Reports every connected client, and warns if it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         for (path, (client, fault)) in broken_files(&places) {
             let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
             let path = context.shown(&path.display().to_string());
@@ -89,7 +88,7 @@ impl Checks {
 
     /// Warns of clients that are there and read the same skill from more than one directory.
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         let connections = connections(&OwnEntries::new(&context.env), &places);
         let (names, present) = (offered_names(library), present(&places, &connections));
         let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);

@@ -8,10 +8,10 @@ use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
-use crate::clients::{ClientReader, Places, SkillOnDisk};
 use crate::commands::connect::{Connection, OwnEntries, connections};
 use crate::commands::link::client_readers;
 use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
+use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {
@@ -49,7 +49,7 @@ impl ClientJson {
 impl Surroundings {
     /// Looks at the surroundings of `library`.
     pub(super) fn of(context: &Context, library: &Library) -> Self {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         Self {
             origins: context.origins(library),
             readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),

@@ -10,13 +10,13 @@ use super::args::LinkArgs;
 use super::plan::{LinkStep, Occupancy, plan};
 use super::record::Record;
 use super::{Warning, apply, chosen, paths, warnings_after};
-use crate::clients::{CLIENTS, Owner, Places};
 use crate::commands::connect::{OwnEntries, connections};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::globals::Globals;
 use crate::ui::Ui;
 use crate::wire::Context;
+use repertoire_clients::{CLIENTS, Owner, Places};
 
 /// The links that were made to skills.
 #[derive(Default)]
@@ -61,7 +61,7 @@ fn links(
     if directories.is_empty() {
         return Ok(AddedLinks::default());
     }
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let Some(base) = places.base(owner) else { return Ok(AddedLinks::default()) };
     let args = LinkArgs::of(owner);
     let connections = connections(&OwnEntries::new(&context.env), &places);

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::clients::Owner;
 use crate::commands::connect;
 use crate::complete::{agent_names, skill_names};
+use repertoire_clients::Owner;
 
 /// Puts skills where clients look for them
 ///

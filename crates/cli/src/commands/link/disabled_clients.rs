@@ -9,8 +9,7 @@ use repertoire_model::Pattern;
 use serde::Deserialize;
 
 use super::record_file;
-use crate::clients::{Client, ClientReader, Owner, Places, SearchedPlaces, readers};
-use crate::wire::projects;
+use repertoire_clients::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
 
 /// The path of the record of disabled skills, in a project or a home directory.
 pub(crate) const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use repertoire::Entry;
 
-use crate::clients::{Owner, Places};
 use repertoire::config::FileTrust;
+use repertoire_clients::{Owner, Places};
 
 /// Returns the directory of the skill, links resolved.
 pub(crate) fn of(entry: &Entry) -> PathBuf {

@@ -11,9 +11,9 @@ use super::args::LinkArgs;
 use super::disabled_clients::disabled_for_clients;
 use super::paths;
 use super::record::Record;
-use crate::clients::{CANONICAL, Client, Owner, Places, skills_in};
 use crate::error::CliError;
 use crate::wire::Library;
+use repertoire_clients::{CANONICAL, Client, Owner, Places, skills_in};
 
 /// A link that is needed.
 pub(super) struct LinkStep<'l> {

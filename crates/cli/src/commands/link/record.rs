@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::paths;
 use super::record_file::{self, VERSION};
-use crate::clients::{CANONICAL, Owner, Places};
 use crate::error::CliError;
+use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-links.json";

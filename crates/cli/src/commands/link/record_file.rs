@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::leftovers::remove_leftovers;
 use super::paths;
-use crate::clients::{Owner, Places};
 use crate::error::CliError;
 use crate::replace_file;
+use repertoire_clients::{Owner, Places};
 
 /// The version of the formats.
 pub(crate) const VERSION: u32 = 1;

@@ -9,8 +9,8 @@ use super::apply::make_link;
 use super::paths;
 use super::record::{Record, RecordedLink};
 use super::undo::remove_link;
-use crate::clients::{CANONICAL, Client, Owner, Places};
 use crate::error::CliError;
+use repertoire_clients::{CANONICAL, Client, Owner, Places};
 
 /// A recorded link to a skill.
 pub(crate) struct LinkToSkill {

@@ -7,11 +7,11 @@ use super::args::LinkArgs;
 use super::record::{Record, RecordedLink};
 use super::report::{self, LinkLine, LinkState, Notes};
 use super::{copy, paths};
-use crate::clients::{Client, Places};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
+use repertoire_clients::{Client, Places};
 
 /// Removes the links and copies made for the clients in `named`, or for all clients if it is empty.
 pub(super) fn run(
@@ -48,7 +48,7 @@ pub(super) fn run(
         lines.push((made, line));
     }
     // Links to other links go first.
-    lines.sort_by_key(|(made, _)| made.path.starts_with(crate::clients::CANONICAL));
+    lines.sort_by_key(|(made, _)| made.path.starts_with(repertoire_clients::CANONICAL));
     let planned = lines.iter().filter(|(_, line)| line.state == LinkState::Planned).count();
     for (_, line) in lines.iter().filter(|(_, line)| line.state == LinkState::Planned) {
         ui.write_planned(Some(Style::Removed), &format!("- {}", line.path))?;

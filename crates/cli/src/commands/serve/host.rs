@@ -11,7 +11,6 @@ use repertoire_server::dashboard::{
 };
 
 use super::switch;
-use crate::clients::Places;
 use crate::commands::disable::still_read;
 use crate::commands::{approvals, cost, explain, update};
 use crate::wire::{Context, compared_origins};
@@ -117,7 +116,7 @@ impl Host for DashboardHost {
         let (places, _) = self.context.places(&self.context.settings.policy);
         // A skill of a store is in no files of clients.
         let is_file = entry.identity.is_some();
-        if is_file { still_read(&Places::new(&self.context.env), &places, entry) } else { Vec::new() }
+        if is_file { still_read(&self.context.env.places(), &places, entry) } else { Vec::new() }
     }
 
     fn health(&self) -> Vec<HealthItem> {

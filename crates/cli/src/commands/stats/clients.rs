@@ -10,10 +10,10 @@ use repertoire::event::jsonl::rfc3339;
 use repertoire::regular_file;
 use serde_json::{Value, json};
 
-use crate::clients::{Places, SkillOnDisk};
 use crate::commands::link::client_readers;
 use crate::env::{self, Env};
 use crate::wire::{Context, Library};
+use repertoire_clients::SkillOnDisk;
 
 /// The most files of a client that are read, the newest first.
 const MAX_FILES: usize = 2_000;
@@ -122,7 +122,7 @@ impl KnownSkills {
     /// Returns the skills of `library`, in whatever state.
     pub(super) fn new(context: &Context, library: &Library) -> Self {
         let mut known = Self { home: context.env.home(), ..Self::default() };
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         let clients = ["claude-code", "codex"];
         let readers = client_readers(&places, &library.places, BTreeMap::new(), &clients);
         for entry in library.snapshot.entries() {

@@ -7,9 +7,9 @@ use std::fs::{canonicalize, read_dir};
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
-use repertoire::discovery::{CLIENT_DIRECTORIES, ClientDirectories};
+use repertoire::discovery::{CLIENT_DIRECTORIES, ClientDirectories, Place, Tier, project_skill_directories};
 
-use super::places::{Owner, Places};
+use crate::places::{Owner, Places};
 
 /// The most entries of a directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
@@ -20,16 +20,16 @@ const PLUGINS: [(&str, &str); 3] =
 
 /// A skill in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SkillOnDisk {
+pub struct SkillOnDisk {
     /// Its directory, links resolved.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// The name that its `SKILL.md` has, if it has one.
-    pub(crate) written: Option<String>,
+    pub written: Option<String>,
 }
 
 impl SkillOnDisk {
     /// Returns the skill that `entry` is.
-    pub(crate) fn of(entry: &Entry) -> Self {
+    pub fn of(entry: &Entry) -> Self {
         let written = entry.document.manifest.name.as_deref().map(str::to_owned);
         Self { directory: resolved(Path::new(entry.directory())), written }
     }
@@ -37,40 +37,40 @@ impl SkillOnDisk {
 
 /// An entry of a directory by which a client reads a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileRoute {
+pub struct FileRoute {
     /// Its path, in a directory of the client as the table names it.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The plugin that has the skill, if the client reads it for a plugin.
-    pub(crate) plugin: Option<String>,
+    pub plugin: Option<String>,
 }
 
 impl FileRoute {
     /// Returns the directory that the entry is in.
-    pub(crate) fn parent(&self) -> &Path {
+    pub fn parent(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 }
 
 /// The places that clients read skills from, beside the directories of the user.
 #[derive(Debug, Default)]
-pub(crate) struct SearchedPlaces {
+pub struct SearchedPlaces {
     /// The projects.
-    pub(crate) projects: Vec<PathBuf>,
+    pub projects: Vec<PathBuf>,
     /// The directories of skills of plugins, with the names of the plugins.
-    pub(crate) plugins: Vec<(String, PathBuf)>,
+    pub plugins: Vec<(String, PathBuf)>,
     /// Links that are about to be made, with the real directories of their skills.
-    pub(crate) planned: BTreeMap<PathBuf, PathBuf>,
+    pub planned: BTreeMap<PathBuf, PathBuf>,
     /// The switches of clients that are turned off: the client, and the name or path of the skill in its configuration.
-    pub(crate) switched_off: BTreeSet<(String, String)>,
+    pub switched_off: BTreeSet<(String, String)>,
 }
 
 /// A client, which may read skills from files.
 #[derive(Debug)]
-pub(crate) struct ClientReader {
+pub struct ClientReader {
     /// The client.
-    pub(crate) client: &'static ClientDirectories,
+    pub client: &'static ClientDirectories,
     /// The directories that it reads and that are there, its own first, as the table names them.
-    pub(crate) directories: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
     /// The routes to each skill, by its real directory.
     routes: BTreeMap<PathBuf, Vec<FileRoute>>,
     /// The names and paths that its own switches are turned off for.
@@ -79,12 +79,12 @@ pub(crate) struct ClientReader {
 
 impl ClientReader {
     /// Returns the routes by which the client finds `skill`, switched off or not.
-    pub(crate) fn routes(&self, skill: &SkillOnDisk) -> &[FileRoute] {
+    pub fn routes(&self, skill: &SkillOnDisk) -> &[FileRoute] {
         self.routes.get(&skill.directory).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the routes by which the client reads `skill`: all routes that its own switch leaves on.
-    pub(crate) fn routes_in_use<'r>(
+    pub fn routes_in_use<'r>(
         &'r self,
         skill: &'r SkillOnDisk,
     ) -> impl Iterator<Item = &'r FileRoute> + use<'r> {
@@ -93,13 +93,13 @@ impl ClientReader {
     }
 
     /// Returns `true` if the client finds `skill`, and reads it by no route because its own switch is turned off.
-    pub(crate) fn is_switched_off(&self, skill: &SkillOnDisk) -> bool {
+    pub fn is_switched_off(&self, skill: &SkillOnDisk) -> bool {
         !self.routes(skill).is_empty() && self.routes_in_use(skill).next().is_none()
     }
 
     /// Returns the name by which the client knows `skill`, which it finds by `route`: Claude Code takes the directory's, except in
     /// plugins, and others the written one.
-    pub(crate) fn name_of(&self, route: &FileRoute, skill: &SkillOnDisk) -> String {
+    pub fn name_of(&self, route: &FileRoute, skill: &SkillOnDisk) -> String {
         let directory = route.path.file_name().unwrap_or_default().to_string_lossy();
         let written = skill.written.as_deref().unwrap_or(&directory);
         match &route.plugin {
@@ -110,12 +110,12 @@ impl ClientReader {
     }
 
     /// Returns the names by which the client knows `skill`, if it finds it.
-    pub(crate) fn names_of(&self, skill: &SkillOnDisk) -> BTreeSet<String> {
+    pub fn names_of(&self, skill: &SkillOnDisk) -> BTreeSet<String> {
         self.routes(skill).iter().map(|route| self.name_of(route, skill)).collect()
     }
 
     /// Returns the name or the path that the client's own switch for `skill` goes by.
-    pub(crate) fn switch_key(&self, route: &FileRoute, skill: &SkillOnDisk) -> String {
+    pub fn switch_key(&self, route: &FileRoute, skill: &SkillOnDisk) -> String {
         match self.client.id {
             "codex" => skill.directory.join("SKILL.md").to_string_lossy().into_owned(),
             _ => self.name_of(route, skill),
@@ -125,7 +125,7 @@ impl ClientReader {
 
 /// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they find in
 /// `searched` and for the user.
-pub(crate) fn readers(places: &Places, searched: &SearchedPlaces, also: &[&str]) -> Vec<ClientReader> {
+pub fn readers(places: &Places, searched: &SearchedPlaces, also: &[&str]) -> Vec<ClientReader> {
     let mut planned: Listing = BTreeMap::new();
     for (link, skill) in &searched.planned {
         let parent = resolved(link.parent().unwrap_or(link));
@@ -175,18 +175,33 @@ fn reader(
 }
 
 /// Returns `true` if the plugin at `path` is one that the client `id` has installed.
-pub(crate) fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
+pub fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
     let own = PLUGINS.iter().find(|(client, _)| *client == id);
     own.and_then(|(_, template)| places.path(Owner::User, template)).is_some_and(|own| path.starts_with(own))
 }
 
 /// Returns the entries of `directory` that hold or lead to a `SKILL.md`, each with the real directory of the skill.
-pub(crate) fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let paths = entries.map(|entry| entry.path()).filter(|path| path.join("SKILL.md").is_file());
     let mut skills: Vec<_> = paths.map(|path| (path.clone(), resolved(&path))).collect();
     skills.sort();
     skills
+}
+
+/// Returns the projects that `places` belong to, each with its directories of skills. A directory of skills that is not named as
+/// clients name theirs belongs to the directory around it.
+pub fn projects(places: &[Place]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let names = project_skill_directories();
+    let mut projects: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for Place { root, .. } in places.iter().filter(|place| place.root.tier != Tier::User) {
+        let name = names.iter().find(|name| root.path.ends_with(name));
+        let levels = name.map_or(1, |name| Path::new(name).components().count());
+        if let Some(directory) = root.path.ancestors().nth(levels) {
+            projects.entry(directory.to_owned()).or_default().push(root.path.clone());
+        }
+    }
+    projects
 }
 
 fn resolved(path: &Path) -> PathBuf {
@@ -199,7 +214,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::env::Env;
+    use crate::places::Environment;
 
     /// A home directory with skills that are named otherwise than their directories.
     struct Home(tempfile::TempDir);
@@ -235,7 +250,7 @@ mod tests {
 
         /// Returns a line for each client that finds the skill: the names and paths it has, and `off` if it is switched off.
         fn found(&self, searched: &SearchedPlaces, directory: &str, written: &str) -> String {
-            let places = Places::new(&Env::of(&[("HOME", self.path().to_str().unwrap())]));
+            let places = Places::new(Environment { home: Some(self.path()), ..Environment::new("") });
             let (directory, written) = (self.path().join(directory), Some(written.to_owned()));
             let skill = SkillOnDisk { directory, written };
             let mut lines = String::new();

@@ -5,12 +5,44 @@ use std::path::{Path, PathBuf};
 
 use repertoire::discovery::{ClientDirectories, UserDirectories, repository_root};
 
-use super::row::Client;
-use crate::env::{self, Env};
+use crate::client::Client;
+
+/// The variable that names the user's directory of Claude Code.
+const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+
+/// The surroundings of the program, as the caller found them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Environment {
+    /// The working directory.
+    pub working_directory: PathBuf,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// The directory of user configuration.
+    pub config: Option<PathBuf>,
+    /// The directory of application data on Windows.
+    pub app_data: Option<PathBuf>,
+    /// The directories of clients that variables name, by the name of the variable.
+    pub client_homes: BTreeMap<String, PathBuf>,
+    /// The file of this program.
+    pub executable: Option<PathBuf>,
+    /// The directories that programs are looked for in.
+    pub search_path: Vec<PathBuf>,
+}
+
+impl Environment {
+    /// Returns surroundings with nothing but the working directory.
+    pub fn new(working_directory: impl Into<PathBuf>) -> Self {
+        let (home, config, app_data, executable) = (None, None, None, None);
+        let (working_directory, client_homes) = (working_directory.into(), BTreeMap::new());
+        let search_path = Vec::new();
+        Self { working_directory, home, config, app_data, client_homes, executable, search_path }
+    }
+}
 
 /// The owner of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// The user's, for all projects.
     User,
     /// The project's, for all its users.
@@ -19,12 +51,12 @@ pub(crate) enum Owner {
 
 impl Owner {
     /// Returns the user if `is_user` is `true`, and the project else, as the options `--user` of commands mean it.
-    pub(crate) fn user_if(is_user: bool) -> Self {
+    pub fn user_if(is_user: bool) -> Self {
         if is_user { Self::User } else { Self::Project }
     }
 
     /// Returns the word for it.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Project => "project",
@@ -42,50 +74,45 @@ enum System {
 
 /// The directories that paths of the table start with.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub struct Places {
     system: System,
-    home: Option<PathBuf>,
-    config: Option<PathBuf>,
-    app_data: Option<PathBuf>,
-    client_homes: BTreeMap<String, PathBuf>,
+    environment: Environment,
     project: PathBuf,
 }
 
 impl Places {
-    /// Returns the places named by the environment.
-    pub(crate) fn new(env: &Env) -> Self {
+    /// Returns the places in these surroundings.
+    pub fn new(environment: Environment) -> Self {
         let system = match () {
             () if cfg!(windows) => System::Windows,
             () if cfg!(target_os = "macos") => System::Mac,
             () => System::Unix,
         };
-        let working_directory = env.working_directory();
-        let root = repository_root(working_directory, env.home().as_deref());
-        Self {
-            system,
-            home: env.home(),
-            config: env.config_home(),
-            app_data: env.directory(env::APPDATA),
-            client_homes: env.client_homes(),
-            project: root.unwrap_or_else(|| working_directory.to_owned()),
-        }
+        let root = repository_root(&environment.working_directory, environment.home.as_deref());
+        let project = root.unwrap_or_else(|| environment.working_directory.clone());
+        Self { system, environment, project }
+    }
+
+    /// Returns the surroundings that the places were found in.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// Returns the root of the project.
-    pub(crate) fn project(&self) -> &Path {
+    pub fn project(&self) -> &Path {
         &self.project
     }
 
     /// Returns the parent directory of the canonical place of `owner`.
-    pub(crate) fn base(&self, owner: Owner) -> Option<PathBuf> {
+    pub fn base(&self, owner: Owner) -> Option<PathBuf> {
         match owner {
-            Owner::User => self.home.clone(),
+            Owner::User => self.environment.home.clone(),
             Owner::Project => Some(self.project.clone()),
         }
     }
 
     /// Returns the paths of the configuration of `client` for `owner`, likeliest last; empty if it has none.
-    pub(crate) fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+    pub fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
             Owner::User => client.user,
@@ -95,12 +122,12 @@ impl Places {
     }
 
     /// Returns the directories in which `client` reads skills of `owner`, its own first.
-    pub(crate) fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+    pub fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         self.directories(client.directories(), owner)
     }
 
     /// Returns the directories in which the client of a row of the core's table reads skills of `owner`, its own first.
-    pub(crate) fn directories(&self, client: &ClientDirectories, owner: Owner) -> Vec<PathBuf> {
+    pub fn directories(&self, client: &ClientDirectories, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User => client.user,
             Owner::Project => client.project,
@@ -109,39 +136,34 @@ impl Places {
     }
 
     /// Returns `true` if a directory or a file shows that the user has `client`.
-    pub(crate) fn is_there(&self, client: &Client) -> bool {
+    pub fn is_there(&self, client: &Client) -> bool {
         self.has_sign_of(client.directories())
     }
 
     /// Returns `true` if a directory or a file shows that the user has the client of a row of the core's table.
-    pub(crate) fn has_sign_of(&self, client: &ClientDirectories) -> bool {
+    pub fn has_sign_of(&self, client: &ClientDirectories) -> bool {
         let mut signs = client.signs.iter().filter_map(|sign| self.path(Owner::User, sign));
         signs.any(|sign| sign.is_dir() || sign.is_file())
     }
 
     /// Returns the path that `template` stands for: `~` is home, `$NAME` one of the directories above.
-    pub(crate) fn path(&self, owner: Owner, template: &str) -> Option<PathBuf> {
+    pub fn path(&self, owner: Owner, template: &str) -> Option<PathBuf> {
         if owner == Owner::Project {
             return Some(self.project.join(template));
         }
         let (start, rest) = template.split_once('/').unwrap_or((template, ""));
-        let home = |rest: &str| self.home.as_ref().map(|home| home.join(rest));
-        let user = UserDirectories {
-            home: self.home.as_deref(),
-            config: self.config.as_deref(),
-            client_homes: &self.client_homes,
-        };
+        let Environment { home: at_home, config, app_data, client_homes, .. } = &self.environment;
+        let home = |rest: &str| at_home.as_ref().map(|home| home.join(rest));
+        let user = UserDirectories { home: at_home.as_deref(), config: config.as_deref(), client_homes };
         let directory = match start {
-            "$APPDATA" => self.app_data.clone().or_else(|| home("AppData/Roaming")),
+            "$APPDATA" => app_data.clone().or_else(|| home("AppData/Roaming")),
             "$SUPPORT" => match self.system {
-                System::Unix => self.config.clone(),
+                System::Unix => config.clone(),
                 System::Mac => home("Library/Application Support"),
-                System::Windows => self.app_data.clone().or_else(|| home("AppData/Roaming")),
+                System::Windows => app_data.clone().or_else(|| home("AppData/Roaming")),
             },
             // The file lies beside the directory, unless the directory was moved: then it lies in it.
-            "$CLAUDE_FILE" => {
-                self.client_homes.get(env::CLAUDE_CONFIG_DIR).cloned().or_else(|| self.home.clone())
-            }
+            "$CLAUDE_FILE" => client_homes.get(CLAUDE_CONFIG_DIR).or(at_home.as_ref()).cloned(),
             start => user.path(start),
         };
         Some(if rest.is_empty() { directory? } else { directory?.join(rest) })
@@ -151,17 +173,16 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::CLIENTS;
+    use crate::table::CLIENTS;
 
     fn places(system: System) -> Places {
-        Places {
-            system,
+        let environment = Environment {
             home: Some("/home/me".into()),
             config: Some("/home/me/.config".into()),
             app_data: (system == System::Windows).then(|| "/appdata".into()),
-            client_homes: BTreeMap::new(),
-            project: "/src/project".into(),
-        }
+            ..Environment::new("/src/project")
+        };
+        Places { system, environment, project: "/src/project".into() }
     }
 
     fn shown(system: System, owner: Owner) -> String {
@@ -262,8 +283,8 @@ mod tests {
     #[test]
     fn environment_variables_move_directories_of_clients() {
         let mut places = places(System::Unix);
-        places.client_homes.insert("CLAUDE_CONFIG_DIR".to_owned(), "/c".into());
-        places.client_homes.insert("CODEX_HOME".to_owned(), "/x".into());
+        places.environment.client_homes.insert("CLAUDE_CONFIG_DIR".to_owned(), "/c".into());
+        places.environment.client_homes.insert("CODEX_HOME".to_owned(), "/x".into());
         let path = |template| places.path(Owner::User, template).unwrap().display().to_string();
         assert_eq!(path("$CLAUDE_FILE/.claude.json"), "/c/.claude.json");
         assert_eq!(path("$CLAUDE/skills"), "/c/skills");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::row::{Client, Format};
+use crate::client::{Client, Format};
 
 /// Starts a row: what most clients have in common.
 const USUAL: Client = Client {
@@ -19,7 +19,7 @@ const USUAL: Client = Client {
 };
 
 /// Every client that can be named.
-pub(crate) const CLIENTS: &[Client] = &[
+pub const CLIENTS: &[Client] = &[
     Client {
         id: "claude-code",
         aliases: &["claude"],
@@ -193,24 +193,7 @@ fn local_command(_: &str, command: &str, args: &[String]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use repertoire::discovery::project_skill_directories;
-    use repertoire_exec::protect::names;
-
     use super::*;
-
-    #[test]
-    fn tools_cannot_write_client_configuration_of_a_project() {
-        for client in CLIENTS {
-            for path in client.project {
-                assert!(names::is_protected(Path::new(path)), "{}: {path}", client.id);
-            }
-        }
-        for path in project_skill_directories() {
-            assert!(names::is_protected(Path::new(path)), "{path}");
-        }
-    }
 
     #[test]
     fn every_client_has_a_row_in_the_table_of_directories() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Spot, parse, read, remove, write};
-use crate::clients::Format;
+use crate::client::Format;
 
 fn map(value: Value) -> Map<String, Value> {
     match value {

@@ -5,32 +5,32 @@ use serde_json::{Map, Value};
 
 /// A program that speaks MCP, reads skills, or both.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     /// Its name on the command line.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// Other names on the command line.
-    pub(crate) aliases: &'static [&'static str],
+    pub aliases: &'static [&'static str],
     /// Its user's configuration file: the first of these that is there, or else the last; see `places.rs`.
-    pub(crate) user: &'static [&'static str],
+    pub user: &'static [&'static str],
     /// The same on Windows, where that is another place.
-    pub(crate) windows: &'static [&'static str],
+    pub windows: &'static [&'static str],
     /// Its configuration file in a project, if it reads one there.
-    pub(crate) project: &'static [&'static str],
+    pub project: &'static [&'static str],
     /// The format of its configuration file.
-    pub(crate) format: Format,
+    pub format: Format,
     /// The key of the table of servers.
-    pub(crate) table: &'static str,
+    pub table: &'static str,
     /// Returns the entry of a server that it starts, from name, command and arguments.
-    pub(crate) stdio: fn(&str, &str, &[String]) -> Value,
+    pub stdio: fn(&str, &str, &[String]) -> Value,
     /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
-    pub(crate) http: Option<fn(&str, &str) -> Value>,
+    pub http: Option<fn(&str, &str) -> Value>,
     /// True if it is started without the user's shell, and so does not have their `PATH`.
-    pub(crate) is_desktop: bool,
+    pub is_desktop: bool,
 }
 
 /// The format of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// JSON, perhaps with comments.
     Json,
     /// TOML.
@@ -41,7 +41,7 @@ pub(crate) enum Format {
 
 /// A server to be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Server {
+pub enum Server {
     /// One that the client starts.
     Stdio {
         /// The program, as a shell finds it.
@@ -58,19 +58,39 @@ pub(crate) enum Server {
     },
 }
 
+/// The arguments of a server without options.
+pub const SERVE: [&str; 2] = ["serve", "--stdio"];
+
+impl Server {
+    /// Returns whether the client starts it.
+    pub fn is_stdio(&self) -> bool {
+        matches!(self, Self::Stdio { .. })
+    }
+
+    /// Returns the same server with the arguments `former`, unless it has options of its own.
+    pub fn with_arguments(&self, former: &[String]) -> Self {
+        match self {
+            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
+                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
 impl Client {
     /// Returns its row in the table of directories that clients read skills from.
-    pub(crate) fn directories(&self) -> &'static ClientDirectories {
+    pub fn directories(&self) -> &'static ClientDirectories {
         ClientDirectories::of(self.id)
     }
 
     /// Returns its name as written by its makers.
-    pub(crate) fn title(&self) -> &'static str {
+    pub fn title(&self) -> &'static str {
         self.directories().title
     }
 
     /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
-    pub(crate) fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
+    pub fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {
             Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),
             Server::Stdio { command, args, .. } => (self.stdio)(name, command, args),
@@ -83,7 +103,7 @@ impl Client {
     }
 
     /// Returns every key that an entry of ours may have, whichever way the server is reached.
-    pub(crate) fn keys(&self) -> Vec<String> {
+    pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", ""))] {
             keys.extend(entry.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
@@ -92,7 +112,7 @@ impl Client {
     }
 
     /// Returns the command line that `entry` starts, however this client writes it.
-    pub(crate) fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
+    pub fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
         let words = |value: &Value| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
         };

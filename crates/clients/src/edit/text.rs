@@ -2,11 +2,11 @@
 
 /// An error that keeps a file from being edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EditFault {
+pub struct EditFault {
     /// The error, in lower case.
-    pub(crate) message: String,
+    pub message: String,
     /// The line, counted from 1.
-    pub(crate) line: Option<usize>,
+    pub line: Option<usize>,
 }
 
 impl EditFault {
@@ -29,9 +29,11 @@ impl EditFault {
 
 /// The entry `name` of the table `table`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) table: &'a str,
-    pub(crate) name: &'a str,
+pub struct Spot<'a> {
+    /// The name of the table.
+    pub table: &'a str,
+    /// The name of the entry.
+    pub name: &'a str,
 }
 
 /// The byte order mark, with which some editors mark a file as UTF-8.

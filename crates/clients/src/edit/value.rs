@@ -9,17 +9,17 @@ use super::text::{EditFault, split_bom};
 
 /// A file with one more value.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ValueEdit {
+pub struct ValueEdit {
     /// The text of the file.
-    pub(crate) text: String,
+    pub text: String,
     /// The value that was there before.
-    pub(crate) before: Option<Value>,
+    pub before: Option<Value>,
     /// The number of objects around the value that were made for it.
-    pub(crate) made: usize,
+    pub made: usize,
 }
 
 /// Returns `text` with `value` at `path`.
-pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, EditFault> {
+pub fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, EditFault> {
     let (bom, body) = split_bom(text);
     let Some((last, above)) = path.split_last() else { return Err(EditFault::of("no key is named")) };
     let mut expect = json::parse(body)?;
@@ -44,7 +44,7 @@ pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<Valu
 
 /// Returns `text` with `before` at `path` again, or without it, and without the objects around it that are empty then, as far as
 /// they were made for it. `None` if the value there is not `value` any more.
-pub(crate) fn restore_value(
+pub fn restore_value(
     text: &str,
     path: &[&str],
     value: &Value,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{Spot, parse, remove, write};
-use crate::clients::Format;
+use crate::client::Format;
 
 fn entry() -> Map<String, Value> {
     match json!({ "command": "rep", "args": ["serve", "--stdio"], "env": {} }) {
