@@ -243,11 +243,6 @@ impl Env {
         &self.arguments
     }
 
-    /// Returns the file of this program.
-    pub(crate) fn executable(&self) -> Option<&std::path::Path> {
-        self.executable.as_deref()
-    }
-
     /// Returns the directory that the variable `name` names; a relative one counts from the working directory.
     pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.working_directory.join(value))

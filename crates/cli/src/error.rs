@@ -255,6 +255,23 @@ impl From<repertoire_sources::Error> for CliError {
     }
 }
 
+impl From<repertoire_clients::Error> for CliError {
+    fn from(error: repertoire_clients::Error) -> Self {
+        use repertoire_clients::ErrorKind;
+
+        let kind = match error.kind() {
+            ErrorKind::InvalidRequest => CliErrorKind::Usage,
+            ErrorKind::Refused => CliErrorKind::No,
+            _ => CliErrorKind::Failure,
+        };
+        let mut converted = Self::new(kind, error.to_string());
+        let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        converted.causes.extend(causes.map(ToString::to_string));
+        converted.hints.extend(error.hints().iter().cloned());
+        converted
+    }
+}
+
 impl From<repertoire_server::Error> for CliError {
     fn from(error: repertoire_server::Error) -> Self {
         let kind = match error.kind() {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::{self, Env};
 use crate::error::CliError;
-use crate::replace_file;
+use repertoire_clients::replace_file;
 
 /// The name of the file in the state directory.
 pub(crate) const FILE_NAME: &str = "kits.json";
@@ -68,7 +68,7 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
     }
     let mut after = serde_json::to_vec_pretty(&choices)?;
     after.push(b'\n');
-    replace_file::replace(&file, before.as_deref(), &after)
+    Ok(replace_file::replace(&file, before.as_deref(), &after)?)
 }
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.

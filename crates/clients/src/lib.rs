@@ -3,13 +3,27 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod error;
 mod client;
 mod table;
 mod places;
 mod readers;
+mod library;
+pub mod paths;
+mod lock;
+pub mod replace_file;
+mod leftovers;
+pub mod record_file;
+mod disabled_clients;
 pub mod edit;
+pub mod connect;
+pub mod link;
 
 pub use client::{Client, Format, SERVE, Server};
+pub use disabled_clients::{DISABLED_FILE, DisabledClient, client_readers, disabled_for_clients};
+pub use error::{Error, ErrorKind};
+pub use library::OpenLibrary;
+pub use lock::lock;
 pub use places::{Environment, Owner, Places};
 pub use readers::{
     ClientReader, FileRoute, SearchedPlaces, SkillOnDisk, has_installed, projects, readers, skills_in,

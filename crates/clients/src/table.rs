@@ -174,6 +174,13 @@ pub const CLIENTS: &[Client] = &[
     },
 ];
 
+impl Client {
+    /// Returns the client called `word`, by its name or one of the others.
+    pub fn named(word: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.id == word || client.aliases.contains(&word))
+    }
+}
+
 fn typed_http(_: &str, url: &str) -> Value {
     json!({ "type": "http", "url": url })
 }

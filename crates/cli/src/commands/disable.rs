@@ -14,12 +14,12 @@ use repertoire::Entry;
 use repertoire_model::Pattern;
 use serde_json::json;
 
-use crate::commands::connect;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library};
+use repertoire_clients::Client;
 
 /// Switches skills off for all agents, or for one client
 ///
@@ -125,7 +125,7 @@ fn disable_for_client(
 ) -> Result<Exit, CliError> {
     let mut changes = client_changes(context, &args.file, client)?;
     let (mut disabled, mut already) = (Vec::new(), Vec::new());
-    let title = connect::client(client).map_or(client, |client| client.title());
+    let title = Client::named(client).map_or(client, |client| client.title());
     let mut is_refused = false;
     for pattern in patterns {
         let (lines, planned, is_recorded) = (changes.lines.len(), changes.planned(), changes.has(pattern));

@@ -7,13 +7,13 @@ use repertoire::config::DisabledPattern;
 use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
-use super::connect;
 use super::disable::{ChangeWords, ClientChanges, DisabledList, FileArgs, client_changes, matched, pattern};
 use crate::complete::disabled_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library, enable_command, kits_in_use};
+use repertoire_clients::Client;
 
 /// The most disabled skills that an unknown name is answered with.
 const MAX_SHOWN: usize = 50;
@@ -124,7 +124,7 @@ fn enable_for_client(
     patterns: &[Pattern],
 ) -> Result<Exit, CliError> {
     let mut changes = client_changes(context, &args.file, client)?;
-    let title = connect::client(client).map_or(client, |client| client.title());
+    let title = Client::named(client).map_or(client, |client| client.title());
     let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.iter().partition(|pattern| changes.enable(pattern));
     if !args.file.dry_run {

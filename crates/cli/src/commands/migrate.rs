@@ -14,9 +14,9 @@ use serde::Serialize;
 use super::new::default_place;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Style, Ui, count};
 use crate::wire::{Context, Library};
+use repertoire_clients::replace_file::{self, MAX_BYTES};
 
 /// Converts other layouts to skills
 #[derive(Debug, Args)]

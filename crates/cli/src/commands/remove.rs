@@ -9,12 +9,12 @@ use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, a
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::commands::link::{forget_links, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count, escape};
 use crate::wire::Context;
+use repertoire_clients::link::{forget_links, links_to};
 use repertoire_clients::{Owner, Places};
 
 /// Removes skills that `rep add` added

@@ -9,8 +9,8 @@ use repertoire_sources::{
 };
 use serde_json::{Value, json};
 
+use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
@@ -99,12 +99,12 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     let directories: Vec<PathBuf> =
         lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
     let links = if args.frozen {
-        for link in link::missing_links(context, owner, &directories)? {
+        for link in added_links::missing_links(context, owner, &directories)? {
             ui.warn(&format!("the link {link} is missing, which a client needs; `rep sync` makes it"))?;
         }
         Vec::new()
     } else {
-        link::link_added(context, owner, &directories)?.paths
+        added_links::link_added(context, owner, &directories)?.paths
     };
     drop(applied);
     report(ui, &skills, &links)?;

@@ -11,8 +11,8 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
+use crate::added_links::link_added;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::commands::link::{forget_links, link_added, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,6 +23,7 @@ use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
 use repertoire_clients::Owner;
+use repertoire_clients::link::{forget_links, links_to};
 pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits

@@ -11,11 +11,11 @@ use super::args::AdoptArgs;
 use super::plan::{GatheredSkill, Plan};
 use super::record::{AdoptedCopy, Record, original};
 use crate::change_guard::ChangeGuard;
-use crate::commands::link::{self, paths};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count};
 use repertoire_clients::{Owner, Places};
+use repertoire_clients::{link, paths};
 
 /// A skill in the report.
 #[derive(Serialize)]
@@ -189,7 +189,7 @@ pub(super) fn link_to_gathered(
         places.directories(client, owner).first().is_some_and(|folder| path.parent() == Some(folder))
     };
     let clients = CLIENT_DIRECTORIES.iter().filter(owns).map(|client| client.id.to_owned()).collect();
-    link::record_link(places, owner, base, path, &to, clients)
+    Ok(link::record_link(places, owner, base, path, &to, clients)?)
 }
 
 /// Returns what the link at `path` says that leads to `target`.

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use super::apply::{link_text, link_to_gathered, rename};
 use super::record::{AdoptedCopy, Record, original};
-use crate::commands::link::forget_link;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
+use repertoire_clients::link::forget_link;
 use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// Completes interrupted changes of the project and of the user.

@@ -12,9 +12,9 @@ use repertoire_sources::read_installed;
 
 use super::args::AdoptArgs;
 use super::record;
-use crate::commands::link::paths;
 use crate::error::CliError;
 use crate::wire::Library;
+use repertoire_clients::paths;
 use repertoire_clients::{CANONICAL, Places};
 
 /// The largest hidden file that is compared, in bytes.

@@ -9,9 +9,9 @@ use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
-use crate::commands::link::paths;
-use crate::commands::link::record_file::{self, VERSION};
 use crate::error::CliError;
+use repertoire_clients::paths;
+use repertoire_clients::record_file::{self, VERSION};
 use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// The path of the record.
@@ -94,9 +94,9 @@ impl Record {
                 .hint("it is left alone; replace the link by a directory"));
         }
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
-        let broken = |error: anyhow::Error| {
+        let broken = |error| {
             CliError::no(format!("{} is not a record of gathered skills", path.display()))
-                .because(error)
+                .because(anyhow::Error::from_boxed(error))
                 .hint(format!("the originals are in {}", base.join(ORIGINALS).display()))
         };
         let record: RecordJson = record_file::parse(&text).map_err(broken)?;
@@ -114,7 +114,7 @@ impl Record {
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
         let record = Some(&record).filter(|record| !record.adopted.is_empty());
-        record_file::write(&base.join(FILE), record, &mut self.text)
+        Ok(record_file::write(&base.join(FILE), record, &mut self.text)?)
     }
 }
 

@@ -10,10 +10,10 @@ use super::apply::{lock, rename};
 use super::args::AdoptArgs;
 use super::record::{AdoptedCopy, Record};
 use crate::change_guard::ChangeGuard;
-use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count};
+use repertoire_clients::link;
 use repertoire_clients::{CANONICAL, Places};
 
 /// The state of a recorded copy.

@@ -9,9 +9,9 @@ use repertoire_model::{LineRange, SkillPath, repair};
 
 use super::target::Target;
 use crate::error::CliError;
-use crate::replace_file;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::{Context, Library};
+use repertoire_clients::replace_file;
 
 /// A file with its repaired text.
 struct Repair {
@@ -129,7 +129,8 @@ fn write(repair: &Repair) -> Result<(), CliError> {
         return Err(CliError::no(format!("{} is a link and is left alone", path.display()))
             .hint("repair the file it leads to"));
     }
-    replace_file::replace(path, repair.before.as_ref().map(String::as_bytes), repair.after.as_bytes())
+    let before = repair.before.as_ref().map(String::as_bytes);
+    Ok(replace_file::replace(path, before, repair.after.as_bytes())?)
 }
 
 #[cfg(test)]

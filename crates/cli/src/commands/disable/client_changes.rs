@@ -15,16 +15,14 @@ use serde::Serialize;
 
 use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
-use crate::commands::connect;
-use crate::commands::link::{
-    RecordedLink, RestoredLink, client_readers, links_to_skill, paths, remove_links, restore_links,
-};
 use crate::error::CliError;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, escape};
 use crate::wire::Context;
 use repertoire_clients::edit::EditFault;
+use repertoire_clients::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
+use repertoire_clients::replace_file::{self, MAX_BYTES};
 use repertoire_clients::{Client, ClientReader, Owner, Places, SkillOnDisk};
+use repertoire_clients::{client_readers, paths};
 
 /// The state of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,7 +116,7 @@ impl<'c> ClientChanges<'c> {
         let places = context.env.places();
         let Some(base) = places.base(owner) else { return Ok(None) };
         let record = DisabledRecord::load(&places, owner, &base)?;
-        let client = client.and_then(connect::client);
+        let client = client.and_then(Client::named);
         let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
         let is_unfinished = false;
         Ok(Some(Self { context, places, owner, base, client, record, pending, files, is_unfinished, lines }))
@@ -180,7 +178,7 @@ impl<'c> ClientChanges<'c> {
                             let line = ChangeLine::planned(kind, name.as_str(), clients, String::new());
                             self.lines.push(line.left_alone(reason));
                         }
-                    } else if let Some(client) = connect::client(id) {
+                    } else if let Some(client) = Client::named(id) {
                         let key = reader.switch_key(route, &skill);
                         if seen.insert(key.clone()) {
                             change.switches.extend(self.turn_off(client, name, key));
@@ -282,7 +280,7 @@ impl<'c> ClientChanges<'c> {
         self.record.save(&self.base)?;
         let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
         let outcome = remove_links(&self.places, self.owner, &self.base, &links);
-        let failure = outcome.err().map(|error| error.message().to_owned());
+        let failure = outcome.err().map(|error| error.to_string());
         self.settle(ChangeKind::Link, None, failure.as_deref());
         self.write_files();
         // A switch that could not be turned off needs not be turned on.
@@ -320,7 +318,7 @@ impl<'c> ClientChanges<'c> {
 
     /// Plans to turn `switch` on.
     fn turn_on(&mut self, switch: &RecordedSwitch) {
-        let Some(client) = connect::client(&switch.client) else { return };
+        let Some(client) = Client::named(&switch.client) else { return };
         let Ok(path) = switch_file(&self.places, self.owner, client) else { return };
         let edited = self.file(client.id, &path).and_then(|file| {
             let text = client_switch::turn_on(&file.after, switch).map_err(|fault| in_words(&fault))?;
@@ -509,7 +507,7 @@ fn write(file: &EditedFile) -> Result<(), CliError> {
     }
     let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
     let after = format!("{}{end}", file.after);
-    replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())
+    Ok(replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())?)
 }
 
 fn in_words(fault: &EditFault) -> String {

@@ -11,13 +11,13 @@ use repertoire::regular_file;
 use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
-use crate::commands::connect::clients;
+use crate::complete::client_names;
 use crate::config;
 use crate::error::CliError;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::wire::Context;
 use repertoire_clients::Owner;
 use repertoire_clients::edit::toml_text;
+use repertoire_clients::replace_file::{self, MAX_BYTES};
 
 /// The name of the key.
 const KEY: &str = "disabled";
@@ -32,7 +32,7 @@ pub(crate) struct FileArgs {
     #[arg(long)]
     user: bool,
     /// Change only what this client reads from files: links that were made for it, and its own switch
-    #[arg(long, value_name = "CLIENT", value_parser = clients())]
+    #[arg(long, value_name = "CLIENT", value_parser = client_names())]
     pub(in crate::commands) agent: Option<String>,
     /// Show what would be changed and change nothing
     #[arg(long)]
@@ -142,7 +142,7 @@ impl DisabledList {
             fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
         }
         let after = toml_text(self.before.as_deref().unwrap_or_default(), &self.document);
-        replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())
+        Ok(replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())?)
     }
 }
 

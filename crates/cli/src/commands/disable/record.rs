@@ -10,9 +10,10 @@ use repertoire_model::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::client_switch::RecordedSwitch;
-use crate::commands::link::record_file::{self, VERSION};
-use crate::commands::link::{DISABLED_FILE, RecordedLink};
 use crate::error::CliError;
+use repertoire_clients::DISABLED_FILE;
+use repertoire_clients::link::RecordedLink;
+use repertoire_clients::record_file::{self, VERSION};
 use repertoire_clients::{Owner, Places};
 
 /// The changes of a project or a home directory.
@@ -62,9 +63,9 @@ impl DisabledRecord {
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(DISABLED_FILE);
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
-        let broken = |error: anyhow::Error| {
+        let broken = |error| {
             CliError::no(format!("{} is not a record of disabled skills", path.display()))
-                .because(error)
+                .because(anyhow::Error::from_boxed(error))
                 .hint("remove it, and change links and settings of clients back by hand")
         };
         let record: RecordJson = record_file::parse(&text).map_err(broken)?;
@@ -87,6 +88,6 @@ impl DisabledRecord {
     pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
         let record = RecordJson { version: VERSION, disabled: self.changes.clone() };
         let record = Some(&record).filter(|record| !record.disabled.is_empty());
-        record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)
+        Ok(record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)?)
     }
 }

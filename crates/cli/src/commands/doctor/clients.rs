@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::checks::{Checks, Status};
-use crate::commands::connect::{
-    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
-    present,
-};
-use crate::commands::link;
 use crate::config;
 use crate::globals::Globals;
+use crate::offered::names_offered_by;
 use crate::wire::{Context, Library};
+use repertoire_clients::connect::{
+    ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
+};
+use repertoire_clients::link;
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;
@@ -45,11 +45,11 @@ impl Checks {
             );
             self.add(Status::Warn, "client", message, Some("correct the file"));
         }
-        let connections = connections(&OwnEntries::new(&context.env), &places);
+        let connections = connections(&OwnEntries::new(&places), &places);
         let present = present(&places, &connections);
-        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
+        let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for connection in connections {
-            if let Some((message, hint)) = connection.fault(&context.env, &places) {
+            if let Some((message, hint)) = connection.fault(&places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
@@ -74,7 +74,7 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
-            if let Some((message, hint)) = plugins_offered_twice(library, &places, &connection) {
+            if let Some((message, hint)) = plugins_offered_twice(library.opened(), &places, &connection) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
             // A server that is confined to some directories offers nothing else.
@@ -89,9 +89,9 @@ impl Checks {
     /// Warns of clients that are there and read the same skill from more than one directory.
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
         let places = context.env.places();
-        let connections = connections(&OwnEntries::new(&context.env), &places);
-        let (names, present) = (offered_names(library), present(&places, &connections));
-        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
+        let connections = connections(&OwnEntries::new(&places), &places);
+        let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
+        let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for client in present.iter().filter(|client| places.is_there(client)) {
             if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));

@@ -9,9 +9,9 @@ use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
 use crate::commands::catalog;
-use crate::commands::link::{DisabledClient, disabled_for_clients};
 use crate::error::CliError;
 use crate::wire::{Context, Library, shell_word};
+use repertoire_clients::{DisabledClient, disabled_for_clients};
 
 /// One decision.
 #[derive(Debug, Serialize)]

@@ -8,9 +8,9 @@ use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
-use crate::commands::connect::{Connection, OwnEntries, connections};
-use crate::commands::link::client_readers;
 use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
+use repertoire_clients::client_readers;
+use repertoire_clients::connect::{Connection, OwnEntries, connections};
 use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 
 /// The records of installers and the clients around a library.
@@ -53,7 +53,7 @@ impl Surroundings {
         Self {
             origins: context.origins(library),
             readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
-            connections: connections(&OwnEntries::new(&context.env), &places),
+            connections: connections(&OwnEntries::new(&places), &places),
             places,
         }
     }

@@ -13,9 +13,9 @@ use super::args::SkillPackArgs;
 use super::files::{self, refused};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file;
 use crate::ui::{Style, Ui, count};
 use crate::wire::Context;
+use repertoire_clients::replace_file;
 
 /// The fields of the frontmatter that claude.ai accepts.
 const FIELDS: [&str; 6] = ["name", "description", "license", "allowed-tools", "metadata", "compatibility"];

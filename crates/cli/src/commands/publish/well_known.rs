@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, count, escape};
+use repertoire_clients::replace_file::{self, MAX_BYTES};
 
 /// The directory of the index.
 const DIRECTORY: &str = ".well-known/agent-skills";

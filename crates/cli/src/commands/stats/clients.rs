@@ -10,10 +10,10 @@ use repertoire::event::jsonl::rfc3339;
 use repertoire::regular_file;
 use serde_json::{Value, json};
 
-use crate::commands::link::client_readers;
 use crate::env::{self, Env};
 use crate::wire::{Context, Library};
 use repertoire_clients::SkillOnDisk;
+use repertoire_clients::client_readers;
 
 /// The most files of a client that are read, the newest first.
 const MAX_FILES: usize = 2_000;

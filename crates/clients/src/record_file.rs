@@ -8,57 +8,56 @@ use repertoire::regular_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::leftovers::remove_leftovers;
-use super::paths;
-use crate::error::CliError;
+use crate::Error;
+use crate::leftovers::remove_leftovers;
+use crate::paths;
 use crate::replace_file;
-use repertoire_clients::{Owner, Places};
+use crate::{Owner, Places};
 
 /// The version of the formats.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the record at `path`, which is `owner`'s; `None` if there is none. Fails if it leads out of the project.
-pub(crate) fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<Vec<u8>>, CliError> {
+pub fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<Vec<u8>>, Error> {
     if paths::leads_out(places, owner, path) {
-        return Err(CliError::no(format!("{} leads out of the project", path.display()))
+        return Err(Error::refused(format!("{} leads out of the project", path.display()))
             .hint("it is left alone; replace the link by a directory or a file"));
     }
     match regular_file::read(path, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some).map_err(|error| CliError::io("read", path, error)),
+        read => read.map(Some).map_err(|error| Error::io("read", path, error)),
     }
 }
 
 /// Parses the text of a record.
-pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
+pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
     let record: serde_json::Value = serde_json::from_slice(text)?;
     match record["version"].as_u64() {
-        Some(version) if version != u64::from(VERSION) => anyhow::bail!("version {version} is not known"),
+        Some(version) if version != u64::from(VERSION) => {
+            Err(format!("version {version} is not known").into())
+        }
         _ => Ok(serde_json::from_value(record)?),
     }
 }
 
 /// Writes `record` to `path`, or removes the file if there is nothing to record. `text` is the text as it was read or written before.
-pub(crate) fn write(
-    path: &Path,
-    record: Option<&impl Serialize>,
-    text: &mut Option<Vec<u8>>,
-) -> Result<(), CliError> {
+pub fn write(path: &Path, record: Option<&impl Serialize>, text: &mut Option<Vec<u8>>) -> Result<(), Error> {
     remove_leftovers(path);
     let Some(record) = record else {
         *text = None;
         return match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CliError::io("remove", path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
             _ => Ok(()),
         };
     };
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
+        fs::create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
     }
-    let mut new = serde_json::to_vec_pretty(record)?;
+    let mut new =
+        serde_json::to_vec_pretty(record).map_err(|error| Error::io("write", path, error.into()))?;
     new.push(b'\n');
     if text.as_ref() != Some(&new) {
         replace_file::replace(path, text.as_deref(), &new)?;

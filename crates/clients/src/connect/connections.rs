@@ -3,37 +3,39 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use repertoire_clients::edit::{self, EditFault};
+use crate::edit::{self, EditFault};
 use repertoire_model::Profile;
 use serde_json::{Map, Value};
 
-use super::args::{DEFAULT_NAME, FORMER_NAME, server_name};
+use super::names::{DEFAULT_NAME, FORMER_NAME, server_name};
 use super::own_entries::OwnEntries;
-use crate::env::{self, Env};
 use crate::replace_file::MAX_BYTES;
+use crate::{CLIENTS, Client, Owner, Places};
 use repertoire::config::{FileTrust, Settings};
 use repertoire::regular_file;
-use repertoire_clients::{CLIENTS, Client, Owner, Places};
 
 /// An entry that leads to this program.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) client: &'static Client,
-    pub(crate) owner: Owner,
-    pub(crate) path: PathBuf,
+pub struct Connection {
+    /// The client.
+    pub client: &'static Client,
+    /// The owner of the configuration.
+    pub owner: Owner,
+    /// The file with the entry.
+    pub path: PathBuf,
     /// The name of the entry.
-    pub(crate) name: String,
+    pub name: String,
     /// The program that is started; `None` where the server runs already.
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// The arguments that the server is started with; none where it runs already.
-    pub(crate) args: Vec<String>,
+    pub args: Vec<String>,
     /// True if the entry is switched off.
-    pub(crate) is_off: bool,
+    pub is_off: bool,
 }
 
 impl Connection {
     /// Returns how to undo it.
-    pub(crate) fn undo_in_words(&self) -> String {
+    pub fn undo_in_words(&self) -> String {
         match self.undo_command() {
             Some(command) => format!("run `{command}`"),
             None => format!("remove its entry from {} by hand", self.path.display()),
@@ -52,7 +54,7 @@ impl Connection {
     }
 
     /// Returns the reason that the client does not get the skills, and a hint, as far as the entry shows it.
-    pub(crate) fn fault(&self, env: &Env, places: &Places) -> Option<(String, String)> {
+    pub fn fault(&self, places: &Places) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
         if self.is_off {
@@ -72,7 +74,7 @@ impl Connection {
                 return Some((message, again));
             }
         } else if let Some(command) = command {
-            let directories = env.paths(env::PATH);
+            let directories = &places.environment().search_path;
             let is_found = directories.iter().any(|directory| directory.join(command).is_file());
             if !directories.is_empty() && !is_found && !cfg!(windows) {
                 let message =
@@ -96,25 +98,25 @@ impl Connection {
     }
 
     /// Returns the directories that the server is restricted to, if any.
-    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+    pub fn roots(&self) -> Vec<PathBuf> {
         self.values("--root").into_iter().map(PathBuf::from).collect()
     }
 
     /// Returns `true` if the server may offer the skill in `directory`, links resolved: it is restricted to no directories, or to one
     /// around it.
-    pub(crate) fn may_offer(&self, places: &Places, directory: &Path) -> bool {
+    pub fn may_offer(&self, places: &Places, directory: &Path) -> bool {
         let mut roots = self.roots().into_iter().map(|root| places.project().join(root));
         let has = |root: PathBuf| root.canonicalize().is_ok_and(|root| directory.starts_with(root));
         self.roots().is_empty() || roots.any(has)
     }
 
     /// Returns the configuration file that the server is given, if any.
-    pub(crate) fn config(&self) -> Option<PathBuf> {
+    pub fn config(&self) -> Option<PathBuf> {
         self.values("--config").first().map(PathBuf::from)
     }
 
     /// Returns the reason that the server refuses a word among its arguments, and a hint. `settings` are those that it reads.
-    pub(crate) fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
+    pub fn refused_argument(&self, settings: &Settings) -> Option<(String, String)> {
         let (title, path) = (self.client.title(), self.path.display());
         let again = format!("run `rep connect {}`", self.client.id);
         let is_profile = |word: &&str| Profile::ALL.iter().any(|profile| profile.as_str() == *word);
@@ -130,7 +132,7 @@ impl Connection {
     }
 
     /// Returns the first path outside of the project that the entry of a project names. It is not looked at.
-    pub(crate) fn path_outside(&self, places: &Places) -> Option<PathBuf> {
+    pub fn path_outside(&self, places: &Places) -> Option<PathBuf> {
         let mut paths = self.values("--config").into_iter().map(PathBuf::from).chain(self.roots());
         paths.find(|path| !self.is_looked_at(places, &places.project().join(path)))
     }
@@ -154,13 +156,13 @@ impl Connection {
 
 /// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have
 /// none.
-pub(crate) fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
+pub fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let files = files(places).into_iter();
     files.filter_map(|(client, owner, path)| of_file(ours, client, owner, path)).collect()
 }
 
 /// Returns the configuration files of clients that cannot be parsed, each once, with the reason.
-pub(crate) fn broken_files(places: &Places) -> BTreeMap<PathBuf, (&'static Client, EditFault)> {
+pub fn broken_files(places: &Places) -> BTreeMap<PathBuf, (&'static Client, EditFault)> {
     let fault = |(client, _, path): (&'static Client, Owner, PathBuf)| {
         let fault = document(client, &path)?.err()?;
         Some((path, (client, fault)))
@@ -197,7 +199,6 @@ fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathB
 #[cfg(test)]
 mod tests {
     use super::*;
-    use repertoire_clients::CLIENTS;
 
     #[test]
     fn options_have_their_value_in_the_next_word_or_behind_an_equals_sign() {

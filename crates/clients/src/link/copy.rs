@@ -4,23 +4,21 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use repertoire::Entry;
+use repertoire::{Entry, Registry, Snapshot};
 use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange};
 
-use super::paths;
-use crate::error::CliError;
-use crate::wire::{Context, Library};
-use repertoire::discovery::{Place, Root, Tier};
+use crate::Error;
+use crate::paths;
 
 /// Copies the files of `entry` to `path`, where nothing is yet, and returns the digest of what was written.
 ///
 /// The copy is there as a whole or not at all: it is written beside, under a name that no skill has.
-pub(super) fn copy(library: &Library, entry: &Entry, path: &Path) -> Result<String, CliError> {
-    let failed = |error| CliError::io("write", path, error);
+pub(super) fn copy(registry: &Registry, entry: &Entry, path: &Path) -> Result<String, Error> {
+    let failed = |error| Error::io("write", path, error);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     fs::create_dir(&temporary).map_err(failed)?;
-    let outcome = write(library, entry, &temporary).and_then(|bundle| {
+    let outcome = write(registry, entry, &temporary).and_then(|bundle| {
         // An empty directory would give way to the new one without a word.
         match fs::symlink_metadata(path) {
             Ok(_) => Err(failed(io::ErrorKind::AlreadyExists.into())),
@@ -35,13 +33,13 @@ pub(super) fn copy(library: &Library, entry: &Entry, path: &Path) -> Result<Stri
 }
 
 /// Writes the files of `entry` into the directory `directory`, and returns what was written.
-fn write(library: &Library, entry: &Entry, directory: &Path) -> Result<Bundle, CliError> {
-    let listing = pollster::block_on(library.registry.files(entry))?;
+fn write(registry: &Registry, entry: &Entry, directory: &Path) -> Result<Bundle, Error> {
+    let listing = pollster::block_on(registry.files(entry))?;
     let mut written = Vec::new();
     for FileEntry { path, executable, .. } in listing.files {
-        let bytes = pollster::block_on(library.registry.read(entry, &path, LineRange::default()))?.bytes;
+        let bytes = pollster::block_on(registry.read(entry, &path, LineRange::default()))?.bytes;
         let target = directory.join(path.as_str());
-        write_file(&target, &bytes, executable).map_err(|error| CliError::io("write", &target, error))?;
+        write_file(&target, &bytes, executable).map_err(|error| Error::io("write", &target, error))?;
         written.push(BundleFile { size: bytes.len() as u64, digest: Digest::of(&bytes), path, executable });
     }
     Ok(Bundle::new(written))
@@ -70,31 +68,34 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The library that is nothing but the directory a copy lies in.
-fn around(context: &Context, path: &Path) -> Library {
-    let parent = path.parent().unwrap_or(path);
-    let place = Place::of(Root { label: "copies".to_owned(), path: parent.to_owned(), tier: Tier::Given });
-    context.inspect_places(vec![place], Vec::new(), context.settings.policy.clone())
+/// Reads the skills in a directory, as the configuration says.
+pub type DirectoryReader<'a> = &'a dyn Fn(&Path) -> Registry;
+
+/// Returns the skills in the directory that the copy at `path` lies in.
+fn around(read: DirectoryReader<'_>, path: &Path) -> Registry {
+    read(path.parent().unwrap_or(path))
 }
 
-fn find<'l>(library: &'l Library, path: &Path) -> Option<&'l Entry> {
+fn find<'l>(snapshot: &'l Snapshot, path: &Path) -> Option<&'l Entry> {
     let real = paths::resolved(path);
-    library.snapshot.entries().iter().find(|entry| paths::of(entry) == real)
+    snapshot.entries().iter().find(|entry| paths::of(entry) == real)
 }
 
 /// Returns whether the skill at `path` is still the one with `digest`.
-pub(super) fn is_unchanged(context: &Context, path: &Path, digest: &str) -> bool {
-    let library = around(context, path);
-    let bundle = find(&library, path).map(|entry| pollster::block_on(library.registry.bundle(entry)));
+pub(super) fn is_unchanged(read: DirectoryReader<'_>, path: &Path, digest: &str) -> bool {
+    let registry = around(read, path);
+    let snapshot = registry.snapshot();
+    let bundle = find(&snapshot, path).map(|entry| pollster::block_on(registry.bundle(entry)));
     matches!(bundle, Some(Ok(bundle)) if bundle.digest().to_string() == digest)
 }
 
 /// Removes the files of the skill at `path`, and the directories that are empty then. What was added beside them stays.
-pub(super) fn remove(context: &Context, path: &Path) -> Result<(), CliError> {
-    let library = around(context, path);
-    let Some(entry) = find(&library, path) else { return Ok(()) };
-    let listing = pollster::block_on(library.registry.files(entry))?;
-    let failed = |error| CliError::io("remove", path, error);
+pub(super) fn remove(read: DirectoryReader<'_>, path: &Path) -> Result<(), Error> {
+    let registry = around(read, path);
+    let snapshot = registry.snapshot();
+    let Some(entry) = find(&snapshot, path) else { return Ok(()) };
+    let listing = pollster::block_on(registry.files(entry))?;
+    let failed = |error| Error::io("remove", path, error);
     for file in &listing.files {
         let target = path.join(file.path.as_str());
         fs::remove_file(&target).map_err(failed)?;

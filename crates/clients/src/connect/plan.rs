@@ -1,37 +1,82 @@
 //! Plans the change of each client's configuration file.
 
-use std::fs::{canonicalize, symlink_metadata};
+use std::fs::{canonicalize, create_dir_all, symlink_metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use repertoire_clients::edit::{self, EditFault, Spot};
+use crate::edit::{self, EditFault, Spot};
 use serde_json::{Map, Value};
 
-use super::args::{ConnectArgs, DEFAULT_NAME, FORMER_NAME};
+use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
-use crate::error::CliError;
-use crate::replace_file::MAX_BYTES;
+use crate::Error;
+use crate::replace_file::{self, MAX_BYTES};
+use crate::{CLIENTS, Client, Owner, Places, Server};
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
-use repertoire_clients::{CLIENTS, Client, Owner, Places, Server};
+
+/// The use that is made of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectAction {
+    /// It is written.
+    Connect,
+    /// It is removed.
+    Disconnect,
+    /// It is shown, so that no file is read.
+    Show,
+}
+
+/// The entry that is meant.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// The owner of the configuration.
+    pub owner: Owner,
+    /// The name of the entry.
+    pub name: String,
+    /// The use that is made of it.
+    pub action: ConnectAction,
+}
 
 /// The planned change for one client.
-pub(super) struct ConnectPlan {
-    pub(super) client: &'static Client,
-    pub(super) path: PathBuf,
-    pub(super) entry: Map<String, Value>,
-    pub(super) step: Result<ConnectStep, CliError>,
-    pub(super) warnings: Vec<String>,
+#[derive(Debug)]
+pub struct ConnectPlan {
+    /// The client.
+    pub client: &'static Client,
+    /// The file.
+    pub path: PathBuf,
+    /// The entry.
+    pub entry: Map<String, Value>,
+    /// The change, or the reason that there is none.
+    pub step: Result<ConnectStep, Error>,
+    /// The warnings about it.
+    pub warnings: Vec<String>,
 }
 
 /// The planned change of a file.
-pub(super) enum ConnectStep {
+#[derive(Debug)]
+pub enum ConnectStep {
     /// Nothing: the entry is right.
     Already,
     /// Nothing: there is no entry to remove.
     Absent,
     /// The file is made, or changed from `before`.
-    Write { before: Option<String>, after: String },
+    Write {
+        /// The text of the file, if there is one.
+        before: Option<String>,
+        /// The text with the change.
+        after: String,
+    },
+}
+
+impl ConnectStep {
+    /// Makes the change of the file at `path`, which must still hold what it did.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let Self::Write { before, after } = self else { return Ok(()) };
+        if let Some(parent) = path.parent() {
+            create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
+        }
+        replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())
+    }
 }
 
 /// Keys of an entry that the user may change after it was made.
@@ -43,14 +88,14 @@ fn is_bare(value: Option<&Value>) -> bool {
 }
 
 /// Plans for each of `clients`; one that fails does not keep the others from it.
-pub(super) fn plan(
+pub fn plan(
     places: &Places,
     ours: &OwnEntries,
     clients: &[&'static Client],
     server: &Server,
-    args: &ConnectArgs,
+    options: &ConnectOptions,
 ) -> Vec<ConnectPlan> {
-    let planner = Planner { places, ours, server, args };
+    let planner = Planner { places, ours, server, options };
     let mut plans: Vec<ConnectPlan> = clients.iter().flat_map(|client| planner.client(client)).collect();
     // Two clients may have one file, through a link, which is written once.
     for index in 1..plans.len() {
@@ -72,7 +117,7 @@ struct Planner<'a> {
     places: &'a Places,
     ours: &'a OwnEntries,
     server: &'a Server,
-    args: &'a ConnectArgs,
+    options: &'a ConnectOptions,
 }
 
 /// A file that a client may keep its configuration in, links resolved, with its text, if it is there.
@@ -81,8 +126,8 @@ type Candidate = (PathBuf, Option<String>);
 impl Planner<'_> {
     /// Plans for `client`: one file is written, but an entry is removed from all that have it.
     fn client(&self, client: &'static Client) -> Vec<ConnectPlan> {
-        let entry = client.entry(&self.args.name, self.server);
-        let candidates = self.places.configuration(client, self.args.owner());
+        let entry = client.entry(&self.options.name, self.server);
+        let candidates = self.places.configuration(client, self.options.owner);
         let plan = |path: PathBuf, step| {
             let (entry, warnings) = (entry.clone().unwrap_or_default(), Vec::new());
             ConnectPlan { client, path, entry, step, warnings }
@@ -91,16 +136,16 @@ impl Planner<'_> {
         if entry.is_none() {
             return vec![plan(likeliest, Err(unknown_shape(client)))];
         }
-        if self.args.print {
+        if self.options.action == ConnectAction::Show {
             // Nothing but the entry is printed, so no file is read.
             let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
             let step = match there {
                 Some(path) => self.connect(client, path, None),
-                None => Err(no_file(client, self.args.owner())),
+                None => Err(no_file(client, self.options.owner)),
             };
             return vec![plan(there.cloned().unwrap_or_default(), step)];
         }
-        if !self.args.undo {
+        if self.options.action != ConnectAction::Disconnect {
             return vec![match self.file(client, &candidates) {
                 Ok((path, text)) => {
                     let step = self.connect(client, &path, text);
@@ -124,7 +169,7 @@ impl Planner<'_> {
         }
         if plans.is_empty() {
             let step = if candidates.is_empty() {
-                Err(no_file(client, self.args.owner()))
+                Err(no_file(client, self.options.owner))
             } else {
                 Ok(ConnectStep::Absent)
             };
@@ -135,13 +180,13 @@ impl Planner<'_> {
     }
 
     /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
-    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, CliError> {
+    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
         let existing = edit::read(client.format, source, spot).map_err(broken)?;
         if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
-            return Err(not_ours(path, self.args));
+            return Err(not_ours(path, self.options));
         }
         let former = self.former(client, source).map_err(broken)?;
         let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
@@ -172,12 +217,7 @@ impl Planner<'_> {
     }
 
     /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
-    fn disconnect(
-        &self,
-        client: &Client,
-        path: &Path,
-        text: Option<String>,
-    ) -> Result<ConnectStep, CliError> {
+    fn disconnect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
         let spot = self.spot(client);
         let broken = |fault| broken(client, path, fault);
         let source = text.as_deref().unwrap_or_default();
@@ -188,7 +228,7 @@ impl Planner<'_> {
                 Ok(ConnectStep::Write { before: text, after })
             }
             None => Ok(ConnectStep::Absent),
-            Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
+            Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.options)),
             Some(_) => {
                 let mut after = edit::remove(client.format, source, spot).map_err(broken)?;
                 if self.former(client, &after).map_err(broken)?.is_some() {
@@ -202,7 +242,7 @@ impl Planner<'_> {
 
     /// Returns the entry of this program under its former name, if the name is not chosen by the user.
     fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
-        if self.args.name != DEFAULT_NAME {
+        if self.options.name != DEFAULT_NAME {
             return Ok(None);
         }
         let spot = Spot { table: client.table, name: FORMER_NAME };
@@ -211,19 +251,19 @@ impl Planner<'_> {
     }
 
     fn spot(&self, client: &Client) -> Spot<'_> {
-        Spot { table: client.table, name: &self.args.name }
+        Spot { table: client.table, name: &self.options.name }
     }
 
-    fn candidate(&self, path: &Path) -> Result<Candidate, CliError> {
-        let path = resolved(self.places, self.args.owner(), path)?;
+    fn candidate(&self, path: &Path) -> Result<Candidate, Error> {
+        let path = resolved(self.places, self.options.owner, path)?;
         let text = read(&path)?;
         Ok((path, text))
     }
 
     /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that exists, or
     /// else the last candidate.
-    fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, CliError> {
-        let found: Result<Vec<Candidate>, CliError> =
+    fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, Error> {
+        let found: Result<Vec<Candidate>, Error> =
             candidates.iter().map(|path| self.candidate(path)).collect();
         let found = found?;
         let has_entry = |(_, text): &&Candidate| {
@@ -233,44 +273,47 @@ impl Planner<'_> {
             })
         };
         let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
-        there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.args.owner()))
+        there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.options.owner))
     }
 }
 
-fn broken(client: &Client, path: &Path, fault: EditFault) -> CliError {
+fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
+    Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
         .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
 }
 
-fn no_file(client: &Client, owner: Owner) -> CliError {
+fn no_file(client: &Client, owner: Owner) -> Error {
     match owner {
         Owner::User => {
-            CliError::usage(format!("there is no home directory to keep {}'s configuration", client.title()))
+            Error::invalid(format!("there is no home directory to keep {}'s configuration", client.title()))
                 .hint("set HOME")
         }
         Owner::Project => {
             let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
             let others: Vec<&str> = others.map(|client| client.id).collect();
-            CliError::usage(format!("{} has no configuration of a project", client.title()))
+            Error::invalid(format!("{} has no configuration of a project", client.title()))
                 .hint("leave --project out to register it for all projects of the user")
                 .hint(format!("these have one: {}", others.join(", ")))
         }
     }
 }
 
-fn unknown_shape(client: &Client) -> CliError {
+fn unknown_shape(client: &Client) -> Error {
     let others = CLIENTS.iter().filter(|client| client.http.is_some()).map(|client| client.id);
     let others: Vec<&str> = others.collect();
-    CliError::usage(format!("`--http` is not supported for {}", client.title()))
+    Error::invalid(format!("`--http` is not supported for {}", client.title()))
         .hint("without --http the client starts the server itself")
         .hint(format!("`--http` is supported for: {}", others.join(", ")))
 }
 
-fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
-    let error =
-        CliError::no(format!("{} has a server `{}` that is not Repertoire's", path.display(), args.name));
-    if args.undo {
+fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
+    let error = Error::refused(format!(
+        "{} has a server `{}` that is not Repertoire's",
+        path.display(),
+        options.name
+    ));
+    if options.action == ConnectAction::Disconnect {
         return error
             .hint("it is left alone; remove it by hand if it is no longer wanted")
             .hint("an entry made with --http or --command is removed with the same option");
@@ -280,17 +323,17 @@ fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
 
 /// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's file may not
 /// link out of the project, because the link may come from a cloned repository.
-fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliError> {
+fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, Error> {
     if owner == Owner::Project {
         let trust = FileTrust::Within(places.project().to_owned());
         if trust.objection_to_path("", path).is_some() {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+            return Err(Error::refused(format!("{} leads out of the project", path.display()))
                 .hint("it is left alone; replace the link by a file"));
         }
     }
     match symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => canonicalize(path).map_err(|error| {
-            CliError::no(format!("{} is a link that leads nowhere", path.display()))
+            Error::refused(format!("{} is a link that leads nowhere", path.display()))
                 .because(error)
                 .hint("make the file that it leads to, or remove the link")
         }),
@@ -298,12 +341,12 @@ fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliEr
     }
 }
 
-fn read(path: &Path) -> Result<Option<String>, CliError> {
+fn read(path: &Path) -> Result<Option<String>, Error> {
     let bytes = match regular_file::read(path, MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(CliError::io("read", path, error)),
+        Err(error) => return Err(Error::io("read", path, error)),
     };
     let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|error| CliError::no(format!("{} is not UTF-8", path.display())).because(error))
+    text.map(Some).map_err(|error| Error::refused(format!("{} is not UTF-8", path.display())).because(error))
 }

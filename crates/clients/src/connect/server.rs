@@ -1,53 +1,64 @@
-//! The server to register: its command line, from the options of `rep connect`.
+//! The server to register, and its command line.
 
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
-use super::args::ConnectArgs;
-use crate::env::{self, Env};
-use crate::error::CliError;
-use crate::globals::Globals;
-use repertoire_clients::{Owner, Places, SERVE, Server};
+use crate::Error;
+use crate::{Environment, Owner, Places, SERVE, Server};
 
 /// The name that this program is installed under.
 pub(super) const PROGRAM: &str = "rep";
 
-/// Returns the server that `args` and `globals` ask for.
-pub(super) fn server(
-    env: &Env,
-    globals: &Globals,
-    places: &Places,
-    args: &ConnectArgs,
-) -> Result<Server, CliError> {
-    if let Some(url) = &args.http {
+/// The server to register.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// The owner of the configuration that it is registered in.
+    pub owner: Owner,
+    /// The address of a server that runs already.
+    pub http: Option<String>,
+    /// The program to start; this program if none is named.
+    pub command: Option<PathBuf>,
+    /// The agent that the clients act as.
+    pub agent: Option<String>,
+    /// The directories that skills are read from, if not from all.
+    pub roots: Vec<PathBuf>,
+    /// The configuration file.
+    pub config: Option<PathBuf>,
+    /// The profile.
+    pub profile: Option<String>,
+}
+
+/// Returns the server that `options` describe.
+pub fn server(places: &Places, options: &ServerOptions) -> Result<Server, Error> {
+    if let Some(url) = &options.http {
         return Ok(Server::Http { url: url.clone() });
     }
+    let working_directory = &places.environment().working_directory;
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| {
-            CliError::usage(format!("{} is not UTF-8 and cannot be written down", path.display()))
+            Error::invalid(format!("{} is not UTF-8 and cannot be written down", path.display()))
         })
     };
-    let (command, path) = match &args.command {
+    let (command, path) = match &options.command {
         // A name is looked up by the client; a path has to lead to the same file from everywhere.
-        Some(path) if path.components().count() > 1 => twice(env.working_directory().join(path)),
+        Some(path) if path.components().count() > 1 => twice(working_directory.join(path)),
         Some(name) => twice(name.clone()),
-        None => program(env)?,
+        None => program(places.environment())?,
     };
-    let lasting =
-        |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
+    let lasting = |given: &Path| lasting(options.owner, places.project(), &working_directory.join(given));
     let mut words = SERVE.map(str::to_owned).to_vec();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    for root in &globals.root {
+    for root in &options.roots {
         option("--root", text(&lasting(root))?);
     }
-    if let Some(config) = &globals.config {
+    if let Some(config) = &options.config {
         option("--config", text(&lasting(config))?);
     }
-    if let Some(profile) = &globals.profile {
+    if let Some(profile) = &options.profile {
         option("--profile", profile.clone());
     }
-    if let Some(agent) = &args.agent {
+    if let Some(agent) = &options.agent {
         option("--agent", agent.clone());
     }
     Ok(Server::Stdio { command: text(&command)?, path: text(&path)?, args: words })
@@ -75,21 +86,21 @@ fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
 }
 
 /// Returns how this program is started, and where it is: by its name where that is found first, and else by its path.
-fn program(env: &Env) -> Result<(PathBuf, PathBuf), CliError> {
-    let executable = env.executable().ok_or_else(|| {
-        CliError::usage("it is not known which file this program is").hint("name it with --command")
+fn program(environment: &Environment) -> Result<(PathBuf, PathBuf), Error> {
+    let executable = environment.executable.as_ref().ok_or_else(|| {
+        Error::invalid("it is not known which file this program is").hint("name it with --command")
     })?;
     let file = if cfg!(windows) { "rep.exe" } else { PROGRAM };
     let first =
-        env.paths(env::PATH).into_iter().map(|directory| directory.join(file)).find(|file| file.is_file());
+        environment.search_path.iter().map(|directory| directory.join(file)).find(|file| file.is_file());
     let is_this = |first: &PathBuf| match (canonicalize(first), canonicalize(executable)) {
         (Ok(first), Ok(this)) => first == this,
         _ => false,
     };
     Ok(match first.filter(is_this) {
         // The path on `PATH` stays valid when the program is updated; the path it links to may not.
-        Some(first) => (PathBuf::from(PROGRAM), env.working_directory().join(first)),
-        None => twice(executable.to_owned()),
+        Some(first) => (PathBuf::from(PROGRAM), environment.working_directory.join(first)),
+        None => twice(executable.clone()),
     })
 }
 

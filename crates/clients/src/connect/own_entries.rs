@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::args::{DEFAULT_NAME, FORMER_NAME};
+use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::server::PROGRAM;
-use crate::env::Env;
-use repertoire_clients::{Client, Server};
+use crate::Places;
+use crate::client::{Client, Server};
 
 /// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs now, or
 /// they have the name that is given by default and an address that `rep serve --http` has on this machine.
@@ -16,7 +16,7 @@ use repertoire_clients::{Client, Server};
 /// An address says nothing about what answers there, so others, of other machines or under other names, are taken for
 /// other servers.
 #[derive(Debug)]
-pub(crate) struct OwnEntries {
+pub struct OwnEntries {
     /// The paths of the program that runs, which need not be called `rep`.
     programs: Vec<String>,
     /// The server of the command line.
@@ -25,20 +25,20 @@ pub(crate) struct OwnEntries {
 
 impl OwnEntries {
     /// Returns the recognizer for the running program.
-    pub(crate) fn new(env: &Env) -> Self {
-        let given = env.executable().map(ToOwned::to_owned);
+    pub fn new(places: &Places) -> Self {
+        let given = places.environment().executable.clone();
         let real = given.as_ref().and_then(|path| canonicalize(path).ok());
         let paths = given.into_iter().chain(real);
         Self { programs: paths.filter_map(|path| path.to_str().map(str::to_owned)).collect(), asked: None }
     }
 
     /// Returns the same, with entries that start or name just this `server`.
-    pub(super) fn or_asked(self, server: &Server) -> Self {
+    pub fn or_asked(self, server: &Server) -> Self {
         Self { asked: Some(server.clone()), ..self }
     }
 
     /// Returns whether `entry` of `client`, called `name`, is one of them.
-    pub(crate) fn has(&self, client: &Client, name: &str, entry: &Value) -> bool {
+    pub fn has(&self, client: &Client, name: &str, entry: &Value) -> bool {
         match client.command_line(entry) {
             Some((command, args)) => starts_server(&args) && self.is_program(&command),
             None => address(entry).is_some_and(|url| self.is_address(name, url)),
@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use repertoire_clients::CLIENTS;
+    use crate::CLIENTS;
 
     fn has(name: &str, entry: Value) -> bool {
         let ours = OwnEntries { programs: vec!["/opt/skillsd".to_owned()], asked: None };

@@ -5,32 +5,31 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::SkillName;
 
-use super::apply::make_link;
-use super::paths;
 use super::record::{Record, RecordedLink};
-use super::undo::remove_link;
-use crate::error::CliError;
-use repertoire_clients::{CANONICAL, Client, Owner, Places};
+use super::symlink::{make_link, remove_link};
+use crate::Error;
+use crate::paths;
+use crate::{CANONICAL, Client, Owner, Places};
 
 /// A recorded link to a skill.
-pub(crate) struct LinkToSkill {
+pub struct LinkToSkill {
     /// The link as it is recorded.
-    pub(crate) link: RecordedLink,
+    pub link: RecordedLink,
     /// Its place.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The reason why it is left alone, if it is.
-    pub(crate) obstacle: Option<&'static str>,
+    pub obstacle: Option<&'static str>,
 }
 
 /// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of `client` alone if one is
 /// given.
-pub(crate) fn links_to_skill(
+pub fn links_to_skill(
     places: &Places,
     owner: Owner,
     base: &Path,
     (name, real): (&SkillName, &Path),
     client: Option<&Client>,
-) -> Result<Vec<LinkToSkill>, CliError> {
+) -> Result<Vec<LinkToSkill>, Error> {
     let record = Record::load(places, owner, base)?;
     let mut links = Vec::new();
     for link in record.made {
@@ -65,12 +64,7 @@ pub(crate) fn links_to_skill(
 }
 
 /// Removes `links`, and takes those that are gone out of the record, also if one of them cannot be removed.
-pub(crate) fn remove_links(
-    places: &Places,
-    owner: Owner,
-    base: &Path,
-    links: &[RecordedLink],
-) -> Result<(), CliError> {
+pub fn remove_links(places: &Places, owner: Owner, base: &Path, links: &[RecordedLink]) -> Result<(), Error> {
     if links.is_empty() {
         return Ok(());
     }
@@ -81,7 +75,7 @@ pub(crate) fn remove_links(
         if let Some(path) = path.filter(|path| is_as_recorded(places, owner, path, link))
             && let Err(error) = remove_link(&path)
         {
-            failure = failure.or_else(|| Some(CliError::io("remove", &path, error)));
+            failure = failure.or_else(|| Some(Error::io("remove", &path, error)));
             continue;
         }
         record.made.retain(|made| made.path != link.path);
@@ -92,7 +86,7 @@ pub(crate) fn remove_links(
 
 /// The outcome of making a link again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RestoredLink {
+pub enum RestoredLink {
     /// It is there.
     Made,
     /// It is not made, and never will be, for this reason.
@@ -102,12 +96,12 @@ pub(crate) enum RestoredLink {
 }
 
 /// Makes `links` again and records them. Returns the outcome for each.
-pub(crate) fn restore_links(
+pub fn restore_links(
     places: &Places,
     owner: Owner,
     base: &Path,
     links: &[RecordedLink],
-) -> Result<Vec<RestoredLink>, CliError> {
+) -> Result<Vec<RestoredLink>, Error> {
     if links.is_empty() {
         return Ok(Vec::new());
     }

@@ -5,17 +5,17 @@ use std::path::{Component, Path, PathBuf};
 
 use repertoire::Entry;
 
+use crate::{Owner, Places};
 use repertoire::config::FileTrust;
-use repertoire_clients::{Owner, Places};
 
 /// Returns the directory of the skill, links resolved.
-pub(crate) fn of(entry: &Entry) -> PathBuf {
+pub fn of(entry: &Entry) -> PathBuf {
     let path = Path::new(entry.directory());
     canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns `path` with the links in it resolved; a path that does not exist yet is returned unchanged.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (canonicalize(existing), path.strip_prefix(existing)) {
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -26,13 +26,13 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 
 /// Returns whether `path` of `owner` leads out of where it may be. A user's path may contain links, as managers of dot files make
 /// them; a project's path may not link out of the project, because the link may come from a cloned repository.
-pub(crate) fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
+pub fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
     let trust = FileTrust::Within(places.project().to_owned());
     owner == Owner::Project && trust.objection_to_path("", path).is_some()
 }
 
 /// Returns the relative path from the directory `from` to `to`; both are absolute and without links.
-pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
+pub fn relative(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
@@ -41,7 +41,7 @@ pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
 }
 
 /// Returns `path` as it is shown and recorded: relative to `base` where it lies in it, with `/`.
-pub(crate) fn shown(base: &Path, path: &Path) -> String {
+pub fn shown(base: &Path, path: &Path) -> String {
     let path = path.strip_prefix(base).unwrap_or(path);
     let text = path.display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }

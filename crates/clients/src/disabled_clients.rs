@@ -8,11 +8,11 @@ use repertoire::discovery::{Place, Tier};
 use repertoire_model::Pattern;
 use serde::Deserialize;
 
-use super::record_file;
-use repertoire_clients::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
+use crate::record_file;
+use crate::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
 
 /// The path of the record of disabled skills, in a project or a home directory.
-pub(crate) const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
+pub const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
 
 #[derive(Deserialize)]
 struct DisabledJson {
@@ -37,22 +37,22 @@ struct SwitchJson {
 }
 
 /// Skills that are disabled for one client alone.
-pub(crate) struct DisabledClient {
+pub struct DisabledClient {
     /// The skills.
-    pub(crate) pattern: Pattern,
+    pub pattern: Pattern,
     /// The client.
-    pub(crate) client: String,
+    pub client: String,
 }
 
 impl DisabledClient {
     /// Returns `true` if `entry` is disabled for `client`.
-    pub(super) fn is_about(&self, entry: &Entry, client: &Client) -> bool {
+    pub(crate) fn is_about(&self, entry: &Entry, client: &Client) -> bool {
         self.client == client.id && self.pattern.matches(&entry.source, entry.name().as_str())
     }
 }
 
 /// Returns the skills that are disabled for single clients.
-pub(crate) fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
+pub fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
     let disabled = |change: ChangeJson| {
         let (pattern, client) = (Pattern::new(&change.pattern).ok()?, change.client?);
         Some(DisabledClient { pattern, client })
@@ -68,7 +68,7 @@ fn switched_off(places: &Places) -> BTreeSet<(String, String)> {
 
 /// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they read from files
 /// around `searched`, the places of a library. `planned` are links that are about to be made, with the real directories of their skills.
-pub(crate) fn client_readers(
+pub fn client_readers(
     places: &Places,
     searched: &[Place],
     planned: BTreeMap<PathBuf, PathBuf>,

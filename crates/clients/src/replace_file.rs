@@ -4,24 +4,24 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::error::CliError;
+use crate::Error;
 use repertoire::regular_file;
 
 /// The largest file that is replaced, in bytes.
-pub(crate) const MAX_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Makes the file at `path`, which is no link, hold `after`, if it still holds `before`; `None` is a file that is not
 /// there yet. Its permissions stay, and so does whom it belongs to, but for a group that has no rights of its own and
 /// cannot be given. Access-control lists and extended attributes do not.
-pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), CliError> {
-    let failed = |error| CliError::io("write", path, error);
+pub fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), Error> {
+    let failed = |error| Error::io("write", path, error);
     let found = match regular_file::read(path, MAX_BYTES) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),
     };
     if found.as_deref() != before {
-        return Err(CliError::no(format!("{} was changed meanwhile", path.display())).hint("run it again"));
+        return Err(Error::refused(format!("{} was changed meanwhile", path.display())).hint("run it again"));
     }
     let old = match found {
         Some(_) => Some(fs::metadata(path).map_err(failed)?),
@@ -71,9 +71,9 @@ fn is_read_only(metadata: &fs::Metadata) -> bool {
     metadata.permissions().readonly()
 }
 
-fn left_alone(path: &Path) -> CliError {
+fn left_alone(path: &Path) -> Error {
     let way = if cfg!(unix) { "`chmod u+w` makes it writable" } else { "take that attribute away" };
-    CliError::no(format!("{} is read-only and left alone", path.display()))
+    Error::refused(format!("{} is read-only and left alone", path.display()))
         .hint(format!("{way}, if it may be changed; then try again"))
 }
 
@@ -101,12 +101,12 @@ mod owner {
 
     use rustix::fs::{Gid, Uid, fchown};
 
-    use crate::error::CliError;
+    use crate::Error;
 
     /// Gives `file` the owner of `old`, the file at `path` that it is to replace. A failure is an error only
     /// if it would change access rights.
-    pub(super) fn keep(path: &Path, file: &File, old: &Metadata) -> Result<(), CliError> {
-        let new = file.metadata().map_err(|error| CliError::io("write", path, error))?;
+    pub(super) fn keep(path: &Path, file: &File, old: &Metadata) -> Result<(), Error> {
+        let new = file.metadata().map_err(|error| Error::io("write", path, error))?;
         if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
             return Ok(());
         }
@@ -117,7 +117,7 @@ mod owner {
             (None, true) => format!("belongs to a group that is not yours (gid {})", old.gid()),
             (None, false) => return Ok(()),
         };
-        Err(CliError::no(format!(
+        Err(Error::refused(format!(
             "{} {whose}, which it would not any more; it is left alone",
             path.display()
         ))
@@ -202,7 +202,7 @@ mod tests {
         permissions.set_readonly(true);
         fs::set_permissions(&path, permissions).unwrap();
         let error = replace(&path, Some(b"before"), b"after").unwrap_err();
-        assert!(error.message().ends_with("is read-only and left alone"), "{}", error.message());
+        assert!(error.to_string().ends_with("is read-only and left alone"), "{}", error.to_string());
         assert_eq!(regular_file::read(&path, MAX_BYTES).unwrap(), b"before");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }

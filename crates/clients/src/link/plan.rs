@@ -4,33 +4,45 @@ use std::collections::BTreeMap;
 use std::fs::{self, canonicalize, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use repertoire::Entry;
+use repertoire::{Entry, Registry};
 use repertoire_model::SkillPath;
 
-use super::args::LinkArgs;
-use super::disabled_clients::disabled_for_clients;
-use super::paths;
+use super::receivers::SkippedClient;
 use super::record::Record;
-use crate::error::CliError;
-use crate::wire::Library;
-use repertoire_clients::{CANONICAL, Client, Owner, Places, skills_in};
+use crate::Error;
+use crate::disabled_clients::disabled_for_clients;
+use crate::library::OpenLibrary;
+use crate::paths;
+use crate::{CANONICAL, Client, Owner, Places, skills_in};
 
 /// A link that is needed.
-pub(super) struct LinkStep<'l> {
+pub struct LinkStep<'l> {
     /// The path of the link.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// The target of the link.
-    pub(super) to: PathBuf,
+    pub to: PathBuf,
     /// The skill that it leads to in the end.
-    pub(super) entry: &'l Entry,
+    pub entry: &'l Entry,
     /// The clients that it is for.
-    pub(super) clients: Vec<&'static str>,
+    pub clients: Vec<&'static str>,
     /// The state of that path.
-    pub(super) occupancy: Occupancy,
+    pub occupancy: Occupancy,
+}
+
+impl LinkStep<'_> {
+    /// Returns `true` if nothing stands in its place.
+    pub fn is_free(&self) -> bool {
+        matches!(self.occupancy, Occupancy::Free)
+    }
+
+    /// Returns the names of the clients that it is for.
+    pub fn client_ids(&self) -> Vec<String> {
+        self.clients.iter().map(|client| (*client).to_owned()).collect()
+    }
 }
 
 /// The state of the path of a link.
-pub(super) enum Occupancy {
+pub enum Occupancy {
     /// Nothing.
     Free,
     /// Something that leads to the skill.
@@ -40,22 +52,15 @@ pub(super) enum Occupancy {
 }
 
 /// The links to make.
-pub(super) struct LinkPlan<'l> {
+pub struct LinkPlan<'l> {
     /// The links, those that others lead to first.
-    pub(super) steps: Vec<LinkStep<'l>>,
+    pub steps: Vec<LinkStep<'l>>,
     /// The clients that nothing can be linked for, or not every skill.
-    pub(super) refused: Vec<SkippedClient>,
+    pub refused: Vec<SkippedClient>,
     /// The number of skills that need no link for any of the clients.
-    pub(super) reached: usize,
+    pub reached: usize,
     /// The links that were made before.
     pub(super) record: Record,
-}
-
-/// A client that was left out, and the reason.
-pub(super) struct SkippedClient {
-    pub(super) client: &'static Client,
-    pub(super) reason: String,
-    pub(super) is_refusal: bool,
 }
 
 /// The folders of a client.
@@ -85,7 +90,7 @@ impl ClientFolders {
         for path in paths {
             match Folder::at(places, owner, path) {
                 Ok(target) => return Ok(Self { client, target, reads }),
-                Err(error) => reason = reason.or_else(|| Some(error.message().to_owned())),
+                Err(error) => reason = reason.or_else(|| Some(error.to_string())),
             }
         }
         let reason = reason.unwrap_or_else(|| format!("{} reads no skills from files", client.title()));
@@ -95,22 +100,22 @@ impl ClientFolders {
 
 /// Plans the links that `clients` need to read `skills`: in the one place, and from there in the folder of each client that does not
 /// read it.
-pub(super) fn plan<'l>(
-    library: &Library,
+pub fn plan<'l>(
+    library: OpenLibrary<'l>,
     places: &Places,
-    args: &LinkArgs,
+    owner: Owner,
     base: &Path,
     clients: &[&'static Client],
     skills: &[&'l Entry],
-) -> Result<LinkPlan<'l>, CliError> {
-    let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
-    let record = Record::load(places, args.owner(), base)?;
+) -> Result<LinkPlan<'l>, Error> {
+    let canonical = Folder::at(places, owner, base.join(CANONICAL))?;
+    let record = Record::load(places, owner, base)?;
     let disabled = disabled_for_clients(places);
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused, mut readers) = (0, Vec::new(), Vec::new());
     let mut listed: BTreeMap<PathBuf, Vec<(PathBuf, PathBuf)>> = BTreeMap::new();
     for client in clients {
-        match ClientFolders::new(places, args.owner(), client, &canonical) {
+        match ClientFolders::new(places, owner, client, &canonical) {
             Ok(client) => readers.push(client),
             Err(skipped) => refused.push(skipped),
         }
@@ -156,7 +161,7 @@ pub(super) fn plan<'l>(
     let mut steps: Vec<LinkStep<'_>> = shared.into_values().chain(own.into_values()).collect();
     for step in &mut steps {
         if let Some(digest) = record.find(base, &step.path).and_then(|made| made.digest.as_ref()) {
-            step.occupancy = occupancy_of_copy(library, step, digest);
+            step.occupancy = occupancy_of_copy(library.registry, step, digest);
         }
     }
     Ok(LinkPlan { steps, refused, reached, record })
@@ -191,9 +196,9 @@ struct Folder {
 
 impl Folder {
     /// Returns the directory at `path`.
-    fn at(places: &Places, owner: Owner, path: PathBuf) -> Result<Self, CliError> {
+    fn at(places: &Places, owner: Owner, path: PathBuf) -> Result<Self, Error> {
         if paths::leads_out(places, owner, &path) {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+            return Err(Error::refused(format!("{} leads out of the project", path.display()))
                 .hint("nothing is linked there; replace the link by a directory"));
         }
         let real = paths::resolved(&path);
@@ -227,11 +232,11 @@ fn occupancy(path: &Path, real: &Path) -> Occupancy {
 }
 
 /// Returns the state of a path with a copy whose files had `digest`: it is right as long as the skill has not changed.
-fn occupancy_of_copy(library: &Library, step: &LinkStep<'_>, digest: &str) -> Occupancy {
+fn occupancy_of_copy(registry: &Registry, step: &LinkStep<'_>, digest: &str) -> Occupancy {
     if symlink_metadata(&step.path).is_err() {
         return Occupancy::Free;
     }
-    match pollster::block_on(library.registry.bundle(step.entry)) {
+    match pollster::block_on(registry.bundle(step.entry)) {
         Ok(bundle) if bundle.digest().to_string() == digest => Occupancy::Right,
         _ => Occupancy::Taken("is a copy of what the skill was; `rep link --undo` removes it".to_owned()),
     }

@@ -5,19 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
+use repertoire::Snapshot;
 use repertoire::discovery::Tier;
 
-use super::args::{DEFAULT_NAME, FORMER_NAME};
 use super::connections::{Connection, connections};
+use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use super::plan::{ConnectPlan, ConnectStep};
-use crate::commands::link::{client_readers, recorded};
-use crate::globals::Globals;
-use crate::ui::{count, escape};
-use crate::wire::{Context, Library};
-use repertoire_clients::{
-    CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed,
-};
+use crate::disabled_clients::client_readers;
+use crate::library::OpenLibrary;
+use crate::link::recorded;
+use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed};
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,38 +37,21 @@ impl Overlap {
     }
 }
 
-/// Returns the names that the active skills of `library` have.
-pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
-    library.snapshot.active().map(|entry| entry.name().to_string()).collect()
+/// Returns the names that the active skills of `snapshot` have.
+pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
+    snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
 /// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
-pub(crate) fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
+pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
     let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
     CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
 }
 
-/// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is confined to some
-/// directories.
-pub(crate) fn names_offered_by(
-    context: &Context,
-    library: &Library,
-    places: &Places,
-    connection: &Connection,
-) -> BTreeSet<String> {
-    let roots: Vec<PathBuf> = connection.roots().iter().map(|root| places.project().join(root)).collect();
-    if roots.is_empty() {
-        return offered_names(library);
-    }
-    let globals = Globals { root: roots, ..context.globals.clone() };
-    let confined = Context::new(context.env.clone(), globals, context.settings.clone());
-    offered_names(&confined.inspect(context.settings.policy.clone()))
-}
-
 /// Returns the message that the client of `connection` is offered skills of plugins that it has installed itself, and a hint what
 /// to do.
-pub(crate) fn plugins_offered_twice(
-    library: &Library,
+pub fn plugins_offered_twice(
+    library: OpenLibrary<'_>,
     places: &Places,
     connection: &Connection,
 ) -> Option<(String, String)> {
@@ -90,7 +71,7 @@ pub(crate) fn plugins_offered_twice(
 
 /// The skills that clients read from files, as they are and with planned links.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub struct ClientFiles {
     /// The links that are about to be made.
     planned: BTreeSet<PathBuf>,
     /// The links that `rep link` recorded, and so can remove.
@@ -98,22 +79,22 @@ pub(crate) struct Files {
     /// The identifiers of the clients that are connected to a server of all skills.
     connected: BTreeSet<&'static str>,
     /// The clients on this machine, and connected or linked clients.
-    pub(crate) readers: Vec<ClientReader>,
+    pub readers: Vec<ClientReader>,
     /// The skills of each name, in all places.
     skills: BTreeMap<String, Vec<SkillOnDisk>>,
 }
 
 /// Returns the identifiers of the clients among `connections` that are offered all skills.
-pub(crate) fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static str> {
+pub fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static str> {
     let all = connections.iter().filter(|connection| !connection.is_off && connection.roots().is_empty());
     all.map(|connection| connection.client.id).collect()
 }
 
-impl Files {
+impl ClientFiles {
     /// Returns the files around `library`, with the links `planned`, each with the real directory of its skill, for the clients on
     /// this machine, the clients with `connections`, and `also`.
-    pub(crate) fn new(
-        library: &Library,
+    pub fn new(
+        library: OpenLibrary<'_>,
         places: &Places,
         connections: &[Connection],
         planned: BTreeMap<PathBuf, PathBuf>,
@@ -124,8 +105,8 @@ impl Files {
         let recorded = recorded(places);
         let connected = connected_to_all(connections);
         let links = planned.keys().cloned().collect();
-        let readers = client_readers(places, &library.places, planned, &ids);
-        Self { planned: links, recorded, connected, readers, skills: skills_by_name(library) }
+        let readers = client_readers(places, library.places, planned, &ids);
+        Self { planned: links, recorded, connected, readers, skills: skills_by_name(library.snapshot) }
     }
 
     /// Returns the routes by which the client `id` reads skills called `name`, except in plugins.
@@ -143,7 +124,7 @@ impl Files {
     ///
     /// One rule decides every hint, so that following them ends: a client that reads skills from files is given them by files,
     /// unless its links make another client read skills twice; then it is given them by the server.
-    pub(crate) fn offered_twice(
+    pub fn offered_twice(
         &self,
         places: &Places,
         client: &Client,
@@ -300,10 +281,10 @@ impl Files {
     }
 }
 
-/// Returns the skills of `library` by name, whatever their state.
-pub(crate) fn skills_by_name(library: &Library) -> BTreeMap<String, Vec<SkillOnDisk>> {
+/// Returns the skills of `snapshot` by name, whatever their state.
+pub fn skills_by_name(snapshot: &Snapshot) -> BTreeMap<String, Vec<SkillOnDisk>> {
     let mut skills: BTreeMap<String, Vec<SkillOnDisk>> = BTreeMap::new();
-    for entry in library.snapshot.entries() {
+    for entry in snapshot.entries() {
         skills.entry(entry.name().to_string()).or_default().push(SkillOnDisk::of(entry));
     }
     skills
@@ -316,6 +297,11 @@ fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String
     format!("rep link --undo{option} {ids}")
 }
 
+/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns `true` if the paths lead to one directory.
 fn is_same(one: &Path, other: &Path) -> bool {
     let is_one =
@@ -324,7 +310,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
-pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [ConnectPlan]) {
+pub fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [ConnectPlan]) {
     let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(ConnectStep::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
@@ -336,18 +322,17 @@ pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, pla
         plan.warnings.push(format!(
             "{} has the server as `{}` already and will be offered every skill twice; {}",
             plan.client.title(),
-            escape(&other.name),
+            other.name,
             other.undo_in_words(),
         ));
     }
 }
 
 /// Adds to each of `plans` the warning that its client has skills by files already.
-pub(super) fn warn(context: &Context, places: &Places, plans: &mut [ConnectPlan]) {
-    let library = context.inspect(context.settings.policy.clone());
-    let names = offered_names(&library);
+pub fn warn_of_files(library: OpenLibrary<'_>, places: &Places, plans: &mut [ConnectPlan]) {
+    let names = offered_names(library.snapshot);
     let clients: Vec<&'static Client> = plans.iter().map(|plan| plan.client).collect();
-    let files = Files::new(&library, places, &[], BTreeMap::new(), &clients);
+    let files = ClientFiles::new(library, places, &[], BTreeMap::new(), &clients);
     for plan in plans
         .iter_mut()
         .filter(|plan| matches!(plan.step, Ok(ConnectStep::Already | ConnectStep::Write { .. })))

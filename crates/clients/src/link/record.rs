@@ -10,10 +10,10 @@ use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
-use super::paths;
-use super::record_file::{self, VERSION};
-use crate::error::CliError;
-use repertoire_clients::{CANONICAL, Owner, Places};
+use crate::Error;
+use crate::paths;
+use crate::record_file::{self, VERSION};
+use crate::{CANONICAL, Owner, Places};
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-links.json";
@@ -34,22 +34,22 @@ struct RecordJson {
 
 /// A link or a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RecordedLink {
+pub struct RecordedLink {
     /// Its path, relative to the project or the home directory if it lies there.
-    pub(crate) path: String,
+    pub path: String,
     /// The target of the link; none for a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) to: Option<String>,
+    pub to: Option<String>,
     /// The digest of the copied files; none for a link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<String>,
+    pub digest: Option<String>,
     /// The clients that it was made for.
-    pub(crate) clients: Vec<String>,
+    pub clients: Vec<String>,
 }
 
 impl RecordedLink {
     /// Returns where it is, if that is a place that links are made in.
-    pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
+    pub fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
         let path = base.join(&self.path);
         let name = path.file_name()?.to_str()?;
         let name = SkillName::new(name).filter(|known| known.as_str() == name)?;
@@ -60,7 +60,7 @@ impl RecordedLink {
 }
 
 /// Returns the links that are recorded for the project and for the user.
-pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+pub fn recorded(places: &Places) -> BTreeSet<PathBuf> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = Record::load(places, owner, &base).ok()?;
@@ -72,11 +72,11 @@ pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
 
 impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
-    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
         let path = base.join(FILE);
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
-        let broken = |error: anyhow::Error| {
-            CliError::no(format!("{} is not a record of links", path.display()))
+        let broken = |error| {
+            Error::refused(format!("{} is not a record of links", path.display()))
                 .because(error)
                 .hint("remove it, and the links that are not wanted any more by hand")
         };
@@ -111,9 +111,50 @@ impl Record {
     }
 
     /// Writes the record, or removes it where nothing is left to undo.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
+    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
         let record = RecordJson { version: VERSION, links: self.made.clone() };
         let record = Some(&record).filter(|record| !record.links.is_empty());
         record_file::write(&base.join(FILE), record, &mut self.text)
     }
+}
+
+/// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
+pub fn record_link(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    path: &Path,
+    to: &Path,
+    clients: Vec<String>,
+) -> Result<(), Error> {
+    let mut record = Record::load(places, owner, base)?;
+    let to = Some(to.to_string_lossy().into_owned());
+    record.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
+    record.save(base)
+}
+
+/// Removes the link at `path` from the record.
+pub fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), Error> {
+    let mut record = Record::load(places, owner, base)?;
+    record.forget(base, path);
+    record.save(base)
+}
+
+/// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
+pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = Record::load(places, owner, &base).ok()?;
+        let leads_nowhere = |made: &&RecordedLink| {
+            let path = made.place(places, owner, &base).filter(|_| made.to.is_some());
+            let leads_out = |path: &Path| path.parent().is_none_or(|it| paths::leads_out(places, owner, it));
+            let path = path.filter(|path| path.is_symlink() && !leads_out(path));
+            path.is_some_and(|path| matches!(path.try_exists(), Ok(false)))
+        };
+        let links: Vec<String> =
+            record.made.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
+        let command = if owner == Owner::User { "rep link --undo --user" } else { "rep link --undo" };
+        (!links.is_empty()).then_some((links, command))
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
 }
