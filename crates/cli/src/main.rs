@@ -13,6 +13,7 @@ mod cli;
 mod commands;
 mod complete;
 mod config;
+mod disabling;
 mod env;
 mod error;
 mod exit;

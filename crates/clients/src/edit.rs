@@ -18,15 +18,15 @@ mod tests;
 use serde_json::{Map, Value};
 
 pub use self::text::EditFault;
-pub use self::text::Spot;
+pub(crate) use self::text::Spot;
 use self::text::split_bom;
-pub use self::toml::toml_text;
-pub use self::toml_list::{has_table, push_table, remove_table};
-pub use self::value::{ValueEdit, restore_value, set_value};
+pub(crate) use self::toml::toml_text;
+pub(crate) use self::toml_list::{has_table, push_table, remove_table};
+pub(crate) use self::value::{ValueEdit, restore_value, set_value};
 use crate::client::Format;
 
 /// Returns the document as JSON.
-pub fn parse(format: Format, text: &str) -> Result<Map<String, Value>, EditFault> {
+pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, EditFault> {
     let (_, text) = split_bom(text);
     match format {
         Format::Json => json::parse(text),
@@ -36,13 +36,13 @@ pub fn parse(format: Format, text: &str) -> Result<Map<String, Value>, EditFault
 }
 
 /// Returns the entry at `spot`, if `text` has one.
-pub fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, EditFault> {
+pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, EditFault> {
     let document = parse(format, text)?;
     Ok(document.get(spot.table).and_then(|table| table.get(spot.name)).cloned())
 }
 
 /// Returns `text` with the keys of `entry` at `spot`, and without those of `obsolete`; other keys stay.
-pub fn write(
+pub(crate) fn write(
     format: Format,
     text: &str,
     spot: Spot<'_>,
@@ -78,7 +78,7 @@ pub fn write(
 }
 
 /// Returns `text` without the entry at `spot`, which has to be there.
-pub fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<String, EditFault> {
+pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<String, EditFault> {
     let (bom, body) = split_bom(text);
     let mut expect = parse(format, body)?;
     if let Some(table) = expect.get_mut(spot.table).and_then(Value::as_object_mut) {

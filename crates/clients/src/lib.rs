@@ -15,12 +15,14 @@ pub mod replace_file;
 mod leftovers;
 pub mod record_file;
 mod disabled_clients;
-pub mod edit;
+mod edit;
 pub mod connect;
 pub mod link;
+pub mod disable;
 
 pub use client::{Client, Format, SERVE, Server};
 pub use disabled_clients::{DISABLED_FILE, DisabledClient, client_readers, disabled_for_clients};
+pub use edit::EditFault;
 pub use error::{Error, ErrorKind};
 pub use library::OpenLibrary;
 pub use lock::lock;

@@ -29,7 +29,7 @@ impl EditFault {
 
 /// The entry `name` of the table `table`.
 #[derive(Debug, Clone, Copy)]
-pub struct Spot<'a> {
+pub(crate) struct Spot<'a> {
     /// The name of the table.
     pub table: &'a str,
     /// The name of the entry.

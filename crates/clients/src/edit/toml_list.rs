@@ -6,7 +6,11 @@ use super::text::{EditFault, split_bom};
 use super::toml::{document, implicit_table, toml_text};
 
 /// Returns `text` with the table `entry` in the list `outer.inner`, at its end.
-pub fn push_table(text: &str, (outer, inner): (&str, &str), entry: Table) -> Result<String, EditFault> {
+pub(crate) fn push_table(
+    text: &str,
+    (outer, inner): (&str, &str),
+    entry: Table,
+) -> Result<String, EditFault> {
     let (_, body) = split_bom(text);
     let mut edited = document(body)?;
     let parent = edited.entry(outer).or_insert_with(implicit_table).as_table_mut();
@@ -17,7 +21,7 @@ pub fn push_table(text: &str, (outer, inner): (&str, &str), entry: Table) -> Res
 }
 
 /// Returns `text` without the last table of the list `outer.inner` that `is_meant`; `None` if there is none.
-pub fn remove_table(
+pub(crate) fn remove_table(
     text: &str,
     (outer, inner): (&str, &str),
     is_meant: impl Fn(&Table) -> bool,
@@ -40,7 +44,7 @@ pub fn remove_table(
 }
 
 /// Returns `true` if the list `outer.inner` of `text` has a table that `is_meant`.
-pub fn has_table(
+pub(crate) fn has_table(
     text: &str,
     (outer, inner): (&str, &str),
     is_meant: impl Fn(&Table) -> bool,

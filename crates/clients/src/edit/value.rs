@@ -9,7 +9,7 @@ use super::text::{EditFault, split_bom};
 
 /// A file with one more value.
 #[derive(Debug, PartialEq, Eq)]
-pub struct ValueEdit {
+pub(crate) struct ValueEdit {
     /// The text of the file.
     pub text: String,
     /// The value that was there before.
@@ -19,7 +19,7 @@ pub struct ValueEdit {
 }
 
 /// Returns `text` with `value` at `path`.
-pub fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, EditFault> {
+pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, EditFault> {
     let (bom, body) = split_bom(text);
     let Some((last, above)) = path.split_last() else { return Err(EditFault::of("no key is named")) };
     let mut expect = json::parse(body)?;
@@ -44,7 +44,7 @@ pub fn set_value(text: &str, path: &[&str], value: &Value) -> Result<ValueEdit, 
 
 /// Returns `text` with `before` at `path` again, or without it, and without the objects around it that are empty then, as far as
 /// they were made for it. `None` if the value there is not `value` any more.
-pub fn restore_value(
+pub(crate) fn restore_value(
     text: &str,
     path: &[&str],
     value: &Value,

@@ -11,9 +11,9 @@ use repertoire_server::dashboard::{
 };
 
 use super::switch;
-use crate::commands::disable::still_read;
 use crate::commands::{approvals, cost, explain, update};
 use crate::wire::{Context, compared_origins};
+use repertoire_clients::disable::still_read;
 
 /// The program around the dashboard.
 pub(super) struct DashboardHost {

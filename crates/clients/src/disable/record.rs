@@ -10,11 +10,11 @@ use repertoire_model::Pattern;
 use serde::{Deserialize, Serialize};
 
 use super::client_switch::RecordedSwitch;
-use crate::error::CliError;
-use repertoire_clients::DISABLED_FILE;
-use repertoire_clients::link::RecordedLink;
-use repertoire_clients::record_file::{self, VERSION};
-use repertoire_clients::{Owner, Places};
+use crate::DISABLED_FILE;
+use crate::Error;
+use crate::link::RecordedLink;
+use crate::record_file::{self, VERSION};
+use crate::{Owner, Places};
 
 /// The changes of a project or a home directory.
 #[derive(Debug, Default)]
@@ -60,12 +60,12 @@ impl RecordedChange {
 
 impl DisabledRecord {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
-    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
         let path = base.join(DISABLED_FILE);
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error| {
-            CliError::no(format!("{} is not a record of disabled skills", path.display()))
-                .because(anyhow::Error::from_boxed(error))
+            Error::refused(format!("{} is not a record of disabled skills", path.display()))
+                .because(error)
                 .hint("remove it, and change links and settings of clients back by hand")
         };
         let record: RecordJson = record_file::parse(&text).map_err(broken)?;
@@ -85,9 +85,9 @@ impl DisabledRecord {
     }
 
     /// Writes the record, or removes it if nothing is recorded.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
+    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
         let record = RecordJson { version: VERSION, disabled: self.changes.clone() };
         let record = Some(&record).filter(|record| !record.disabled.is_empty());
-        Ok(record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)?)
+        record_file::write(&base.join(DISABLED_FILE), record, &mut self.text)
     }
 }

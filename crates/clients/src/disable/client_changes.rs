@@ -11,23 +11,19 @@ use repertoire::Entry;
 use repertoire::discovery::{ClientDirectories, Place};
 use repertoire::regular_file;
 use repertoire_model::{Pattern, SkillName};
-use serde::Serialize;
 
 use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
 use super::record::{DisabledRecord, RecordedChange};
-use crate::error::CliError;
-use crate::ui::{Ui, escape};
-use crate::wire::Context;
-use repertoire_clients::edit::EditFault;
-use repertoire_clients::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
-use repertoire_clients::replace_file::{self, MAX_BYTES};
-use repertoire_clients::{Client, ClientReader, Owner, Places, SkillOnDisk};
-use repertoire_clients::{client_readers, paths};
+use crate::Error;
+use crate::edit::EditFault;
+use crate::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
+use crate::replace_file::{self, MAX_BYTES};
+use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
+use crate::{client_readers, paths};
 
 /// The state of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ChangeState {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeState {
     /// It would be made.
     Planned,
     /// It was made.
@@ -38,27 +34,54 @@ pub(crate) enum ChangeState {
     Failed,
 }
 
+impl ChangeState {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Done => "done",
+            Self::LeftAlone => "left_alone",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// The kind of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum ChangeKind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A link that is removed or made again.
     Link,
+    /// A switch of a client.
     Switch,
 }
 
+impl ChangeKind {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Switch => "switch",
+        }
+    }
+}
+
 /// The line about one change.
-#[derive(Debug, Serialize)]
-pub(crate) struct ChangeLine {
-    kind: ChangeKind,
-    skill: String,
+#[derive(Debug)]
+pub struct ChangeLine {
+    /// The kind of the change.
+    pub kind: ChangeKind,
+    /// The skill.
+    pub skill: String,
     /// The name by which the client of a switch knows the skill.
-    #[serde(skip)]
     key: String,
-    clients: Vec<String>,
+    /// The clients that it is for.
+    pub clients: Vec<String>,
     /// The link, or the file of the client.
-    path: String,
-    state: ChangeState,
-    reason: Option<String>,
+    pub path: String,
+    /// The state.
+    pub state: ChangeState,
+    /// The reason that it is not made.
+    pub reason: Option<String>,
 }
 
 impl ChangeLine {
@@ -71,6 +94,35 @@ impl ChangeLine {
     /// Returns it as one that is left alone for `reason`.
     fn left_alone(self, reason: impl Into<String>) -> Self {
         Self { state: ChangeState::LeftAlone, reason: Some(reason.into()), ..self }
+    }
+
+    /// Returns the titles of the clients.
+    pub fn titles(&self) -> String {
+        let titles: Vec<&str> = self.clients.iter().map(|id| title(id)).collect();
+        titles.join(", ")
+    }
+
+    /// Returns what is changed, in words. `path` is the path as it is shown.
+    pub fn subject(&self, path: &str) -> String {
+        match self.kind {
+            ChangeKind::Link => format!("the link {path}"),
+            ChangeKind::Switch => {
+                let id = self.clients.first().map(String::as_str).unwrap_or_default();
+                format!("{} in {path}", client_switch::in_words(id, &self.skill, &self.key))
+            }
+        }
+    }
+
+    /// Returns the sentence that the change is not made. `path` is the path as it is shown.
+    pub fn refusal(&self, path: &str) -> String {
+        let (skill, reason) = (&self.skill, self.reason.as_deref().unwrap_or_default());
+        match self.kind {
+            ChangeKind::Link => format!("the link {path} is left alone: {reason}"),
+            ChangeKind::Switch if self.path.is_empty() => still_reads(&self.titles(), skill, reason),
+            ChangeKind::Switch => {
+                format!("{path} of {} is not changed for {skill}: {reason}", self.titles())
+            }
+        }
     }
 
     /// Returns `true` if it says that `switch` could not be changed.
@@ -91,8 +143,7 @@ struct EditedFile {
 }
 
 /// Changes for the clients of a project or a user.
-pub(crate) struct ClientChanges<'c> {
-    context: &'c Context,
+pub struct ClientChanges {
     places: Places,
     owner: Owner,
     base: PathBuf,
@@ -103,43 +154,39 @@ pub(crate) struct ClientChanges<'c> {
     files: Vec<EditedFile>,
     /// `true` if a change stays recorded, because it could not be undone.
     is_unfinished: bool,
-    pub(crate) lines: Vec<ChangeLine>,
+    /// The lines about them.
+    pub lines: Vec<ChangeLine>,
 }
 
-impl<'c> ClientChanges<'c> {
+impl ClientChanges {
     /// Returns the changes of `owner`, none so far, for `client` or for all; `None` if there is no home directory.
-    pub(crate) fn open(
-        context: &'c Context,
-        owner: Owner,
-        client: Option<&str>,
-    ) -> Result<Option<Self>, CliError> {
-        let places = context.env.places();
+    pub fn open(places: Places, owner: Owner, client: Option<&str>) -> Result<Option<Self>, Error> {
         let Some(base) = places.base(owner) else { return Ok(None) };
         let record = DisabledRecord::load(&places, owner, &base)?;
         let client = client.and_then(Client::named);
         let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
         let is_unfinished = false;
-        Ok(Some(Self { context, places, owner, base, client, record, pending, files, is_unfinished, lines }))
+        Ok(Some(Self { places, owner, base, client, record, pending, files, is_unfinished, lines }))
     }
 
     /// Returns the patterns that are recorded.
-    pub(crate) fn recorded_patterns(&self) -> impl Iterator<Item = &str> {
+    pub fn recorded_patterns(&self) -> impl Iterator<Item = &str> {
         self.record.changes.iter().map(|change| change.pattern.as_str())
     }
 
     /// Returns `true` if it is recorded that the skills of `pattern` are disabled for the client.
-    pub(crate) fn has(&self, pattern: &Pattern) -> bool {
+    pub fn has(&self, pattern: &Pattern) -> bool {
         let client = self.client.map(|client| client.id);
         self.record.changes.iter().any(|change| change.is_about(pattern, client))
     }
 
     /// Plans to disable `entries`, which are the skills of `pattern` in a library of the places `searched`.
-    pub(crate) fn disable(
+    pub fn disable(
         &mut self,
         pattern: &Pattern,
         entries: &[&Entry],
         searched: &[Place],
-    ) -> Result<(), CliError> {
+    ) -> Result<(), Error> {
         let client = self.client.map(|client| client.id.to_owned());
         let also = self.client.map(|client| client.id);
         let mut readers = client_readers(&self.places, searched, BTreeMap::new(), also.as_slice());
@@ -194,7 +241,7 @@ impl<'c> ClientChanges<'c> {
     }
 
     /// Returns `true` if links of the project lead to one of `entries`, which a change of the user leaves alone.
-    pub(crate) fn leaves_links_of_project(&self, entries: &[&Entry]) -> bool {
+    pub fn leaves_links_of_project(&self, entries: &[&Entry]) -> bool {
         let Some(base) = self.places.base(Owner::Project).filter(|_| self.owner == Owner::User) else {
             return false;
         };
@@ -207,7 +254,7 @@ impl<'c> ClientChanges<'c> {
     }
 
     /// Returns the number of planned changes.
-    pub(crate) fn planned(&self) -> usize {
+    pub fn planned(&self) -> usize {
         self.lines.iter().filter(|line| line.state == ChangeState::Planned).count()
     }
 
@@ -270,7 +317,7 @@ impl<'c> ClientChanges<'c> {
     }
 
     /// Makes the planned changes that disable skills.
-    pub(crate) fn apply_disable(&mut self) -> Result<(), CliError> {
+    pub fn apply_disable(&mut self) -> Result<(), Error> {
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -292,7 +339,7 @@ impl<'c> ClientChanges<'c> {
     }
 
     /// Plans to enable the skills of `pattern`; returns `false` if no change for them is recorded.
-    pub(crate) fn enable(&mut self, pattern: &Pattern) -> bool {
+    pub fn enable(&mut self, pattern: &Pattern) -> bool {
         let client = self.client.map(|client| client.id);
         let is_meant = |change: &RecordedChange| match client {
             Some(_) => change.is_about(pattern, client),
@@ -348,7 +395,7 @@ impl<'c> ClientChanges<'c> {
     }
 
     /// Makes the planned changes that enable skills.
-    pub(crate) fn apply_enable(&mut self) -> Result<(), CliError> {
+    pub fn apply_enable(&mut self) -> Result<(), Error> {
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -384,7 +431,7 @@ impl<'c> ClientChanges<'c> {
     fn write_files(&mut self) {
         for file in std::mem::take(&mut self.files) {
             let outcome = write(&file);
-            let failure = outcome.err().map(|error| error.message().to_owned());
+            let failure = outcome.err().map(|error| error.to_string());
             self.settle(ChangeKind::Switch, Some(&file.client), failure.as_deref());
         }
     }
@@ -402,66 +449,23 @@ impl<'c> ClientChanges<'c> {
         }
     }
 
-    /// Writes a line for each change; `words` are for the links and for the switches, planned and done.
-    pub(crate) fn show(&self, ui: &mut Ui, words: &ChangeWords) -> Result<(), CliError> {
-        for line in &self.lines {
-            let clients: Vec<&str> = line.clients.iter().map(|id| title(id)).collect();
-            let (clients, path) = (clients.join(", "), self.context.shown(&line.path));
-            let what = match line.kind {
-                ChangeKind::Link => format!("the link {path}"),
-                ChangeKind::Switch => {
-                    let id = line.clients.first().map(String::as_str).unwrap_or_default();
-                    format!("{} in {path}", client_switch::in_words(id, &line.skill, &line.key))
-                }
-            };
-            let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
-            match (line.state, &line.reason) {
-                (ChangeState::Planned, _) => {
-                    writeln!(ui.out(), "{}", escape(&format!("{planned} {what}, for {clients}")))?
-                }
-                (ChangeState::Done, _) => {
-                    writeln!(ui.out(), "{}", escape(&format!("{done} {what}, for {clients}")))?
-                }
-                (_, reason) => {
-                    let reason = reason.as_deref().unwrap_or_default();
-                    let skill = &line.skill;
-                    let message = match line.kind {
-                        ChangeKind::Link => format!("the link {path} is left alone: {reason}"),
-                        ChangeKind::Switch if line.path.is_empty() => still_reads(&clients, skill, reason),
-                        ChangeKind::Switch => {
-                            format!("{path} of {clients} is not changed for {skill}: {reason}")
-                        }
-                    };
-                    ui.warn(&message)?;
-                }
-            }
-        }
-        if self.is_unfinished {
-            ui.hint("what could not be changed stays recorded; run the command again when it can be")?;
-        }
-        Ok(())
-    }
-
     /// Returns `true` if a switch of `client` is changed or would be.
-    pub(crate) fn has_switched(&self, client: &str) -> bool {
+    pub fn has_switched(&self, client: &str) -> bool {
         let is_made = |line: &ChangeLine| matches!(line.state, ChangeState::Planned | ChangeState::Done);
         let is_switch = |line: &ChangeLine| matches!(line.kind, ChangeKind::Switch);
         let is_of_client = |line: &ChangeLine| line.clients.iter().any(|other| other == client);
         self.lines.iter().any(|line| is_made(line) && is_switch(line) && is_of_client(line))
     }
 
+    /// Returns `true` if a change stays recorded, because it could not be undone.
+    pub fn is_unfinished(&self) -> bool {
+        self.is_unfinished
+    }
+
     /// Returns `true` if a change could not be made.
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.lines.iter().any(|line| line.state == ChangeState::Failed)
     }
-}
-
-/// The verbs for changes, planned and done.
-pub(crate) struct ChangeWords {
-    /// For links.
-    pub(crate) link: (&'static str, &'static str),
-    /// For switches.
-    pub(crate) switch: (&'static str, &'static str),
 }
 
 /// Returns the sentence that `client` reads `skill` although it is disabled.
@@ -470,7 +474,7 @@ fn still_reads(client: &str, skill: &str, reason: &str) -> String {
 }
 
 /// Returns a sentence about each client that reads `entry`, a disabled skill of a library of the places `searched`, all the same.
-pub(crate) fn still_read(places: &Places, searched: &[Place], entry: &Entry) -> Vec<String> {
+pub fn still_read(places: &Places, searched: &[Place], entry: &Entry) -> Vec<String> {
     let skill = SkillOnDisk::of(entry);
     let sentence = |reader: &ClientReader| {
         let route = reader.routes_in_use(&skill).next()?;
@@ -494,20 +498,20 @@ fn title(id: &str) -> &str {
 }
 
 /// Writes `file`, or removes it if nothing is left of a file that was made for a switch.
-fn write(file: &EditedFile) -> Result<(), CliError> {
+fn write(file: &EditedFile) -> Result<(), Error> {
     if file.before.as_deref() == Some(file.after.as_str()) || (file.before.is_none() && file.after.is_empty())
     {
         return Ok(());
     }
     if file.after.is_empty() {
-        return fs::remove_file(&file.path).map_err(|error| CliError::io("remove", &file.path, error));
+        return fs::remove_file(&file.path).map_err(|error| Error::io("remove", &file.path, error));
     }
     if let Some(directory) = file.path.parent() {
-        fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
+        fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
     }
     let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
     let after = format!("{}{end}", file.after);
-    Ok(replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())?)
+    replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())
 }
 
 fn in_words(fault: &EditFault) -> String {

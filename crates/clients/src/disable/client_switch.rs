@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toml_edit::{Item, Table, value};
 
-use repertoire_clients::edit::{
-    EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value,
-};
-use repertoire_clients::{Client, Owner, Places};
+use crate::edit::{EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value};
+use crate::{Client, Owner, Places};
 
 /// The list of tables of Codex.
 const CODEX_LIST: (&str, &str) = ("skills", "config");

@@ -4,50 +4,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use repertoire::config::{ConfigFileOwner, FILE_NAME};
+use repertoire::config::ConfigFileOwner;
 use repertoire::history::{SkillLock, lock_skill};
 use repertoire::regular_file;
 use repertoire_model::Pattern;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
-use crate::complete::client_names;
-use crate::config;
-use crate::error::CliError;
-use crate::wire::Context;
-use repertoire_clients::Owner;
-use repertoire_clients::edit::toml_text;
-use repertoire_clients::replace_file::{self, MAX_BYTES};
+use crate::Error;
+use crate::edit::toml_text;
+use crate::replace_file::{self, MAX_BYTES};
 
 /// The name of the key.
 const KEY: &str = "disabled";
 
-/// The file that is written.
-#[derive(Debug, Default, Args)]
-pub(crate) struct FileArgs {
-    /// Write the project's repertoire.toml, for everybody who works on it
-    #[arg(long, conflicts_with = "user")]
-    project: bool,
-    /// Write the user's configuration file, which is the default
-    #[arg(long)]
-    user: bool,
-    /// Change only what this client reads from files: links that were made for it, and its own switch
-    #[arg(long, value_name = "CLIENT", value_parser = client_names())]
-    pub(in crate::commands) agent: Option<String>,
-    /// Show what would be changed and change nothing
-    #[arg(long)]
-    pub(in crate::commands) dry_run: bool,
-}
-
-impl FileArgs {
-    /// Returns whose links and settings of clients are changed.
-    pub(in crate::commands) fn owner(&self) -> Owner {
-        if self.project { Owner::Project } else { Owner::User }
-    }
-}
-
 /// The list of disabled skills in one configuration file.
-pub(crate) struct DisabledList {
+pub struct DisabledList {
     path: PathBuf,
     owner: ConfigFileOwner,
     /// The text of the file, if there is one.
@@ -58,16 +29,15 @@ pub(crate) struct DisabledList {
 }
 
 impl DisabledList {
-    /// Reads the file that `args` select.
-    pub(crate) fn open(context: &Context, args: &FileArgs) -> Result<Self, CliError> {
-        let (path, owner) = file(context, args)?;
+    /// Reads the file at `path`, which is of `owner`.
+    pub fn open(path: PathBuf, owner: ConfigFileOwner) -> Result<Self, Error> {
         // A link in the home directory stays one; a project's file that is a link is not read.
         let path = fs::canonicalize(&path).unwrap_or(path);
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(|error| CliError::io("create", directory, error))?;
+            fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
         }
         let lock = Some(lock_skill(&path)?);
-        let failed = |error| CliError::io("read", &path, error);
+        let failed = |error| Error::io("read", &path, error);
         let before = match regular_file::read(&path, MAX_BYTES) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error)))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -79,28 +49,28 @@ impl DisabledList {
     }
 
     /// Returns the path of the file.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns whether the file is the user's, which holds in all projects.
-    pub(crate) fn is_of_user(&self) -> bool {
+    pub fn is_of_user(&self) -> bool {
         self.owner == ConfigFileOwner::User
     }
 
     /// Returns `true` if the file was named by the caller, and so says nothing about clients.
-    pub(crate) fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         self.owner == ConfigFileOwner::Named
     }
 
     /// Returns the patterns of the list.
-    pub(crate) fn patterns(&self) -> Vec<Pattern> {
+    pub fn patterns(&self) -> Vec<Pattern> {
         let list = self.document.get(KEY).and_then(Item::as_array);
         list.into_iter().flatten().filter_map(|item| Pattern::new(item.as_str()?).ok()).collect()
     }
 
     /// Adds `pattern` to the list.
-    pub(crate) fn add(&mut self, pattern: &Pattern) {
+    pub fn add(&mut self, pattern: &Pattern) {
         let list = self.document.entry(KEY).or_insert_with(|| toml_edit::value(Array::new()));
         if let Some(list) = list.as_array_mut() {
             push(list, &pattern.to_string());
@@ -108,7 +78,7 @@ impl DisabledList {
     }
 
     /// Takes `pattern` out of the list; returns `false` if it is not in it.
-    pub(crate) fn remove(&mut self, pattern: &Pattern) -> bool {
+    pub fn remove(&mut self, pattern: &Pattern) -> bool {
         let Some(list) = self.document.get_mut(KEY).and_then(Item::as_array_mut) else { return false };
         let is_meant =
             |item: &Value| item.as_str().and_then(|text| Pattern::new(text).ok()).as_ref() == Some(pattern);
@@ -137,12 +107,12 @@ impl DisabledList {
     }
 
     /// Writes the file.
-    pub(crate) fn write(&self) -> Result<(), CliError> {
+    pub fn write(&self) -> Result<(), Error> {
         if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
+            fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
         }
         let after = toml_text(self.before.as_deref().unwrap_or_default(), &self.document);
-        Ok(replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())?)
+        replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())
     }
 }
 
@@ -210,30 +180,6 @@ fn set_gaps(list: &mut Array, gaps: Vec<String>) {
         *item.decor_mut() = Decor::new(gaps.next().unwrap_or_default(), "");
     }
     list.set_trailing(gaps.next().unwrap_or_default());
-}
-
-/// Returns the file that `args` select.
-fn file(context: &Context, args: &FileArgs) -> Result<(PathBuf, ConfigFileOwner), CliError> {
-    let input = config::input(&context.env, &context.globals);
-    let is_named = input.file.is_some();
-    if is_named && (args.project || args.user) {
-        let message = "`--project` and `--user` choose a file, and the configuration file is named already";
-        return Err(
-            CliError::usage(message).hint("leave out either that, or `--config` and REPERTOIRE_CONFIG")
-        );
-    }
-    let owner = if is_named {
-        ConfigFileOwner::Named
-    } else if args.project {
-        ConfigFileOwner::Project
-    } else {
-        ConfigFileOwner::User
-    };
-    let none = || {
-        CliError::usage("there is no home directory, and so no configuration file of the user")
-            .hint(format!("`--project` writes {FILE_NAME} of the project"))
-    };
-    Ok((input.file_of(owner).ok_or_else(none)?, owner))
 }
 
 #[cfg(test)]
