@@ -20,7 +20,6 @@ mod globals;
 mod interrupt;
 mod json;
 mod kit_choice;
-mod replace_file;
 mod served;
 mod standard_input;
 mod terminal_approver;

@@ -5,7 +5,6 @@ mod apply;
 mod args;
 mod copy;
 mod disabled_clients;
-mod leftovers;
 pub(crate) mod paths;
 mod plan;
 mod record;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use repertoire::change::{FileKind, replace_file};
+
 use super::args::ConnectArgs;
 use super::lock::lock;
 use super::plan::{ConnectPlan, ConnectStep};
@@ -10,7 +12,6 @@ use super::report::{self, ConnectOutcome, ConnectState};
 use crate::clients::{Places, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file;
 use crate::ui::{Consent, Style, Ui, count, escape};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
@@ -83,7 +84,8 @@ fn carry_out(
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
             }
-            replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())?;
+            let kind = FileKind::User { before: before.as_deref().map(str::as_bytes) };
+            replace_file(path, kind, Some(after.as_bytes()))?;
             Ok(if args.undo { ConnectState::Removed } else { ConnectState::Connected })
         }
     }

@@ -11,7 +11,7 @@ use super::edit::{self, EditFault};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::env::{self, Env};
-use crate::replace_file::MAX_BYTES;
+use repertoire::change::MAX_FILE_BYTES;
 use repertoire::config::{FileTrust, Settings};
 use repertoire::regular_file;
 
@@ -179,7 +179,7 @@ fn files(places: &Places) -> Vec<(&'static Client, Owner, PathBuf)> {
 
 /// Returns the document in the file of `client`; `None` if the file cannot be read.
 fn document(client: &Client, path: &Path) -> Option<Result<Map<String, Value>, EditFault>> {
-    let text = String::from_utf8(regular_file::read(path, MAX_BYTES).ok()?).ok()?;
+    let text = String::from_utf8(regular_file::read(path, MAX_FILE_BYTES).ok()?).ok()?;
     Some(edit::parse(client.format, &text))
 }
 

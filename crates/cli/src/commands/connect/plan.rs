@@ -11,7 +11,7 @@ use super::edit::{self, EditFault, Spot};
 use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
-use crate::replace_file::MAX_BYTES;
+use repertoire::change::MAX_FILE_BYTES;
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 
@@ -299,7 +299,7 @@ fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliEr
 }
 
 fn read(path: &Path) -> Result<Option<String>, CliError> {
-    let bytes = match regular_file::read(path, MAX_BYTES) {
+    let bytes = match regular_file::read(path, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(CliError::io("read", path, error)),

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::config::{ConfigFileOwner, FILE_NAME};
 use repertoire::history::{SkillLock, lock_skill};
 use repertoire::regular_file;
@@ -15,7 +16,6 @@ use crate::clients::Owner;
 use crate::commands::connect::{clients, toml_text};
 use crate::config;
 use crate::error::CliError;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::wire::Context;
 
 /// The name of the key.
@@ -67,7 +67,7 @@ impl DisabledList {
         }
         let lock = Some(lock_skill(&path)?);
         let failed = |error| CliError::io("read", &path, error);
-        let before = match regular_file::read(&path, MAX_BYTES) {
+        let before = match regular_file::read(&path, MAX_FILE_BYTES) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error)))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -141,7 +141,8 @@ impl DisabledList {
             fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
         }
         let after = toml_text(self.before.as_deref().unwrap_or_default(), &self.document);
-        replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())
+        let kind = FileKind::User { before: self.before.as_deref().map(str::as_bytes) };
+        Ok(replace_file(&self.path, kind, Some(after.as_bytes()))?)
     }
 }
 

@@ -4,15 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use repertoire::change::{FileKind, remove_leftovers, replace_file};
 use repertoire::regular_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::leftovers::remove_leftovers;
 use super::paths;
 use crate::clients::{Owner, Places};
 use crate::error::CliError;
-use crate::replace_file;
 
 /// The version of the formats.
 pub(crate) const VERSION: u32 = 1;
@@ -61,7 +60,7 @@ pub(crate) fn write(
     let mut new = serde_json::to_vec_pretty(record)?;
     new.push(b'\n');
     if text.as_ref() != Some(&new) {
-        replace_file::replace(path, text.as_deref(), &new)?;
+        replace_file(path, FileKind::User { before: text.as_deref() }, Some(&new))?;
         *text = Some(new);
     }
     Ok(())
