@@ -8,13 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, replace_file};
 use repertoire::config::KitChoice;
 use repertoire::regular_file;
 use serde::{Deserialize, Serialize};
 
 use crate::env::{self, Env};
 use crate::error::CliError;
-use repertoire_clients::replace_file;
 
 /// The name of the file in the state directory.
 pub(crate) const FILE_NAME: &str = "kits.json";
@@ -68,7 +68,8 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
     }
     let mut after = serde_json::to_vec_pretty(&choices)?;
     after.push(b'\n');
-    Ok(replace_file::replace(&file, before.as_deref(), &after)?)
+    let kind = FileKind::User { before: before.as_deref() };
+    Ok(replace_file(&file, kind, Some(&after))?)
 }
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.

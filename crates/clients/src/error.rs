@@ -12,6 +12,7 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     hints: Vec<String>,
+    core: Option<Box<repertoire::Error>>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -25,11 +26,13 @@ pub enum ErrorKind {
     Refused,
     /// The operating system reported an error.
     Io,
+    /// The core reported an error, which [`Error::into_core`] returns.
+    Core,
 }
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new(), source: None }
+        Self { kind, message: message.into(), hints: Vec::new(), core: None, source: None }
     }
 
     /// Returns the error of a request that cannot be met.
@@ -61,6 +64,14 @@ impl Error {
         self
     }
 
+    /// Returns the error of the core, if it is one, without the hints of this crate.
+    pub fn into_core(self) -> Result<repertoire::Error, Self> {
+        match self {
+            Self { core: Some(core), .. } => Ok(*core),
+            other => Err(other),
+        }
+    }
+
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -74,22 +85,24 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match &self.core {
+            Some(core) => core.fmt(f),
+            None => f.write_str(&self.message),
+        }
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|source| -> &(dyn std::error::Error + 'static) { source })
+        match &self.core {
+            Some(core) => core.source(),
+            None => self.source.as_deref().map(|source| -> &(dyn std::error::Error + 'static) { source }),
+        }
     }
 }
 
 impl From<repertoire::Error> for Error {
     fn from(error: repertoire::Error) -> Self {
-        let kind = match error.kind() {
-            repertoire::ErrorKind::Io => ErrorKind::Io,
-            _ => ErrorKind::Refused,
-        };
-        Self::new(kind, error.chain())
+        Self { core: Some(Box::new(error)), ..Self::new(ErrorKind::Core, String::new()) }
     }
 }

@@ -11,8 +11,6 @@ mod readers;
 mod library;
 pub mod paths;
 mod lock;
-pub mod replace_file;
-mod leftovers;
 pub mod record_file;
 mod disabled_clients;
 mod edit;

@@ -4,14 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use repertoire::change::{FileKind, remove_leftovers, replace_file};
 use repertoire::regular_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
-use crate::leftovers::remove_leftovers;
 use crate::paths;
-use crate::replace_file;
 use crate::{Owner, Places};
 
 /// The version of the formats.
@@ -60,7 +59,7 @@ pub fn write(path: &Path, record: Option<&impl Serialize>, text: &mut Option<Vec
         serde_json::to_vec_pretty(record).map_err(|error| Error::io("write", path, error.into()))?;
     new.push(b'\n');
     if text.as_ref() != Some(&new) {
-        replace_file::replace(path, text.as_deref(), &new)?;
+        replace_file(path, FileKind::User { before: text.as_deref() }, Some(&new))?;
         *text = Some(new);
     }
     Ok(())

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::names::{DEFAULT_NAME, FORMER_NAME, server_name};
 use super::own_entries::OwnEntries;
-use crate::replace_file::MAX_BYTES;
 use crate::{CLIENTS, Client, Owner, Places};
+use repertoire::change::MAX_FILE_BYTES;
 use repertoire::config::{FileTrust, Settings};
 use repertoire::regular_file;
 
@@ -181,7 +181,7 @@ fn files(places: &Places) -> Vec<(&'static Client, Owner, PathBuf)> {
 
 /// Returns the document in the file of `client`; `None` if the file cannot be read.
 fn document(client: &Client, path: &Path) -> Option<Result<Map<String, Value>, EditFault>> {
-    let text = String::from_utf8(regular_file::read(path, MAX_BYTES).ok()?).ok()?;
+    let text = String::from_utf8(regular_file::read(path, MAX_FILE_BYTES).ok()?).ok()?;
     Some(edit::parse(client.format, &text))
 }
 

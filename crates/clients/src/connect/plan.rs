@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::Error;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::{CLIENTS, Client, Owner, Places, Server};
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 
@@ -75,7 +75,8 @@ impl ConnectStep {
         if let Some(parent) = path.parent() {
             create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
         }
-        replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())
+        let kind = FileKind::User { before: before.as_deref().map(str::as_bytes) };
+        Ok(replace_file(path, kind, Some(after.as_bytes()))?)
     }
 }
 
@@ -342,7 +343,7 @@ fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, Error
 }
 
 fn read(path: &Path) -> Result<Option<String>, Error> {
-    let bytes = match regular_file::read(path, MAX_BYTES) {
+    let bytes = match regular_file::read(path, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path, error)),

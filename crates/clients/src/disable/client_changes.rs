@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::discovery::{ClientDirectories, Place};
 use repertoire::regular_file;
 use repertoire_model::{Pattern, SkillName};
@@ -17,7 +18,6 @@ use super::record::{DisabledRecord, RecordedChange};
 use crate::Error;
 use crate::edit::EditFault;
 use crate::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
-use crate::replace_file::{self, MAX_BYTES};
 use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
 use crate::{client_readers, paths};
 
@@ -305,7 +305,7 @@ impl ClientChanges {
         if let Some(at) = self.files.iter().position(|file| file.path == path) {
             return Ok(&mut self.files[at]);
         }
-        let before = match regular_file::read(&path, MAX_BYTES) {
+        let before = match regular_file::read(&path, MAX_FILE_BYTES) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(format!("it cannot be read: {error}")),
@@ -511,7 +511,8 @@ fn write(file: &EditedFile) -> Result<(), Error> {
     }
     let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
     let after = format!("{}{end}", file.after);
-    replace_file::replace(&file.path, file.before.as_deref().map(str::as_bytes), after.as_bytes())
+    let kind = FileKind::User { before: file.before.as_deref().map(str::as_bytes) };
+    Ok(replace_file(&file.path, kind, Some(after.as_bytes()))?)
 }
 
 fn in_words(fault: &EditFault) -> String {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::config::ConfigFileOwner;
 use repertoire::history::{SkillLock, lock_skill};
 use repertoire::regular_file;
@@ -12,7 +13,6 @@ use toml_edit::{Array, Decor, DocumentMut, Item, RawString, Value};
 
 use crate::Error;
 use crate::edit::toml_text;
-use crate::replace_file::{self, MAX_BYTES};
 
 /// The name of the key.
 const KEY: &str = "disabled";
@@ -38,7 +38,7 @@ impl DisabledList {
         }
         let lock = Some(lock_skill(&path)?);
         let failed = |error| Error::io("read", &path, error);
-        let before = match regular_file::read(&path, MAX_BYTES) {
+        let before = match regular_file::read(&path, MAX_FILE_BYTES) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error)))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -112,7 +112,8 @@ impl DisabledList {
             fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
         }
         let after = toml_text(self.before.as_deref().unwrap_or_default(), &self.document);
-        replace_file::replace(&self.path, self.before.as_deref().map(str::as_bytes), after.as_bytes())
+        let kind = FileKind::User { before: self.before.as_deref().map(str::as_bytes) };
+        Ok(replace_file(&self.path, kind, Some(after.as_bytes()))?)
     }
 }
 
