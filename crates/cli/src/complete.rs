@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
-
 use repertoire_clients::{CLIENTS, Client};
 
 use crate::config;

@@ -59,7 +59,7 @@ pub enum Server {
 }
 
 /// The arguments of a server without options.
-pub const SERVE: [&str; 2] = ["serve", "--stdio"];
+pub(crate) const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 impl Server {
     /// Returns whether the client starts it.

@@ -12,7 +12,7 @@ use crate::record_file;
 use crate::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
 
 /// The path of the record of disabled skills, in a project or a home directory.
-pub const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
+pub(crate) const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
 
 #[derive(Deserialize)]
 struct DisabledJson {

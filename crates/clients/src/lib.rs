@@ -11,22 +11,25 @@ mod readers;
 mod library;
 pub mod paths;
 mod lock;
-pub mod record_file;
+mod record_file;
 mod disabled_clients;
 mod edit;
 pub mod connect;
 pub mod link;
 pub mod disable;
+pub mod adopt;
 
-pub use client::{Client, Format, SERVE, Server};
-pub use disabled_clients::{DISABLED_FILE, DisabledClient, client_readers, disabled_for_clients};
+pub use client::{Client, Format, Server};
+pub use disabled_clients::{DisabledClient, client_readers, disabled_for_clients};
 pub use edit::EditFault;
 pub use error::{Error, ErrorKind};
 pub use library::OpenLibrary;
 pub use lock::lock;
 pub use places::{Environment, Owner, Places};
-pub use readers::{
-    ClientReader, FileRoute, SearchedPlaces, SkillOnDisk, has_installed, projects, readers, skills_in,
-};
+pub use readers::{ClientReader, FileRoute, SkillOnDisk, projects};
 pub use repertoire::discovery::CANONICAL;
 pub use table::CLIENTS;
+
+pub(crate) use client::SERVE;
+pub(crate) use disabled_clients::DISABLED_FILE;
+pub(crate) use readers::{SearchedPlaces, has_installed, readers, skills_in};

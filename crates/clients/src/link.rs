@@ -16,8 +16,10 @@ pub use apply::{LinkKind, MadeLinks};
 pub use copy::DirectoryReader;
 pub use plan::{LinkPlan, LinkStep, Occupancy, plan};
 pub use receivers::{ConnectedClients, SkippedClient, chosen};
-pub use record::{RecordedLink, dangling, forget_link, record_link, recorded};
-pub use switched::{LinkToSkill, RestoredLink, links_to_skill, remove_links, restore_links};
-pub use symlink::{make_link, remove_link};
+pub use record::{RecordedLink, dangling};
 pub use undo::{LinkRemoval, RemovalState, RemovedLink};
 pub use warnings::{Warning, warnings};
+
+pub(crate) use record::{forget_link, record_link, recorded};
+pub(crate) use switched::{RestoredLink, links_to_skill, remove_links, restore_links};
+pub(crate) use symlink::{make_link, remove_link};

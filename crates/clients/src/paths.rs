@@ -4,9 +4,9 @@ use std::fs::canonicalize;
 use std::path::{Component, Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire::config::FileTrust;
 
 use crate::{Owner, Places};
-use repertoire::config::FileTrust;
 
 /// Returns the directory of the skill, links resolved.
 pub fn of(entry: &Entry) -> PathBuf {
@@ -26,13 +26,13 @@ pub fn resolved(path: &Path) -> PathBuf {
 
 /// Returns whether `path` of `owner` leads out of where it may be. A user's path may contain links, as managers of dot files make
 /// them; a project's path may not link out of the project, because the link may come from a cloned repository.
-pub fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
+pub(crate) fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
     let trust = FileTrust::Within(places.project().to_owned());
     owner == Owner::Project && trust.objection_to_path("", path).is_some()
 }
 
 /// Returns the relative path from the directory `from` to `to`; both are absolute and without links.
-pub fn relative(from: &Path, to: &Path) -> PathBuf {
+pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

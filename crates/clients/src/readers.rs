@@ -53,7 +53,7 @@ impl FileRoute {
 
 /// The places that clients read skills from, beside the directories of the user.
 #[derive(Debug, Default)]
-pub struct SearchedPlaces {
+pub(crate) struct SearchedPlaces {
     /// The projects.
     pub projects: Vec<PathBuf>,
     /// The directories of skills of plugins, with the names of the plugins.
@@ -125,7 +125,7 @@ impl ClientReader {
 
 /// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they find in
 /// `searched` and for the user.
-pub fn readers(places: &Places, searched: &SearchedPlaces, also: &[&str]) -> Vec<ClientReader> {
+pub(crate) fn readers(places: &Places, searched: &SearchedPlaces, also: &[&str]) -> Vec<ClientReader> {
     let mut planned: Listing = BTreeMap::new();
     for (link, skill) in &searched.planned {
         let parent = resolved(link.parent().unwrap_or(link));
@@ -175,13 +175,13 @@ fn reader(
 }
 
 /// Returns `true` if the plugin at `path` is one that the client `id` has installed.
-pub fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
+pub(crate) fn has_installed(places: &Places, id: &str, path: &Path) -> bool {
     let own = PLUGINS.iter().find(|(client, _)| *client == id);
     own.and_then(|(_, template)| places.path(Owner::User, template)).is_some_and(|own| path.starts_with(own))
 }
 
 /// Returns the entries of `directory` that hold or lead to a `SKILL.md`, each with the real directory of the skill.
-pub fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub(crate) fn skills_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let paths = entries.map(|entry| entry.path()).filter(|path| path.join("SKILL.md").is_file());
     let mut skills: Vec<_> = paths.map(|path| (path.clone(), resolved(&path))).collect();

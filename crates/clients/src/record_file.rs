@@ -14,13 +14,13 @@ use crate::paths;
 use crate::{Owner, Places};
 
 /// The version of the formats.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads the record at `path`, which is `owner`'s; `None` if there is none. Fails if it leads out of the project.
-pub fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<Vec<u8>>, Error> {
     if paths::leads_out(places, owner, path) {
         return Err(Error::refused(format!("{} leads out of the project", path.display()))
             .hint("it is left alone; replace the link by a directory or a file"));
@@ -32,7 +32,7 @@ pub fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<Vec<u8>
 }
 
 /// Parses the text of a record.
-pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
+pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Box<dyn std::error::Error + Send + Sync>> {
     let record: serde_json::Value = serde_json::from_slice(text)?;
     match record["version"].as_u64() {
         Some(version) if version != u64::from(VERSION) => {
@@ -43,7 +43,11 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Box<dyn std::error::
 }
 
 /// Writes `record` to `path`, or removes the file if there is nothing to record. `text` is the text as it was read or written before.
-pub fn write(path: &Path, record: Option<&impl Serialize>, text: &mut Option<Vec<u8>>) -> Result<(), Error> {
+pub(crate) fn write(
+    path: &Path,
+    record: Option<&impl Serialize>,
+    text: &mut Option<Vec<u8>>,
+) -> Result<(), Error> {
     remove_leftovers(path);
     let Some(record) = record else {
         *text = None;

@@ -3,12 +3,15 @@
 mod apply;
 mod args;
 mod finish;
-mod plan;
-mod record;
 mod undo;
 
 pub(crate) use args::AdoptArgs;
 pub(crate) use finish::finish_interrupted;
+
+use std::path::Path;
+
+use repertoire_clients::adopt::plan;
+use repertoire_sources::read_installed;
 
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;
@@ -36,6 +39,13 @@ fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) 
             .hint("`rep duplicates` shows them"));
     }
     let library = context.inspect(context.settings.policy.clone());
-    let plan = plan::plan(&library, &places, args, &base)?;
-    apply::run(ui, &places, args, &base, plan, guard)
+    for name in &args.names {
+        library.find_any(name)?;
+    }
+    let others = |directory: &Path| {
+        let installed = read_installed(directory).map_err(|error| error.to_string())?;
+        Ok(installed.map(|installed| installed.others).unwrap_or_default())
+    };
+    let plan = plan(library.opened(), &places, &args.options(), &base, &others)?;
+    apply::run(ui, &places, args, &base, &plan, guard)
 }

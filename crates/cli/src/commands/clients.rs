@@ -4,6 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use repertoire::State;
+use repertoire_clients::connect::{
+    ClientFiles, Connection, OwnEntries, connections, offered_names, plugins_offered_twice, present,
+    skills_by_name,
+};
+use repertoire_clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -11,11 +16,6 @@ use crate::exit::Exit;
 use crate::offered::names_offered_by;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
-use repertoire_clients::connect::{
-    ClientFiles, Connection, OwnEntries, connections, offered_names, plugins_offered_twice, present,
-    skills_by_name,
-};
-use repertoire_clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 
 /// Shows which clients on this machine get which skills
 ///

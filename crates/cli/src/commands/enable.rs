@@ -4,6 +4,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
 use repertoire::config::DisabledPattern;
+use repertoire_clients::Client;
+use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
@@ -13,8 +15,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library, enable_command, kits_in_use};
-use repertoire_clients::Client;
-use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 
 /// The most disabled skills that an unknown name is answered with.
 const MAX_SHOWN: usize = 50;

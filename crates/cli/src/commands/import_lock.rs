@@ -2,6 +2,7 @@
 
 use clap::Args;
 use repertoire::regular_file;
+use repertoire_clients::Owner;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::origin::{Comparison, Installer};
@@ -15,7 +16,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, count, escape};
 use crate::wire::{ComparedOrigin, Context, compared_origins, routes};
-use repertoire_clients::Owner;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::link::{forget_links, links_to};
+use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
 use serde_json::{Value, json};
@@ -14,8 +16,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count, escape};
 use crate::wire::Context;
-use repertoire_clients::link::{forget_links, links_to};
-use repertoire_clients::{Owner, Places};
 
 /// Removes skills that `rep add` added
 ///

@@ -20,6 +20,7 @@ use repertoire::usage::{
     UsageReport, identify, loads_per_day, report,
 };
 use repertoire::{Entry, EventKind, Outcome, State};
+use repertoire_clients::SkillOnDisk;
 use repertoire_model::{Digest, FileKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,7 +32,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-use repertoire_clients::SkillOnDisk;
 
 /// The seconds of a day.
 const DAY: u64 = 24 * 60 * 60;

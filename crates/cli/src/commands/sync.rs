@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::Owner;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{
     Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
@@ -15,7 +16,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, shell_word};
-use repertoire_clients::Owner;
 
 /// Restores the skills that repertoire.lock lists, exactly as they were added
 ///

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
+use repertoire_clients::{CANONICAL, Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{
     BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
@@ -15,7 +16,6 @@ use super::context::Context;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
-use repertoire_clients::{CANONICAL, Owner, Places};
 
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 16 * 1024;

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::edit::{self, EditFault};
+use repertoire::change::MAX_FILE_BYTES;
+use repertoire::config::{FileTrust, Settings};
+use repertoire::regular_file;
 use repertoire_model::Profile;
 use serde_json::{Map, Value};
 
 use super::names::{DEFAULT_NAME, FORMER_NAME, server_name};
 use super::own_entries::OwnEntries;
+use crate::edit::{self, EditFault};
 use crate::{CLIENTS, Client, Owner, Places};
-use repertoire::change::MAX_FILE_BYTES;
-use repertoire::config::{FileTrust, Settings};
-use repertoire::regular_file;
 
 /// An entry that leads to this program.
 #[derive(Debug)]

@@ -4,16 +4,16 @@ use std::fs::{canonicalize, create_dir_all, symlink_metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::edit::{self, EditFault, Spot};
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::config::FileTrust;
+use repertoire::regular_file;
 use serde_json::{Map, Value};
 
 use super::names::{DEFAULT_NAME, FORMER_NAME};
 use super::own_entries::OwnEntries;
 use crate::Error;
+use crate::edit::{self, EditFault, Spot};
 use crate::{CLIENTS, Client, Owner, Places, Server};
-use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
-use repertoire::config::FileTrust;
-use repertoire::regular_file;
 
 /// The use that is made of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -60,7 +60,7 @@ impl RecordedLink {
 }
 
 /// Returns the links that are recorded for the project and for the user.
-pub fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = Record::load(places, owner, &base).ok()?;
@@ -119,7 +119,7 @@ impl Record {
 }
 
 /// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
-pub fn record_link(
+pub(crate) fn record_link(
     places: &Places,
     owner: Owner,
     base: &Path,
@@ -134,7 +134,7 @@ pub fn record_link(
 }
 
 /// Removes the link at `path` from the record.
-pub fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), Error> {
+pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), Error> {
     let mut record = Record::load(places, owner, base)?;
     record.forget(base, path);
     record.save(base)

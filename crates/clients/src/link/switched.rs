@@ -12,7 +12,7 @@ use crate::paths;
 use crate::{CANONICAL, Client, Owner, Places};
 
 /// A recorded link to a skill.
-pub struct LinkToSkill {
+pub(crate) struct LinkToSkill {
     /// The link as it is recorded.
     pub link: RecordedLink,
     /// Its place.
@@ -23,7 +23,7 @@ pub struct LinkToSkill {
 
 /// Returns the links of `owner` in `base` that lead to the skill `name` in the directory `real`, those of `client` alone if one is
 /// given.
-pub fn links_to_skill(
+pub(crate) fn links_to_skill(
     places: &Places,
     owner: Owner,
     base: &Path,
@@ -64,7 +64,12 @@ pub fn links_to_skill(
 }
 
 /// Removes `links`, and takes those that are gone out of the record, also if one of them cannot be removed.
-pub fn remove_links(places: &Places, owner: Owner, base: &Path, links: &[RecordedLink]) -> Result<(), Error> {
+pub(crate) fn remove_links(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    links: &[RecordedLink],
+) -> Result<(), Error> {
     if links.is_empty() {
         return Ok(());
     }
@@ -86,7 +91,7 @@ pub fn remove_links(places: &Places, owner: Owner, base: &Path, links: &[Recorde
 
 /// The outcome of making a link again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RestoredLink {
+pub(crate) enum RestoredLink {
     /// It is there.
     Made,
     /// It is not made, and never will be, for this reason.
@@ -96,7 +101,7 @@ pub enum RestoredLink {
 }
 
 /// Makes `links` again and records them. Returns the outcome for each.
-pub fn restore_links(
+pub(crate) fn restore_links(
     places: &Places,
     owner: Owner,
     base: &Path,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Makes the link at `path` that says `to`.
 #[cfg(unix)]
-pub fn make_link(to: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn make_link(to: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, path)
 }
 
@@ -24,7 +24,7 @@ pub fn make_link(_: &Path, _: &Path) -> io::Result<()> {
 
 /// Removes the link at `path`.
 #[cfg(not(windows))]
-pub fn remove_link(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_link(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 

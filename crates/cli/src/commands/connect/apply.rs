@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::Path;
 
+use repertoire_clients::connect::{ConnectPlan, ConnectStep};
+use repertoire_clients::{Places, Server};
+
 use super::args::ConnectArgs;
 use super::report::{self, ConnectOutcome, ConnectState};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, count, escape};
-use repertoire_clients::connect::{ConnectPlan, ConnectStep};
-use repertoire_clients::{Places, Server};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(

@@ -1,5 +1,6 @@
 //! The report of what was changed, or would be.
 
+use repertoire_clients::Server;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,6 @@ use super::args::ConnectArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use repertoire_clients::Server;
 
 /// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use repertoire_clients::connect::{
+    ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
+};
+use repertoire_clients::link;
+
 use super::checks::{Checks, Status};
 use crate::config;
 use crate::globals::Globals;
 use crate::offered::names_offered_by;
 use crate::wire::{Context, Library};
-use repertoire_clients::connect::{
-    ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
-};
-use repertoire_clients::link;
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use repertoire::discovery::{Place, Presence};
 use repertoire::{Entry, Error};
+use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use serde::Serialize;
 use crate::commands::catalog;
 use crate::error::CliError;
 use crate::wire::{Context, Library, shell_word};
-use repertoire_clients::{DisabledClient, disabled_for_clients};
 
 /// One decision.
 #[derive(Debug, Serialize)]

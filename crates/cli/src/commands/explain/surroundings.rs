@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
+use repertoire_clients::client_readers;
+use repertoire_clients::connect::{Connection, OwnEntries, connections};
+use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
 use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
-use repertoire_clients::client_readers;
-use repertoire_clients::connect::{Connection, OwnEntries, connections};
-use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 
 /// The records of installers and the clients around a library.
 pub(super) struct Surroundings {

@@ -1,10 +1,10 @@
 //! The arguments of `rep link`.
 
 use clap::Args;
-
-use crate::complete::{agent_names, client_names, skill_names};
 use repertoire_clients::Owner;
 use repertoire_clients::link::{ConnectedClients, LinkKind};
+
+use crate::complete::{agent_names, client_names, skill_names};
 
 /// Puts skills where clients look for them
 ///

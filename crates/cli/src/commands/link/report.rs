@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use repertoire_clients::link::{LinkStep, Occupancy, RemovalState, RemovedLink, SkippedClient, Warning};
+use repertoire_clients::paths;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::LinkArgs;
-use repertoire_clients::link::{LinkStep, Occupancy, RemovalState, RemovedLink, SkippedClient, Warning};
-use repertoire_clients::paths;
-
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use repertoire::{Entry, Registry, Watcher};
+use repertoire_clients::disable::still_read;
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
@@ -13,7 +14,6 @@ use repertoire_server::dashboard::{
 use super::switch;
 use crate::commands::{approvals, cost, explain, update};
 use crate::wire::{Context, compared_origins};
-use repertoire_clients::disable::still_read;
 
 /// The program around the dashboard.
 pub(super) struct DashboardHost {

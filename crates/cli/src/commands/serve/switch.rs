@@ -1,13 +1,13 @@
 //! Switches a skill off and on for the dashboard, as `rep disable` and `rep enable` do.
 
 use repertoire::Entry;
+use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 
 use crate::config;
 use crate::disabling::FileArgs;
 use crate::error::CliError;
 use crate::wire::Context;
-use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 
 /// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
 pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, CliError> {

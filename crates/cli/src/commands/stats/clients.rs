@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::regular_file;
+use repertoire_clients::SkillOnDisk;
+use repertoire_clients::client_readers;
 use serde_json::{Value, json};
 
 use crate::env::{self, Env};
 use crate::wire::{Context, Library};
-use repertoire_clients::SkillOnDisk;
-use repertoire_clients::client_readers;
 
 /// The most files of a client that are read, the newest first.
 const MAX_FILES: usize = 2_000;

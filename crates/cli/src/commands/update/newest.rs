@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire_clients::Owner;
 use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::ui::{Progress, Ui, escape};
 use crate::wire::Context;
-use repertoire_clients::Owner;
 
 /// Returns the skills called `names`, or all, each with its newest state.
 pub(crate) fn checks(

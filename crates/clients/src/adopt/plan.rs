@@ -6,16 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
-use repertoire::{Entry, regular_file};
+use repertoire::{Entry, Lookup, Registry, regular_file};
 use repertoire_model::Digest;
-use repertoire_sources::read_installed;
 
-use super::args::AdoptArgs;
-use super::record;
-use crate::error::CliError;
-use crate::wire::Library;
-use repertoire_clients::paths;
-use repertoire_clients::{CANONICAL, Places};
+use super::record::{self, Record};
+use crate::Error;
+use crate::library::OpenLibrary;
+use crate::paths;
+use crate::{CANONICAL, Owner, Places};
 
 /// The largest hidden file that is compared, in bytes.
 const MAX_COMPARED: u64 = 1024 * 1024;
@@ -26,27 +24,52 @@ const MAX_OTHERS: usize = 10_000;
 /// The most hidden files and links that a message names.
 const MAX_NAMED: usize = 3;
 
+/// Returns the names of everything in a directory of a skill that is not one of its files, such as hidden files and links.
+pub type OtherFilesReader<'a> = &'a dyn Fn(&Path) -> Result<Vec<String>, String>;
+
+/// The skills that are meant.
+#[derive(Debug, Clone)]
+pub struct AdoptOptions {
+    /// The owner of the directories.
+    pub owner: Owner,
+    /// The names of the skills; all if none is named.
+    pub names: Vec<String>,
+    /// The copy that counts where copies differ, or the directory of skills that it lies in.
+    pub from: Option<PathBuf>,
+}
+
+impl AdoptOptions {
+    /// Returns `true` if the skill called `name` is meant.
+    pub(super) fn is_meant(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|meant| meant == name)
+    }
+}
+
 /// The copies to gather.
-pub(super) struct Plan {
-    pub(super) skills: Vec<GatheredSkill>,
+#[derive(Debug)]
+pub struct AdoptPlan {
+    /// The skills to gather.
+    pub skills: Vec<GatheredSkill>,
     /// The skills that are left alone, with the reasons.
-    pub(super) refused: Vec<(String, String)>,
+    pub refused: Vec<(String, String)>,
 }
 
 /// A skill to gather.
-pub(super) struct GatheredSkill {
-    pub(super) name: String,
+#[derive(Debug)]
+pub struct GatheredSkill {
+    /// Its name.
+    pub name: String,
     /// Its one place.
-    pub(super) target: PathBuf,
+    pub target: PathBuf,
     /// The copy that is moved there; `None` if it is there already.
-    pub(super) moved: Option<PathBuf>,
+    pub moved: Option<PathBuf>,
     /// The copies that are put aside, one in the one place among them if another one counts.
-    pub(super) aside: Vec<PathBuf>,
+    pub aside: Vec<PathBuf>,
 }
 
 impl GatheredSkill {
     /// Returns the paths that become links.
-    pub(super) fn links(&self) -> impl Iterator<Item = &PathBuf> {
+    pub fn links(&self) -> impl Iterator<Item = &PathBuf> {
         self.aside.iter().filter(|path| **path != self.target).chain(&self.moved)
     }
 }
@@ -87,12 +110,12 @@ impl<'l> Copy<'l> {
 
 /// Returns the copies of the skills that are meant, by their names. A skill has at least one copy that can be moved.
 fn copies<'l>(
-    library: &'l Library,
-    args: &AdoptArgs,
+    library: OpenLibrary<'l>,
+    options: &AdoptOptions,
     folders: &[PathBuf],
 ) -> BTreeMap<String, Vec<Copy<'l>>> {
     let mut copies: BTreeMap<String, Vec<Copy<'_>>> = BTreeMap::new();
-    let meant = library.snapshot.entries().iter().filter(|entry| args.is_meant(entry.name().as_str()));
+    let meant = library.snapshot.entries().iter().filter(|entry| options.is_meant(entry.name().as_str()));
     for copy in meant.filter_map(|entry| Copy::of(entry, folders)) {
         copies.entry(copy.entry.name().to_string()).or_default().push(copy);
     }
@@ -107,32 +130,41 @@ fn copies<'l>(
 }
 
 /// Plans what to do with the copies of `library` that are meant.
-pub(super) fn plan(
-    library: &Library,
+pub fn plan(
+    library: OpenLibrary<'_>,
     places: &Places,
-    args: &AdoptArgs,
+    options: &AdoptOptions,
     base: &Path,
-) -> Result<Plan, CliError> {
-    let folders = record::folders(places, args.owner(), base);
-    let from = args.from.as_ref().map(|from| paths::resolved(&places.project().join(from)));
-    let copies = copies(library, args, &folders);
-    for name in &args.names {
+    others: OtherFilesReader<'_>,
+) -> Result<AdoptPlan, Error> {
+    let folders = record::folders(places, options.owner, base);
+    let from = options.from.as_ref().map(|from| paths::resolved(&places.project().join(from)));
+    let copies = copies(library, options, &folders);
+    for name in &options.names {
         if !copies.contains_key(name) {
-            let entry = library.find_any(name)?;
-            let (place, way) = if args.user { ("home directory", "without") } else { ("project", "with") };
-            return Err(CliError::no(format!(
-                "`{}` has no copy in a directory of a client in the {place}",
-                entry.name()
+            let shown = match library.snapshot.find(name) {
+                Lookup::Found(entry) | Lookup::Quarantined(entry) | Lookup::Disabled(entry) => {
+                    entry.name().as_str()
+                }
+                Lookup::Unknown(_) => name,
+            };
+            let (place, way) = if options.owner == Owner::User {
+                ("home directory", "without")
+            } else {
+                ("project", "with")
+            };
+            return Err(Error::refused(format!(
+                "`{shown}` has no copy in a directory of a client in the {place}"
             ))
             .hint(format!("run it {way} --user, or `rep link` to link it from where it is")));
         }
     }
     let mut all = copies.values().flatten();
-    if let Some(given) = args.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(from.as_deref()))) {
-        return Err(CliError::no(format!("no copy lies in {}", given.display()))
+    if let Some(given) = options.from.as_ref().filter(|_| !all.any(|copy| copy.is_from(from.as_deref()))) {
+        return Err(Error::refused(format!("no copy lies in {}", given.display()))
             .hint("`rep duplicates` shows where the copies are"));
     }
-    let mut plan = Plan { skills: Vec::new(), refused: Vec::new() };
+    let mut plan = AdoptPlan { skills: Vec::new(), refused: Vec::new() };
     for (name, copies) in copies {
         let target = base.join(CANONICAL).join(&name);
         let stay = |copy: &Copy<'_>| {
@@ -140,7 +172,7 @@ pub(super) fn plan(
             Some((name.clone(), reason))
         };
         let stays: Vec<(String, String)> = copies.iter().filter_map(stay).collect();
-        match gathered(library, &target, from.as_deref(), &copies, base) {
+        match gathered(library.registry, others, &target, from.as_deref(), &copies, base) {
             Ok((moved, aside)) if moved.is_none() && aside.is_empty() => {}
             Ok((moved, aside)) => plan.skills.push(GatheredSkill { name, target, moved, aside }),
             Err(reason) => {
@@ -150,6 +182,8 @@ pub(super) fn plan(
         }
         plan.refused.extend(stays);
     }
+    // A record that cannot be read is an error before anyone is asked.
+    Record::load(places, options.owner, base)?;
     Ok(plan)
 }
 
@@ -158,9 +192,8 @@ pub(super) fn plan(
 type OtherFiles = BTreeMap<String, Option<Digest>>;
 
 /// Returns the hidden files and links in `directory`, and those in hidden directories.
-fn other_files(directory: &Path) -> Result<OtherFiles, String> {
-    let installed = read_installed(directory).map_err(|error| error.to_string())?;
-    let mut pending = installed.map(|installed| installed.others).unwrap_or_default();
+fn other_files(read: OtherFilesReader<'_>, directory: &Path) -> Result<OtherFiles, String> {
+    let mut pending = read(directory)?;
     let mut others = OtherFiles::new();
     while let Some(name) = pending.pop() {
         let path = directory.join(&name);
@@ -206,17 +239,18 @@ fn differing<'c>(contents: &'c [(Digest, OtherFiles)]) -> BTreeSet<&'c str> {
 
 /// Returns the copy to move to `target`, if it is not there, and the copies to put aside.
 fn gathered(
-    library: &Library,
+    registry: &Registry,
+    others: OtherFilesReader<'_>,
     target: &Path,
     from: Option<&Path>,
     copies: &[Copy<'_>],
     base: &Path,
 ) -> Result<(Option<PathBuf>, Vec<PathBuf>), String> {
     let digest = |copy: &Copy<'_>| -> Result<Digest, String> {
-        block_on(library.registry.digest(copy.entry)).map_err(|error| error.to_string())
+        block_on(registry.digest(copy.entry)).map_err(|error| error.to_string())
     };
     let contents: Result<Vec<(Digest, OtherFiles)>, String> =
-        copies.iter().map(|copy| Ok((digest(copy)?, other_files(&copy.path)?))).collect();
+        copies.iter().map(|copy| Ok((digest(copy)?, other_files(others, &copy.path)?))).collect();
     let contents = contents?;
     let is_target = |copy: &&Copy<'_>| paths::resolved(&copy.path) == paths::resolved(target);
     let chosen = copies.iter().find(|copy| copy.is_from(from));

@@ -9,10 +9,10 @@ use repertoire::discovery::CLIENT_DIRECTORIES;
 use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
-use crate::error::CliError;
-use repertoire_clients::paths;
-use repertoire_clients::record_file::{self, VERSION};
-use repertoire_clients::{CANONICAL, Owner, Places};
+use crate::Error;
+use crate::paths;
+use crate::record_file::{self, VERSION};
+use crate::{CANONICAL, Owner, Places};
 
 /// The path of the record.
 const FILE: &str = ".agents/.repertoire-adopted.json";
@@ -68,7 +68,7 @@ impl AdoptedCopy {
 }
 
 /// Returns where the original of the copy at `path` is kept.
-pub(super) fn original(base: &Path, path: &Path) -> PathBuf {
+pub fn original(base: &Path, path: &Path) -> PathBuf {
     let shown = paths::shown(base, path);
     base.join(ORIGINALS).join(shown.trim_start_matches('/').replace(':', "_"))
 }
@@ -87,16 +87,19 @@ pub(super) fn folders(places: &Places, owner: Owner, base: &Path) -> Vec<PathBuf
 
 impl Record {
     /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
-    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
         let path = base.join(FILE);
         if paths::leads_out(places, owner, &base.join(ORIGINALS)) {
-            return Err(CliError::no(format!("{} leads out of the project", base.join(ORIGINALS).display()))
-                .hint("it is left alone; replace the link by a directory"));
+            return Err(Error::refused(format!(
+                "{} leads out of the project",
+                base.join(ORIGINALS).display()
+            ))
+            .hint("it is left alone; replace the link by a directory"));
         }
         let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
         let broken = |error| {
-            CliError::no(format!("{} is not a record of gathered skills", path.display()))
-                .because(anyhow::Error::from_boxed(error))
+            Error::refused(format!("{} is not a record of gathered skills", path.display()))
+                .because(error)
                 .hint(format!("the originals are in {}", base.join(ORIGINALS).display()))
         };
         let record: RecordJson = record_file::parse(&text).map_err(broken)?;
@@ -111,10 +114,10 @@ impl Record {
     }
 
     /// Writes the record, or removes it where nothing is left to undo.
-    pub(super) fn save(&mut self, base: &Path) -> Result<(), CliError> {
+    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
         let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
         let record = Some(&record).filter(|record| !record.adopted.is_empty());
-        Ok(record_file::write(&base.join(FILE), record, &mut self.text)?)
+        record_file::write(&base.join(FILE), record, &mut self.text)
     }
 }
 
