@@ -1,8 +1,10 @@
-//! Candidates for shell completion.
+//! Candidates for shell completion, and the names that arguments may have.
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use repertoire_clients::{CLIENTS, Client};
 
 use crate::config;
 use crate::env::Env;
@@ -54,4 +56,10 @@ pub(crate) fn agent_names() -> ArgValueCandidates {
         let agents = settings.map(|settings| settings.agents).unwrap_or_default();
         agents.into_keys().map(CompletionCandidate::new).collect()
     })
+}
+
+/// Returns the parser of names of clients.
+pub(crate) fn client_names() -> PossibleValuesParser {
+    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
+    PossibleValuesParser::new(CLIENTS.iter().map(value))
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use repertoire::discovery::CLIENT_HOMES;
 use repertoire::http::HttpClient;
+use repertoire_clients::{Environment, Places};
 
 use crate::http::{self, NamedCertificates};
 
@@ -294,11 +295,6 @@ impl Env {
         &self.arguments
     }
 
-    /// Returns the file of this program.
-    pub(crate) fn executable(&self) -> Option<&std::path::Path> {
-        self.executable.as_deref()
-    }
-
     /// Returns the directory that the variable `name` names; a relative one counts from the working directory.
     pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.working_directory.join(value))
@@ -308,6 +304,18 @@ impl Env {
     pub(crate) fn client_homes(&self) -> BTreeMap<String, PathBuf> {
         let variables = CLIENT_HOMES.iter().map(|home| home.variable);
         variables.filter_map(|name| Some((name.to_owned(), self.directory(name)?))).collect()
+    }
+
+    /// Returns the places of clients.
+    pub(crate) fn places(&self) -> Places {
+        let mut environment = Environment::new(self.working_directory());
+        environment.home = self.home();
+        environment.config = self.config_home();
+        environment.app_data = self.directory(APPDATA);
+        environment.client_homes = self.client_homes();
+        environment.executable = self.executable.clone();
+        environment.search_path = self.paths(PATH);
+        Places::new(environment)
     }
 
     /// Returns the home directory.

@@ -216,6 +216,9 @@ impl From<Error> for CliError {
             | ErrorKind::InvalidTemplate
             | ErrorKind::Approvals
             | ErrorKind::SkillChanged
+            | ErrorKind::FileChanged
+            | ErrorKind::ReadOnly
+            | ErrorKind::ForeignOwner
             | ErrorKind::Refused => CliErrorKind::No,
             ErrorKind::AgentNotFound | ErrorKind::ReservedName => CliErrorKind::Usage,
             // The configuration or the command line is wrong.
@@ -226,6 +229,13 @@ impl From<Error> for CliError {
         let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
         converted.causes.extend(causes.map(ToString::to_string));
         match error.kind() {
+            ErrorKind::FileChanged => converted.hint("run it again"),
+            ErrorKind::ReadOnly => {
+                let way = if cfg!(unix) { "`chmod u+w` makes it writable" } else { "take that attribute away" };
+                converted.hint(format!("{way}, if it may be changed; then try again"))
+            }
+            ErrorKind::ForeignOwner => converted
+                .hint("run it as the user that the file belongs to, or change the file by hand"),
             ErrorKind::Refused => converted
                 .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
@@ -251,6 +261,30 @@ impl From<repertoire_sources::Error> for CliError {
         let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
         converted.causes.extend(causes.map(ToString::to_string));
         converted.hints.extend(error.hints().iter().cloned());
+        converted
+    }
+}
+
+impl From<repertoire_clients::Error> for CliError {
+    fn from(error: repertoire_clients::Error) -> Self {
+        use repertoire_clients::ErrorKind;
+
+        let hints = error.hints().to_vec();
+        let mut converted = match error.into_core() {
+            Ok(error) => Self::from(error),
+            Err(error) => {
+                let kind = match error.kind() {
+                    ErrorKind::InvalidRequest => CliErrorKind::Usage,
+                    ErrorKind::Refused => CliErrorKind::No,
+                    _ => CliErrorKind::Failure,
+                };
+                let mut converted = Self::new(kind, error.to_string());
+                let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
+                converted.causes.extend(causes.map(ToString::to_string));
+                converted
+            }
+        };
+        converted.hints.extend(hints);
         converted
     }
 }

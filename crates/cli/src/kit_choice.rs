@@ -8,14 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, replace_file};
 use repertoire::config::KitChoice;
 use repertoire::regular_file;
 use serde::{Deserialize, Serialize};
 
-use crate::clients::Places;
 use crate::env::{self, Env};
 use crate::error::CliError;
-use crate::replace_file;
 
 /// The name of the file in the state directory.
 pub(crate) const FILE_NAME: &str = "kits.json";
@@ -69,12 +68,13 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
     }
     let mut after = serde_json::to_vec_pretty(&choices)?;
     after.push(b'\n');
-    replace_file::replace(&file, before.as_deref(), &after)
+    let kind = FileKind::User { before: before.as_deref() };
+    Ok(replace_file(&file, kind, Some(&after))?)
 }
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.
 pub(crate) fn project(env: &Env) -> PathBuf {
-    let project = Places::new(env).project().to_owned();
+    let project = env.places().project().to_owned();
     fs::canonicalize(&project).unwrap_or(project)
 }
 

@@ -7,12 +7,13 @@
 // The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
 #![allow(rustdoc::bare_urls)]
 
+mod added_links;
 mod change_guard;
 mod cli;
-mod clients;
 mod commands;
 mod complete;
 mod config;
+mod disabling;
 mod env;
 mod error;
 mod exit;
@@ -21,7 +22,7 @@ mod http;
 mod interrupt;
 mod json;
 mod kit_choice;
-mod replace_file;
+mod offered;
 mod served;
 mod standard_input;
 mod terminal_approver;
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
     let completed = wire::finish_interrupted_changes(&mut ui, &env);
     adopt::finish_interrupted(&mut ui, &env);
     for change in completed {
-        link::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
+        added_links::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
     }
     // `rep doctor` reports it among everything else.
     if let Some(state) = UnreadableState::find(&env).filter(|_| !matches!(cli.command, Command::Doctor(_))) {

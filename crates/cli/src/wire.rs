@@ -23,8 +23,6 @@ pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
 pub(crate) use installation::finish_interrupted_changes;
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
 pub(crate) use notices::{notices, report};
-pub(crate) use origins::{
-    ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, projects, routes,
-};
+pub(crate) use origins::{ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, routes};
 pub(crate) use places::expect_directories;
 pub(crate) use sessions::narrowed;

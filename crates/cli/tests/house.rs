@@ -117,12 +117,14 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-store", vec!["repertoire", "repertoire-model"]),
         ("repertoire-sources", vec!["repertoire", "repertoire-model"]),
         ("repertoire-agent", vec!["repertoire", "repertoire-model"]),
+        ("repertoire-clients", vec!["repertoire", "repertoire-model"]),
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         (
             "repertoire-cli",
             vec![
                 "repertoire",
                 "repertoire-agent",
+                "repertoire-clients",
                 "repertoire-exec",
                 "repertoire-model",
                 "repertoire-search",
@@ -291,6 +293,14 @@ fn only_exec_depends_on_crates_that_confine_processes() {
             let is_there = manifest.lines().any(|line| line.starts_with(dependency));
             assert!(!is_there, "crates/{name} depends on {dependency}");
         }
+    }
+}
+
+#[test]
+fn tools_cannot_write_client_configuration_of_a_project() {
+    let configurations = repertoire_clients::CLIENTS.iter().flat_map(|client| client.project).copied();
+    for path in configurations.chain(repertoire::discovery::project_skill_directories()) {
+        assert!(repertoire_exec::protect::names::is_protected(Path::new(path)), "{path}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one error of this crate.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire_model::{Diagnostic, PathFault};
@@ -14,6 +15,8 @@ pub struct Error {
     kind: ErrorKind,
     subject: Option<String>,
     path: Option<PathBuf>,
+    /// What failed at the path, as a verb.
+    action: Option<&'static str>,
     diagnostics: Vec<Diagnostic>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -55,6 +58,12 @@ pub enum ErrorKind {
     Store,
     /// Stored content is missing or does not have its digest.
     Corrupt,
+    /// The file was changed since it was read, and is left alone.
+    FileChanged,
+    /// The file is read-only, and is left alone.
+    ReadOnly,
+    /// The file belongs to somebody else, to whom a new file cannot be given, and is left alone.
+    ForeignOwner,
     /// The operating system reported an error.
     Io,
 }
@@ -62,7 +71,12 @@ pub enum ErrorKind {
 impl Error {
     /// Returns an error of `kind` about nothing in particular.
     pub fn new(kind: ErrorKind) -> Self {
-        Self { kind, subject: None, path: None, diagnostics: Vec::new(), source: None }
+        Self { kind, subject: None, path: None, action: None, diagnostics: Vec::new(), source: None }
+    }
+
+    /// Returns the error of `action`, a verb, at `path` that failed.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self { action: Some(action), ..Self::new(ErrorKind::Io).at(path).because(source) }
     }
 
     /// Returns this error about the skill or file called `subject`.
@@ -113,6 +127,11 @@ impl Error {
         &self.diagnostics
     }
 
+    /// Returns the error that caused this one.
+    pub fn into_source(self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+        self.source
+    }
+
     /// Returns this error and everything that caused it, in one line.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
@@ -127,6 +146,20 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = self.path.as_deref().map(Path::display) {
+            match (self.kind, self.action, &self.subject) {
+                (_, Some(action), _) => return write!(f, "cannot {action} {path}"),
+                (ErrorKind::FileChanged, ..) => return write!(f, "{path} was changed meanwhile"),
+                (ErrorKind::ReadOnly, ..) => return write!(f, "{path} is read-only and left alone"),
+                (ErrorKind::ForeignOwner, _, Some(owner)) => {
+                    return write!(
+                        f,
+                        "{path} belongs to {owner}, which it would not any more; it is left alone"
+                    );
+                }
+                _ => {}
+            }
+        }
         f.write_str(match self.kind {
             ErrorKind::SkillNotFound => "skill not found",
             ErrorKind::FileNotFound => "file not found",
@@ -144,6 +177,9 @@ impl fmt::Display for Error {
             ErrorKind::SkillChanged => "the skill changed meanwhile",
             ErrorKind::Store => "the store is not available",
             ErrorKind::Corrupt => "stored content is damaged",
+            ErrorKind::FileChanged => "the file was changed meanwhile",
+            ErrorKind::ReadOnly => "the file is read-only and left alone",
+            ErrorKind::ForeignOwner => "the file belongs to somebody else and is left alone",
             ErrorKind::Io => "input or output failed",
         })?;
         if let Some(subject) = &self.subject {

@@ -98,10 +98,9 @@ pub mod history;
 pub mod proposal;
 #[cfg(feature = "fs")]
 pub mod regular_file;
-pub mod model;
 #[cfg(feature = "fs")]
-#[doc(hidden)]
-pub mod stored;
+pub mod change;
+pub mod model;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};

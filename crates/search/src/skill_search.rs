@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
-use std::time::Duration;
 
+use repertoire::change::{FileKind, remove_oldest, replace_file};
 use repertoire::provider::Skill;
 use repertoire::{
-    BoxFuture, Entry, Registry, SearchHit, SearchRequest, Searcher, SkillView, Snapshot, stored,
+    BoxFuture, Entry, Registry, SearchHit, SearchRequest, Searcher, SkillView, Snapshot, regular_file,
 };
 use repertoire_model::answer::Section;
 use repertoire_model::checksum;
@@ -20,11 +20,9 @@ use crate::reader::read_records;
 use crate::snapshot_index::{Reuse, SnapshotIndex};
 
 /// The largest index file that is read, in bytes.
-const MAX_FILE_BYTES: usize = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 /// The most index files in one directory; the most recent ones are kept.
 const MAX_FILES: usize = 16;
-/// The age after which a temporary file of an interrupted write is removed.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The number of changed skills from which on the index is stored at once, and not only when the process ends.
 const STORED_AT_ONCE: usize = 256;
 
@@ -233,22 +231,19 @@ impl SearchState {
 
     /// Reads the index of an earlier run, if there is a valid one.
     fn read(&self) -> Option<SearchIndex> {
-        let bytes = stored::read(self.options.file.as_deref()?, MAX_FILE_BYTES)?;
+        let bytes = regular_file::read(self.options.file.as_deref()?, MAX_FILE_BYTES).ok()?;
         SearchIndex::from_bytes(&bytes, self.stamp(), self.options.weights.clone())
     }
 
     /// Stores the index if at least `least` skills changed. If that fails, the next run has to build it again.
     fn store(&self, state: &mut RebuildState, least: usize) {
         let Some(file) = self.options.file.as_deref().filter(|_| state.unsaved >= least) else { return };
-        let (Some(directory), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
-        else {
-            return;
-        };
+        let Some(directory) = file.parent() else { return };
         let bytes = self.current().index.to_bytes(self.stamp());
-        if stored::replace(directory, name, &bytes).is_ok() {
+        if replace_file(file, FileKind::Cache, Some(&bytes)).is_ok() {
             state.unsaved = 0;
         }
-        stored::prune(directory, SUFFIX, MAX_FILES, STALE);
+        remove_oldest(directory, SUFFIX, MAX_FILES);
     }
 
     /// Returns the stamp of index files that this version and embedder can use.

@@ -8,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use repertoire::change::{FileKind, read_file, replace_file};
 use repertoire_model::patch::{FileData, SkillFiles, bundle};
 use repertoire_model::{Bundle, Digest};
 
-use crate::{Error, atomic_file};
+use crate::Error;
 
 /// The first line of a file.
 const VERSION: &[u8] = b"repertoire-fetched-v1\n";
@@ -44,19 +45,15 @@ impl BundleStore {
 
     /// Stores `files`, and returns their digest. After a power failure they may be missing.
     pub fn put(&self, files: &SkillFiles) -> Result<Digest, Error> {
-        self.put_by(files, atomic_file::write_unsynced)
+        self.put_as(files, FileKind::Cache)
     }
 
     /// Stores `files` so that they survive a power failure, and returns their digest.
     pub(crate) fn put_durably(&self, files: &SkillFiles) -> Result<Digest, Error> {
-        self.put_by(files, |path, bytes| atomic_file::write(path, Some(bytes)))
+        self.put_as(files, FileKind::Record)
     }
 
-    fn put_by(
-        &self,
-        files: &SkillFiles,
-        write: impl Fn(&Path, &[u8]) -> Result<(), Error>,
-    ) -> Result<Digest, Error> {
+    fn put_as(&self, files: &SkillFiles, kind: FileKind<'_>) -> Result<Digest, Error> {
         let bundle = bundle(files);
         let digest = bundle.digest();
         if self.get(&digest)?.is_some() {
@@ -69,14 +66,14 @@ impl BundleStore {
         for file in bundle.files() {
             bytes.extend_from_slice(&files[&file.path].bytes);
         }
-        write(&self.path(&digest), &bytes)?;
+        replace_file(&self.path(&digest), kind, Some(&bytes))?;
         Ok(digest)
     }
 
     /// Returns the files with this digest; `None` if they are not stored, or not as they were.
     pub fn get(&self, digest: &Digest) -> Result<Option<SkillFiles>, Error> {
         let path = self.path(digest);
-        let Some(bytes) = atomic_file::read(&path, MAX_BYTES)? else { return Ok(None) };
+        let Some(bytes) = read_file(&path, MAX_BYTES)? else { return Ok(None) };
         // Its time is that of its last use.
         let touched = fs::File::options().write(true).open(&path);
         let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));

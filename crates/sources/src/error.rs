@@ -92,6 +92,7 @@ impl From<repertoire::Error> for Error {
             repertoire::ErrorKind::TooLarge => ErrorKind::Refused,
             _ => ErrorKind::Io,
         };
-        Self::new(kind, error.chain())
+        let message = error.to_string();
+        Self { source: error.into_source(), ..Self::new(kind, message) }
     }
 }

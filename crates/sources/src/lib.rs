@@ -19,7 +19,6 @@ mod fetch;
 mod fetch_options;
 mod server_publication;
 mod found;
-mod atomic_file;
 mod parallel;
 mod collation;
 mod bundle_store;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use repertoire::change::read_file;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind, Source, atomic_file};
+use crate::{Error, ErrorKind, Source};
 
 /// The name of the file in a project.
 pub const LOCK_FILE: &str = "repertoire.lock";
@@ -99,7 +100,7 @@ struct SkillToml {
 impl Lock {
     /// Reads the lock at `path`; empty if there is none.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let Some(bytes) = atomic_file::read(path, MAX_BYTES)? else { return Ok(Self::default()) };
+        let Some(bytes) = read_file(path, MAX_BYTES)? else { return Ok(Self::default()) };
         let text = String::from_utf8(bytes).map_err(|error| broken(path, error.to_string()))?;
         Self::parse(&text).map_err(|reason| broken(path, reason))
     }

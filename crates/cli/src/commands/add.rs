@@ -11,14 +11,15 @@ use repertoire::{Entry, State};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
+use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Owner;
-use crate::commands::link::{self, AddedLinks, Warning};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, count};
 use crate::wire::Context;
 use plan::{Plan, SkillPresence};
+use repertoire_clients::Owner;
+use repertoire_clients::link::{AddedLinks, Warning};
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server
@@ -196,7 +197,7 @@ fn add(
         let skills = plan.skills.iter();
         let directories: Vec<PathBuf> =
             skills.map(|(skill, _)| installation.directory(&skill.name)).collect();
-        links = link::link_added(context, args.owner(), &directories)?;
+        links = added_links::link_added(context, args.owner(), &directories)?;
     }
     if ui.is_json() {
         let skills = plan.skills.iter().map(|(skill, presence)| {

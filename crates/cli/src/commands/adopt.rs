@@ -3,15 +3,17 @@
 mod apply;
 mod args;
 mod finish;
-mod plan;
-mod record;
 mod undo;
 
 pub(crate) use args::AdoptArgs;
 pub(crate) use finish::finish_interrupted;
 
+use std::path::Path;
+
+use repertoire_clients::adopt::plan;
+use repertoire_sources::read_installed;
+
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Places;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -23,7 +25,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &AdoptArgs) -> Result<Ex
 }
 
 fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) -> Result<Exit, CliError> {
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to gather skills in")
             .hint("set HOME, or leave --user out")
@@ -37,6 +39,13 @@ fn adopt(ui: &mut Ui, context: &Context, args: &AdoptArgs, guard: &ChangeGuard) 
             .hint("`rep duplicates` shows them"));
     }
     let library = context.inspect(context.settings.policy.clone());
-    let plan = plan::plan(&library, &places, args, &base)?;
-    apply::run(ui, &places, args, &base, plan, guard)
+    for name in &args.names {
+        library.find_any(name)?;
+    }
+    let others = |directory: &Path| {
+        let installed = read_installed(directory).map_err(|error| error.to_string())?;
+        Ok(installed.map(|installed| installed.others).unwrap_or_default())
+    };
+    let plan = plan(library.opened(), &places, &args.options(), &base, &others)?;
+    apply::run(ui, &places, args, &base, &plan, guard)
 }

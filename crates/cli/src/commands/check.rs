@@ -18,7 +18,6 @@ use repertoire_model::{Policy, RuleId, Severity, SkillName};
 
 use self::compat::CompatTool;
 use self::target::{CheckedSkill, Target, is_named};
-use crate::clients::Places;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -120,7 +119,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Targ
     if args.skills.is_empty() || !names.is_empty() {
         let mut library = context.inspect(policy.clone());
         if args.skills.is_empty() && !args.confusable {
-            let here = Places::new(&context.env);
+            let here = context.env.places();
             library.problems.extend(plugins::problems(here.project(), policy));
         }
         let mut known = Vec::new();

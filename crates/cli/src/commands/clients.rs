@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use repertoire::State;
+use repertoire_clients::connect::{
+    ClientFiles, Connection, OwnEntries, connections, offered_names, plugins_offered_twice, present,
+    skills_by_name,
+};
+use repertoire_clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
 use serde::Serialize;
 
-use crate::clients::{CLIENTS, ClientReader, Places, SkillOnDisk};
-use crate::commands::connect::{
-    Connection, Files, OwnEntries, connections, names_offered_by, offered_names, plugins_offered_twice,
-    present, skills_by_name,
-};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::offered::names_offered_by;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{Context, Library};
 
@@ -87,9 +88,9 @@ impl ClientView<'_> {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &ClientsArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
-    let places = Places::new(&context.env);
-    let connections = connections(&OwnEntries::new(&context.env), &places);
-    let files = Files::new(&library, &places, &connections, BTreeMap::new(), &[]);
+    let places = context.env.places();
+    let connections = connections(&OwnEntries::new(&places), &places);
+    let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
     let around = (context, &library, &places);
     let readers = files.readers.iter().filter(|reader| places.has_sign_of(reader.client));
     let views: Vec<ClientView<'_>> =
@@ -151,24 +152,24 @@ fn rows(library: &Library) -> Vec<SkillRow> {
         let is_shown = !is_disabled || states(&name).any(|state| state == State::Disabled);
         is_shown.then_some(SkillRow { name, skills, is_disabled })
     };
-    skills_by_name(library).into_iter().filter_map(row).collect()
+    skills_by_name(&library.snapshot).into_iter().filter_map(row).collect()
 }
 
 fn view<'a>(
     (context, library, places): (&Context, &Library, &Places),
-    files: &Files,
+    files: &ClientFiles,
     reader: &'a ClientReader,
     connections: &'a [Connection],
 ) -> ClientView<'a> {
     let id = reader.client.id;
     let connection = connections.iter().find(|connection| connection.client.id == id && !connection.is_off);
     let served = connection.map(|connection| names_offered_by(context, library, places, connection));
-    let names = served.clone().unwrap_or_else(|| offered_names(library));
+    let names = served.clone().unwrap_or_else(|| offered_names(&library.snapshot));
     let client = CLIENTS.iter().find(|client| client.id == id);
     let advice = client.and_then(|client| {
         files.offered_twice(places, client, connection, &names, &present(places, connections))
     });
-    let of_plugins = || plugins_offered_twice(library, places, connection?);
+    let of_plugins = || plugins_offered_twice(library.opened(), places, connection?);
     let advice = advice.or_else(of_plugins);
     ClientView { reader, connection, offered: served.unwrap_or_default(), advice }
 }

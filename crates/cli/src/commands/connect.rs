@@ -2,26 +2,13 @@
 
 mod apply;
 mod args;
-mod connections;
-mod edit;
-mod lock;
-mod own_entries;
-mod overlap;
-mod plan;
 mod report;
-mod server;
 
-pub(crate) use args::{ConnectArgs, client, clients};
-pub(crate) use connections::{Connection, broken_files, connections};
-pub(crate) use edit::{
-    EditFault, ValueEdit, has_table, push_table, remove_table, restore_value, set_value, toml_text,
-};
-pub(crate) use overlap::{
-    Files, connected_to_all, names_offered_by, offered_names, plugins_offered_twice, present, skills_by_name,
-};
-pub(crate) use own_entries::OwnEntries;
+pub(crate) use args::ConnectArgs;
 
-use crate::clients::{CLIENTS, Client, Places};
+use repertoire_clients::connect::{self, ConnectAction, OwnEntries};
+use repertoire_clients::{CLIENTS, Client, Places};
+
 use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
@@ -32,10 +19,10 @@ use crate::wire::Context;
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -> Result<Exit, CliError> {
-    let places = Places::new(&env);
+    let (places, options) = (env.places(), args.options());
     let chosen = chosen(&places, args)?;
-    let server = server::server(&env, &globals, &places, args)?;
-    let ours = OwnEntries::new(&env).or_asked(&server);
+    let server = connect::server(&places, &args.server(&globals))?;
+    let ours = OwnEntries::new(&places).or_asked(&server);
     // Errors of the configuration are reported by the commands that need it.
     let settings = config::load(&env, &globals, false);
     let context = settings.ok().map(|settings| Context::new(env, globals, settings));
@@ -43,12 +30,13 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
         context.expect_agent(agent)?;
     }
     // The lock covers reading and writing, unless a person is asked in between, who must not block others.
-    let _lock = args.yes.then(|| lock::lock(&places, args.owner()));
-    let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
-    if !args.undo && !args.print {
-        overlap::warn_of_second(&ours, &places, &args.name, &mut plans);
+    let _lock = args.yes.then(|| apply::lock(&places, args));
+    let mut plans = connect::plan(&places, &ours, &chosen, &server, &options);
+    if options.action == ConnectAction::Connect {
+        connect::warn_of_second(&ours, &places, &args.name, &mut plans);
         if let Some(context) = context.filter(|_| server.is_stdio()) {
-            overlap::warn(&context, &places, &mut plans);
+            let library = context.inspect(context.settings.policy.clone());
+            connect::warn_of_files(library.opened(), &places, &mut plans);
         }
     }
     apply::run(ui, &places, &server, args, plans)
@@ -64,7 +52,7 @@ fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, C
     }
     if !args.all {
         let mut chosen: Vec<&'static Client> = Vec::new();
-        for client in args.clients.iter().filter_map(|word| client(word)) {
+        for client in args.clients.iter().filter_map(|word| Client::named(word)) {
             if !chosen.iter().any(|earlier| earlier.id == client.id) {
                 chosen.push(client);
             }

@@ -1,21 +1,15 @@
 //! `rep disable`.
 
-mod client_changes;
-mod client_switch;
-mod disabled_list;
-mod record;
-
-pub(super) use client_changes::{ChangeWords, ClientChanges, still_read};
-pub(super) use disabled_list::{DisabledList, FileArgs};
-
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
+use repertoire_clients::Client;
+use repertoire_clients::disable::{ClientChanges, is_match, matched};
 use repertoire_model::Pattern;
 use serde_json::json;
 
-use crate::commands::connect;
 use crate::complete::skill_names;
+use crate::disabling::{ChangeWords, FileArgs, client_changes, lines_json, pattern, show};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
@@ -52,12 +46,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
     if let Some(client) = &args.file.agent {
         return disable_for_client(ui, context, &library, args, client, &wanted);
     }
-    let mut list = DisabledList::open(context, &args.file)?;
-    let mut changes =
-        if list.is_named() { None } else { ClientChanges::open(context, args.file.owner(), None)? };
+    let mut list = args.file.open_list(context)?;
+    let mut changes = if list.is_named() {
+        None
+    } else {
+        ClientChanges::open(context.env.places(), args.file.owner(), None)?
+    };
     let (mut disabled, mut already, mut leaves_links) = (Vec::new(), Vec::new(), false);
     for pattern in wanted {
-        let skills = matched(&library, &pattern);
+        let skills = matched(&library.snapshot, &pattern);
         if let Some(changes) = &mut changes {
             changes.disable(&pattern, &skills, &library.places)?;
             leaves_links |= changes.leaves_links_of_project(&skills);
@@ -83,7 +80,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
     }
     let exit = if changes.as_ref().is_some_and(ClientChanges::has_failed) { Exit::No } else { Exit::Success };
     if ui.is_json() {
-        let lines = changes.as_ref().map(|changes| &*changes.lines).unwrap_or_default();
+        let lines = lines_json(changes.as_ref());
         ui.write_json(
             &json!({"file": file, "disabled": disabled, "already_disabled": already, "clients": lines}),
         )?;
@@ -98,7 +95,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DisableArgs) -> Result<
         let line = format!("{verb} {} in {}", disabled.join(", "), context.shown(&file));
         writeln!(ui.out(), "{}", escape(&line))?;
     }
-    changes.iter().try_for_each(|changes| changes.show(ui, &WORDS))?;
+    changes.iter().try_for_each(|changes| show(ui, context, changes, &WORDS))?;
     if leaves_links {
         ui.hint("links of this project stay; `rep disable --project` removes them")?;
     }
@@ -125,11 +122,11 @@ fn disable_for_client(
 ) -> Result<Exit, CliError> {
     let mut changes = client_changes(context, &args.file, client)?;
     let (mut disabled, mut already) = (Vec::new(), Vec::new());
-    let title = connect::client(client).map_or(client, |client| client.title());
+    let title = Client::named(client).map_or(client, |client| client.title());
     let mut is_refused = false;
     for pattern in patterns {
         let (lines, planned, is_recorded) = (changes.lines.len(), changes.planned(), changes.has(pattern));
-        changes.disable(pattern, &matched(library, pattern), &library.places)?;
+        changes.disable(pattern, &matched(&library.snapshot, pattern), &library.places)?;
         if changes.planned() > planned {
             disabled.push(pattern.to_string());
         } else if changes.lines.len() > lines {
@@ -147,44 +144,13 @@ fn disable_for_client(
     }
     if ui.is_json() {
         ui.write_json(
-            &json!({"file": null, "disabled": disabled, "already_disabled": already, "clients": changes.lines}),
+            &json!({"file": null, "disabled": disabled, "already_disabled": already, "clients": lines_json(Some(&changes))}),
         )?;
     } else {
         for name in already {
             writeln!(ui.out(), "{}", escape(&format!("{name} is already disabled for {title}")))?;
         }
-        changes.show(ui, &WORDS)?;
+        show(ui, context, &changes, &WORDS)?;
     }
     Ok(if is_refused || changes.has_failed() { Exit::No } else { Exit::Success })
-}
-
-/// Returns the changes for one client.
-pub(super) fn client_changes<'c>(
-    context: &'c Context,
-    args: &FileArgs,
-    client: &str,
-) -> Result<ClientChanges<'c>, CliError> {
-    ClientChanges::open(context, args.owner(), Some(client))?
-        .ok_or_else(|| CliError::usage("there is no home directory").hint("set HOME, or use `--project`"))
-}
-
-/// Returns the pattern that `name` stands for: the name of a skill, or else a pattern with `*` or `?`.
-pub(super) fn pattern(library: &Library, name: &str) -> Result<Pattern, CliError> {
-    let text = if name.contains(['*', '?']) {
-        name.to_owned()
-    } else {
-        let entry = library.find_any(name)?;
-        let qualified = entry.qualified_name();
-        if qualified == name { qualified } else { entry.name().to_string() }
-    };
-    Pattern::new(&text).map_err(|fault| CliError::usage(format!("`{name}` is no pattern: {fault}")))
-}
-
-/// Returns the skills of `library` that `pattern` matches.
-pub(super) fn matched<'l>(library: &'l Library, pattern: &Pattern) -> Vec<&'l Entry> {
-    library.snapshot.entries().iter().filter(|entry| is_match(pattern, entry)).collect()
-}
-
-fn is_match(pattern: &Pattern, entry: &Entry) -> bool {
-    pattern.matches(&entry.source, entry.name().as_str())
 }

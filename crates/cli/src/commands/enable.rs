@@ -4,12 +4,13 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
 use repertoire::config::DisabledPattern;
+use repertoire_clients::Client;
+use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
-use super::connect;
-use super::disable::{ChangeWords, ClientChanges, DisabledList, FileArgs, client_changes, matched, pattern};
 use crate::complete::disabled_names;
+use crate::disabling::{ChangeWords, FileArgs, client_changes, lines_json, pattern, show};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
@@ -38,7 +39,8 @@ pub(crate) struct EnableArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<Exit, CliError> {
     let library = context.inspect(context.settings.policy.clone());
-    let mut changes = ClientChanges::open(context, args.file.owner(), args.file.agent.as_deref())?;
+    let mut changes =
+        ClientChanges::open(context.env.places(), args.file.owner(), args.file.agent.as_deref())?;
     let wanted: Result<Vec<Pattern>, CliError> =
         args.names.iter().map(|name| disabled_pattern(context, &library, changes.as_ref(), name)).collect();
     let wanted = wanted?;
@@ -46,7 +48,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
         return enable_for_client(ui, context, args, client, &wanted);
     }
     let patterns = wanted.clone();
-    let mut list = DisabledList::open(context, &args.file)?;
+    let mut list = args.file.open_list(context)?;
     let (mut enabled, mut not_disabled, mut still) = (Vec::new(), Vec::new(), Vec::new());
     // Everything is taken out first: one pattern may disable a skill of another.
     let removed: Vec<bool> = wanted.iter().map(|pattern| list.remove(pattern)).collect();
@@ -83,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
             "enabled": enabled,
             "not_disabled": not_disabled,
             "still_disabled": still,
-            "clients": changes.as_ref().map(|changes| &*changes.lines).unwrap_or_default(),
+            "clients": lines_json(changes.as_ref()),
         }))?;
     } else {
         for name in not_disabled {
@@ -94,12 +96,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
             let line = format!("{verb} {} in {}", enabled.join(", "), context.shown(&file));
             writeln!(ui.out(), "{}", escape(&line))?;
         }
-        changes.iter().try_for_each(|changes| changes.show(ui, &WORDS))?;
+        changes.iter().try_for_each(|changes| show(ui, context, changes, &WORDS))?;
         if !enabled.is_empty() {
             ui.hint("sessions and servers that run already follow when they are started again")?;
         }
     }
-    for entry in patterns.iter().flat_map(|pattern| matched(&library, pattern)) {
+    for entry in patterns.iter().flat_map(|pattern| matched(&library.snapshot, pattern)) {
         if let Some(choice) = context.kits_without(entry) {
             ui.warn(&format!("{} is still disabled by {}", entry.name(), kits_in_use(choice)))?;
         }
@@ -124,7 +126,7 @@ fn enable_for_client(
     patterns: &[Pattern],
 ) -> Result<Exit, CliError> {
     let mut changes = client_changes(context, &args.file, client)?;
-    let title = connect::client(client).map_or(client, |client| client.title());
+    let title = Client::named(client).map_or(client, |client| client.title());
     let (enabled, not_disabled): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.iter().partition(|pattern| changes.enable(pattern));
     if !args.file.dry_run {
@@ -137,13 +139,13 @@ fn enable_for_client(
             "enabled": texts(&enabled),
             "not_disabled": texts(&not_disabled),
             "still_disabled": [],
-            "clients": changes.lines,
+            "clients": lines_json(Some(&changes)),
         }))?;
     } else {
         for name in texts(&not_disabled) {
             writeln!(ui.out(), "{}", escape(&format!("{name} is not disabled for {title} alone")))?;
         }
-        changes.show(ui, &WORDS)?;
+        show(ui, context, &changes, &WORDS)?;
     }
     Ok(if changes.has_failed() { Exit::No } else { Exit::Success })
 }
@@ -152,7 +154,7 @@ fn enable_for_client(
 fn disabled_pattern(
     context: &Context,
     library: &Library,
-    changes: Option<&ClientChanges<'_>>,
+    changes: Option<&ClientChanges>,
     name: &str,
 ) -> Result<Pattern, CliError> {
     pattern(library, name).or_else(|error| {
@@ -178,7 +180,7 @@ fn others<'c>(
     list: &DisabledList,
     pattern: &Pattern,
 ) -> Vec<&'c DisabledPattern> {
-    let skills = matched(library, pattern);
+    let skills = matched(&library.snapshot, pattern);
     let present = list.patterns();
     let is_kept = |it: &&DisabledPattern| {
         let is_of_list = it.file.canonicalize().is_ok_and(|file| file == list.path());

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use repertoire::regular_file;
+use repertoire_clients::Owner;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::origin::{Comparison, Installer};
@@ -11,7 +12,6 @@ use repertoire_sources::{
 };
 use serde_json::{Value, json};
 
-use crate::clients::Owner;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, count, escape};

@@ -3,12 +3,11 @@
 use clap::Args;
 use repertoire::Entry;
 use repertoire::registry::EntryTokens;
+use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::tokens::Tokenizer;
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
-use super::link::{DisabledClient, disabled_for_clients};
-use crate::clients::Places;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
@@ -106,7 +105,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         if args.all { context.inspect_served(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let origins = args.origin.then(|| context.origins(&library));
-    let for_clients = if args.all { disabled_for_clients(&Places::new(&context.env)) } else { Vec::new() };
+    let for_clients = if args.all { disabled_for_clients(&context.env.places()) } else { Vec::new() };
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
         .filter(|entry| args.all || entry.state == State::Active)

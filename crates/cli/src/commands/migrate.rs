@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
 use repertoire::{Entry, ErrorKind, regular_file};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use serde::Serialize;
 use super::new::default_place;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Style, Ui, count};
 use crate::wire::{Context, Library};
 
@@ -302,7 +302,7 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
         }
         Err(error) => return Err(CliError::io("write", &path, error)),
     }
-    let before = match regular_file::read_no_follow(config, MAX_BYTES) {
+    let before = match regular_file::read_no_follow(config, MAX_FILE_BYTES) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(CliError::io("read", config, error)),
@@ -323,7 +323,8 @@ fn write_agent(agent: &AgentJson, role: &str) -> Result<Vec<String>, CliError> {
             let after = format!("{written}{gap}{}", agent.toml);
             // An inline table of agents cannot be extended by a table of its own.
             if after.parse::<toml::Table>().is_ok() {
-                replace_file::replace(config, before.as_deref(), after.as_bytes())?;
+                let kind = FileKind::User { before: before.as_deref() };
+                replace_file(config, kind, Some(after.as_bytes()))?;
             } else {
                 notes.push(format!("add this to {PROJECT_FILE}: {}", agent.toml.trim_end()));
             }

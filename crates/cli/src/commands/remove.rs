@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::link::{forget_links, links_to};
+use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::{Owner, Places};
-use crate::commands::link::{forget_links, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -64,7 +64,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     for word in &args.names {
         names.extend(named(context, &installation, &lock, word, args)?);
     }
-    let places = Places::new(&context.env);
+    let places = context.env.places();
     let removals: Vec<Removal> = names
         .iter()
         .filter_map(|name| lock.get(name.as_str()))

@@ -20,6 +20,7 @@ use repertoire::usage::{
     UsageReport, identify, loads_per_day, report,
 };
 use repertoire::{Entry, EventKind, Outcome, State};
+use repertoire_clients::SkillOnDisk;
 use repertoire_model::{Digest, FileKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,7 +28,6 @@ use serde_json::{Value, json};
 use self::clients::{ClientRecord, KnownSkills};
 use super::events::age;
 use super::list::Counter;
-use crate::clients::SkillOnDisk;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::Owner;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{
     Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
 };
 use serde_json::{Value, json};
 
+use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::Owner;
-use crate::commands::link;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
@@ -99,12 +99,12 @@ fn sync(ui: &mut Ui, context: &Context, args: &SyncArgs, guard: &ChangeGuard) ->
     let directories: Vec<PathBuf> =
         lock.skills().map(|skill| installation.directory(&skill.name)).filter(|it| it.is_dir()).collect();
     let links = if args.frozen {
-        for link in link::missing_links(context, owner, &directories)? {
+        for link in added_links::missing_links(context, owner, &directories)? {
             ui.warn(&format!("the link {link} is missing, which a client needs; `rep sync` makes it"))?;
         }
         Vec::new()
     } else {
-        link::link_added(context, owner, &directories)?.paths
+        added_links::link_added(context, owner, &directories)?.paths
     };
     drop(applied);
     report(ui, &skills, &links)?;

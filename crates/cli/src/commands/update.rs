@@ -11,9 +11,8 @@ use clap::Args;
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
+use crate::added_links::link_added;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::clients::{Owner, Places};
-use crate::commands::link::{forget_links, link_added, links_to};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,6 +22,8 @@ use conflicts::UnmergedPolicy;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
+use repertoire_clients::Owner;
+use repertoire_clients::link::{forget_links, links_to};
 pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits
@@ -95,7 +96,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
     if is_done {
         guard.begin();
         let changes: Vec<SkillChange> = steps.iter_mut().flat_map(Step::take_changes).collect();
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         let old = steps.iter().filter(|step| step.new_name().is_some()).map(|step| &step.check.locked.name);
         let old = old.flat_map(|name| links_to(&places, args.owner(), &installation.directory(name)));
         let old_links: Vec<PathBuf> = old.collect();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
+use repertoire_clients::{CANONICAL, Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{
     BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
@@ -12,7 +13,6 @@ use repertoire_sources::{
 };
 
 use super::context::Context;
-use crate::clients::{CANONICAL, Owner, Places};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
@@ -34,7 +34,7 @@ pub(crate) struct CompletedChange {
 /// Completes or undoes changes of skills whose program was killed, and says so. Returns those that are completed, which may lack links.
 pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) -> Vec<CompletedChange> {
     let Some(store) = store(env) else { return Vec::new() };
-    let places = Places::new(env);
+    let places = env.places();
     let mut completed = Vec::new();
     for owner in [Owner::Project, Owner::User] {
         let Some(installation) = installation(env, &places, owner) else { continue };
@@ -111,7 +111,7 @@ fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation
 impl Context {
     /// Returns the places of the skills of `owner`; fails if a link leads out of the project.
     pub(crate) fn installation(&self, owner: Owner) -> Result<Installation, CliError> {
-        let places = Places::new(&self.env);
+        let places = self.env.places();
         let installation = installation(&self.env, &places, owner).ok_or_else(|| {
             CliError::usage("there is no home directory, or no directory for state")
                 .hint("set HOME, or REPERTOIRE_STATE_DIR")

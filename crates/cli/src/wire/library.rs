@@ -10,6 +10,7 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
+use repertoire_clients::OpenLibrary;
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
 use repertoire_search::SkillSearch;
@@ -282,6 +283,11 @@ impl Library {
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Self { registry, snapshot, places, problems }
+    }
+
+    /// Returns the skills with the places that they were read from.
+    pub(crate) fn opened(&self) -> OpenLibrary<'_> {
+        OpenLibrary { registry: &self.registry, snapshot: &self.snapshot, places: &self.places }
     }
 
     /// Returns everything the rules find in each of `entries`, on all cores, in order.

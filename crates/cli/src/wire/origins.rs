@@ -1,12 +1,12 @@
 //! The origins of the skills of a library: the records of installers around its places.
 
-use std::collections::BTreeMap;
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
-use repertoire::discovery::{Place, Tier, project_skill_directories};
-use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase, Origins};
+use repertoire::discovery::{Place, Tier};
+use repertoire_clients::projects;
+use repertoire_sources::origin::{Comparison, Origin, OriginBase, Origins, InstalledFiles};
 use serde::Serialize;
 
 use super::context::Context;
@@ -105,21 +105,6 @@ pub(crate) fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<Compared
     let files = InstalledFiles::read(directory);
     let compare = |origin: Origin| ComparedOrigin { comparison: origin.compare(&files), origin };
     found.into_iter().map(compare).collect()
-}
-
-/// Returns the projects that `places` belong to, each with its directories of skills. A directory of skills that is not named as
-/// clients name theirs belongs to the directory around it.
-pub(crate) fn projects(places: &[Place]) -> BTreeMap<PathBuf, Vec<PathBuf>> {
-    let names = project_skill_directories();
-    let mut projects: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for Place { root, .. } in places.iter().filter(|place| place.root.tier != Tier::User) {
-        let name = names.iter().find(|name| root.path.ends_with(name));
-        let levels = name.map_or(1, |name| Path::new(name).components().count());
-        if let Some(directory) = root.path.ancestors().nth(levels) {
-            projects.entry(directory.to_owned()).or_default().push(root.path.clone());
-        }
-    }
-    projects
 }
 
 impl Context {

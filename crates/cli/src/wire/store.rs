@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use repertoire::certificates::Certificates;
+use repertoire::change::{FileKind, replace_file};
 use repertoire::config::CatalogPreference;
 use repertoire::event::{JournalOptions, JournalSink};
 use repertoire::history::Recorder;
@@ -351,6 +352,6 @@ fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest
 
 /// Writes the proposal as a file that people can read. The store has it in any case, so a failure is not reported.
 fn write_markdown(directory: &std::path::Path, proposal: &Proposal) {
-    let name = proposal::file_name(proposal);
-    let _ = repertoire::stored::replace(directory, &name, proposal::markdown(proposal).as_bytes());
+    let path = directory.join(proposal::file_name(proposal));
+    let _ = replace_file(&path, FileKind::Cache, Some(proposal::markdown(proposal).as_bytes()));
 }

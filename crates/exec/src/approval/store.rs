@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::record::Approval;
+use repertoire::change::{FileKind, replace_file};
 use repertoire::registry::Entry;
-use repertoire::{Error, ErrorKind, stored};
+use repertoire::{Error, ErrorKind};
 
 /// The name of the file with the approvals.
 pub const APPROVALS_FILE: &str = "approvals.json";
@@ -110,7 +111,7 @@ impl Approvals {
         let approvals: Vec<Value> = approvals.iter().map(Approval::to_json).collect();
         let text = format!("{:#}\n", json!({"version": VERSION, "approvals": approvals}));
         // Dropping `lock` releases it.
-        stored::replace(&self.directory, APPROVALS_FILE, text.as_bytes()).map_err(|error| self.failed(error))
+        replace_file(&self.path(), FileKind::Cache, Some(text.as_bytes()))
     }
 
     fn failed(&self, error: io::Error) -> Error {
@@ -178,7 +179,10 @@ mod tests {
             assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Approvals, "{bad}");
             assert!(approvals.keep(approval("a", "1")).is_err(), "{bad}");
             assert!(approvals.revoke(|_| true).is_err(), "{bad}");
-            assert_eq!(stored::read(&approvals.path(), MAX_BYTES).unwrap(), bad.as_bytes());
+            assert_eq!(
+                repertoire::regular_file::read(&approvals.path(), MAX_BYTES as u64).unwrap(),
+                bad.as_bytes()
+            );
         }
     }
 

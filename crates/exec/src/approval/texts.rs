@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::record::Approval;
 use super::store::Approvals;
-use repertoire::{Error, ErrorKind, stored};
+use repertoire::change::{FileKind, remove_oldest, replace_file};
+use repertoire::{Error, regular_file};
 
 /// The directory of the texts, in the directory of approvals. It has one file per digest of a bundle.
 const DIRECTORY: &str = "approved";
@@ -15,11 +16,9 @@ const ENDING: &str = ".json";
 /// The most that is stored of one skill, in bytes; files that do not fit are left out.
 pub const MAX_KEPT_BYTES: usize = 1 << 20;
 /// The largest file of texts: JSON may escape one byte as six.
-const MAX_FILE_BYTES: usize = 8 * MAX_KEPT_BYTES;
+const MAX_FILE_BYTES: u64 = 8 * MAX_KEPT_BYTES as u64;
 /// The most skills whose texts are stored; those approved longest ago are removed first.
 const MAX_KEPT: usize = 256;
-/// Age after which an unfinished file is removed.
-const STALE: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 impl Approvals {
     /// Stores the texts of the files of `approval`, by path: the smallest ones that fit into [`MAX_KEPT_BYTES`] together.
@@ -33,17 +32,16 @@ impl Approvals {
         };
         let kept: serde_json::Map<String, Value> = by_size.into_iter().map_while(fits).collect();
         let directory = self.as_ref().join(DIRECTORY);
-        let name = format!("{}{ENDING}", approval.digest.to_hex());
-        stored::replace(&directory, &name, Value::Object(kept).to_string().as_bytes())
-            .map_err(|error| Error::new(ErrorKind::Io).at(directory.join(name)).because(error))?;
-        stored::prune(&directory, ENDING, MAX_KEPT, STALE);
+        let path = directory.join(format!("{}{ENDING}", approval.digest.to_hex()));
+        replace_file(&path, FileKind::Cache, Some(Value::Object(kept).to_string().as_bytes()))?;
+        remove_oldest(&directory, ENDING, MAX_KEPT);
         Ok(())
     }
 
     /// Returns the stored texts of `approval`, by path. A text whose digest is not the approved one is left out.
     pub fn texts(&self, approval: &Approval) -> BTreeMap<String, String> {
         let path = self.as_ref().join(DIRECTORY).join(format!("{}{ENDING}", approval.digest.to_hex()));
-        let bytes = stored::read(&path, MAX_FILE_BYTES).unwrap_or_default();
+        let bytes = regular_file::read(&path, MAX_FILE_BYTES).unwrap_or_default();
         let Ok(Value::Object(kept)) = serde_json::from_slice(&bytes) else { return BTreeMap::new() };
         let texts = kept.into_iter().filter_map(|(path, text)| match text {
             Value::String(text) => Some((path, text)),

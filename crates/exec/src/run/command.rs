@@ -7,7 +7,7 @@ use repertoire_model::toolbox::{Handler, Interpreter, OutputForm, SkillTool};
 use repertoire_model::{Bundle, SkillPath};
 
 use super::executor::Executor;
-use repertoire::stored;
+use repertoire::regular_file;
 
 /// The Python program that calls a function of `tools.py`.
 const DRIVER: &str = include_str!("driver.py");
@@ -16,7 +16,7 @@ pub(super) const RAISED: i32 = 70;
 /// The program that runs scripts with inline dependencies.
 pub(super) const UV: &str = "uv";
 /// The largest script that is read to find its interpreter, in bytes; files of skills are no larger.
-const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
+const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A copy of a skill.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl SkillCopy<'_> {
     /// Returns the command line that runs the script `path`, or `None` if its interpreter is unknown.
     pub(super) fn script(&self, executor: &Executor, path: &SkillPath) -> Option<Vec<OsString>> {
         let file = self.bundle.files().iter().find(|file| file.path == *path)?;
-        let bytes = stored::read(&self.file(path), MAX_SCRIPT_BYTES)?;
+        let bytes = regular_file::read(&self.file(path), MAX_SCRIPT_BYTES).ok()?;
         let mut words: Vec<OsString> = match Interpreter::of(path, &bytes, file.executable)? {
             Interpreter::Itself => Vec::new(),
             Interpreter::Program(words) => words.into_iter().map(OsString::from).collect(),

@@ -11,7 +11,7 @@ use repertoire_model::{Bundle, BundleFile, Digest, LineRange};
 
 use super::executor::Executor;
 use repertoire::registry::{Entry, Registry};
-use repertoire::{Error, ErrorKind, stored};
+use repertoire::{Error, ErrorKind, regular_file};
 
 /// The directory of copies, in the state directory.
 const DIRECTORY: &str = "run";
@@ -66,10 +66,11 @@ pub(super) async fn copy(
 /// Returns whether `path` contains exactly the files of `bundle`.
 fn is_copy(path: &Path, bundle: &Bundle) -> bool {
     let is_same = |file: &BundleFile| {
-        let limit = usize::try_from(file.size).unwrap_or(usize::MAX - 1);
         let place = path.join(file.path.as_str());
         let is_plain = place.symlink_metadata().is_ok_and(|found| found.is_file() && has_mode(&found, file));
-        is_plain && stored::read(&place, limit).is_some_and(|bytes| Digest::of(&bytes) == file.digest)
+        is_plain
+            && regular_file::read(&place, file.size.min(u64::MAX - 1))
+                .is_ok_and(|bytes| Digest::of(&bytes) == file.digest)
     };
     count(path).is_ok_and(|count| count == bundle.files().len()) && bundle.files().iter().all(is_same)
 }

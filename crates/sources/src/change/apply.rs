@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::read_file;
 use repertoire::history::sync_skills;
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
@@ -16,7 +17,7 @@ use crate::installation::Installation;
 use crate::installed::InstalledSkill;
 use crate::lock::{self, Lock, LockedSkill};
 use crate::parallel::in_parallel;
-use crate::{Error, ErrorKind, atomic_file, skills_lock};
+use crate::{Error, ErrorKind, skills_lock};
 
 /// A change of an installation.
 #[derive(Debug, Default)]
@@ -133,7 +134,7 @@ fn lock_files(
         }
     }
     let text = |path: &Path| -> Result<Option<String>, Error> {
-        let bytes = atomic_file::read(path, lock::MAX_BYTES)?;
+        let bytes = read_file(path, lock::MAX_BYTES)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     };
     let before = text(&installation.lock)?;

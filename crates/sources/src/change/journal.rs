@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, read_file, replace_file};
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
 use super::writer_lock::state_file;
+use crate::Error;
 use crate::installation::Installation;
-use crate::{Error, atomic_file};
 
 /// The version of the format.
 const VERSION: u32 = 2;
@@ -109,7 +110,7 @@ pub(super) fn has_journal(installation: &Installation) -> bool {
 pub(super) fn named_bundles(state: &Path) -> BTreeSet<Digest> {
     let paths = fs::read_dir(state).into_iter().flatten().flatten().map(|child| child.path());
     let journals = paths.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    let journals = journals.filter_map(|path| parse(&atomic_file::read(&path, MAX_BYTES).ok()??));
+    let journals = journals.filter_map(|path| parse(&read_file(&path, MAX_BYTES).ok()??));
     journals
         .flat_map(|journal| journal.skills)
         .flat_map(|skill| [skill.before, skill.after])
@@ -122,7 +123,7 @@ impl Journal {
     /// is never half written, so that a newer version has made it.
     pub(super) fn read(installation: &Installation) -> Result<Option<Self>, Error> {
         let path = state_file(installation, ENDING);
-        let Some(bytes) = atomic_file::read(&path, MAX_BYTES)? else { return Ok(None) };
+        let Some(bytes) = read_file(&path, MAX_BYTES)? else { return Ok(None) };
         Ok(parse(&bytes))
     }
 
@@ -144,12 +145,12 @@ impl Journal {
         let path = state_file(installation, ENDING);
         let bytes = serde_json::to_vec(&journal)
             .map_err(|error| Error::io("write", &path, std::io::Error::other(error)))?;
-        atomic_file::write(&path, Some(&bytes))
+        Ok(replace_file(&path, FileKind::Record, Some(&bytes))?)
     }
 
     /// Removes the journal of `installation`: the change has ended.
     pub(super) fn remove(installation: &Installation) -> Result<(), Error> {
-        atomic_file::write(&state_file(installation, ENDING), None)
+        Ok(replace_file(&state_file(installation, ENDING), FileKind::Record, None)?)
     }
 }
 

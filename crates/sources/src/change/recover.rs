@@ -1,5 +1,6 @@
 //! Completes or undoes a change that a crash interrupted.
 
+use repertoire::change::read_file;
 use repertoire::history::{lock_skill, remove_unfinished_writes, sync_skills};
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_model::{Digest, SkillName};
@@ -13,7 +14,7 @@ use super::writer_lock::WriterLock;
 use crate::bundle_store::BundleStore;
 use crate::installation::Installation;
 use crate::installed::{InstalledSkill, read_installed};
-use crate::{Error, atomic_file, lock};
+use crate::{Error, lock};
 
 /// The end of an interrupted change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +208,7 @@ fn known(installation: &Installation, files: &[JournalFile]) -> Result<Vec<Journ
     let mut known = Vec::new();
     for file in files {
         let Some(path) = file.kind.path(installation) else { continue };
-        let found = atomic_file::read(&path, lock::MAX_BYTES)?;
+        let found = read_file(&path, lock::MAX_BYTES)?;
         let is = |text: &Option<String>| found.as_deref() == text.as_deref().map(str::as_bytes);
         if is(&file.before) || is(&file.after) {
             known.push(file.clone());

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, read_file, replace_file};
 use repertoire::history::write_skill_of_batch;
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
@@ -11,7 +12,7 @@ use repertoire_model::patch::SkillFiles;
 use super::journal::{JournalFile, JournalLink};
 use crate::installation::Installation;
 use crate::installed::{InstalledSkill, read_installed};
-use crate::{Error, ErrorKind, atomic_file, lock};
+use crate::{Error, ErrorKind, lock};
 
 /// The directory beside the skills that holds the removed ones until the change has ended. Scans leave it out, as they do with all
 /// unfinished writes.
@@ -153,7 +154,7 @@ fn make_link(_: &Path, _: &Path) -> io::Result<()> {
 pub(super) fn write_locks(installation: &Installation, files: &[JournalFile]) -> Result<(), Error> {
     for file in files {
         let Some(path) = file.kind.path(installation) else { continue };
-        atomic_file::write(&path, file.after.as_deref().map(str::as_bytes))?;
+        replace_file(&path, FileKind::Record, file.after.as_deref().map(str::as_bytes))?;
     }
     Ok(())
 }
@@ -162,9 +163,9 @@ pub(super) fn write_locks(installation: &Installation, files: &[JournalFile]) ->
 pub(super) fn restore_locks(installation: &Installation, files: &[JournalFile]) -> Result<(), Error> {
     for file in files {
         let Some(path) = file.kind.path(installation) else { continue };
-        let found = atomic_file::read(&path, lock::MAX_BYTES)?;
+        let found = read_file(&path, lock::MAX_BYTES)?;
         if found.as_deref() == file.after.as_deref().map(str::as_bytes) {
-            atomic_file::write(&path, file.before.as_deref().map(str::as_bytes))?;
+            replace_file(&path, FileKind::Record, file.before.as_deref().map(str::as_bytes))?;
         }
     }
     Ok(())

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::Owner;
+use repertoire_clients::adopt::AdoptOptions;
 
-use crate::clients::Owner;
 use crate::complete::skill_names;
 
 /// Gathers scattered copies of a skill in one place
@@ -44,8 +45,8 @@ impl AdoptArgs {
         Owner::user_if(self.user)
     }
 
-    /// Returns `true` if the skill called `name` is meant.
-    pub(super) fn is_meant(&self, name: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|meant| meant == name)
+    /// Returns the skills that are meant.
+    pub(super) fn options(&self) -> AdoptOptions {
+        AdoptOptions { owner: self.owner(), names: self.names.clone(), from: self.from.clone() }
     }
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire::change::{FileKind, replace_file};
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath, repair};
 
 use super::target::Target;
 use crate::error::CliError;
-use crate::replace_file;
 use crate::ui::{Consent, Ui, count, escape};
 use crate::wire::{Context, Library};
 
@@ -129,7 +129,8 @@ fn write(repair: &Repair) -> Result<(), CliError> {
         return Err(CliError::no(format!("{} is a link and is left alone", path.display()))
             .hint("repair the file it leads to"));
     }
-    replace_file::replace(path, repair.before.as_ref().map(String::as_bytes), repair.after.as_bytes())
+    let kind = FileKind::User { before: repair.before.as_ref().map(String::as_bytes) };
+    Ok(replace_file(path, kind, Some(repair.after.as_bytes()))?)
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! Shows the plans, asks, and writes.
 
-use std::fs;
+use std::fs::File;
 use std::path::Path;
 
+use repertoire_clients::connect::{ConnectPlan, ConnectStep};
+use repertoire_clients::{Places, Server};
+
 use super::args::ConnectArgs;
-use super::lock::lock;
-use super::plan::{ConnectPlan, ConnectStep};
 use super::report::{self, ConnectOutcome, ConnectState};
-use crate::clients::{Places, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file;
 use crate::ui::{Consent, Style, Ui, count, escape};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
@@ -42,14 +41,15 @@ pub(super) fn run(
         Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
     };
     let is_asked = files.is_some() && !args.yes && consent == Consent::Given;
-    let _lock = is_asked.then(|| lock(places, args.owner()));
+    let _lock = is_asked.then(|| lock(places, args));
     let mut exit = Exit::Success;
     let mut outcomes = Vec::new();
     for plan in plans {
-        let step = plan.step.and_then(|step| carry_out(&plan.path, step, args, consent));
+        let step = plan.step.and_then(|step| carry_out(&plan.path, &step, args, consent));
         let (state, error) = match step {
             Ok(state) => (state, None),
             Err(error) => {
+                let error = CliError::from(error);
                 let code = error.report_to_person(ui);
                 exit = report::after_failure(exit, code);
                 (ConnectState::Failed, Some(error.message().to_owned()))
@@ -69,21 +69,23 @@ pub(super) fn run(
     }
 }
 
+/// Keeps other processes from writing configurations of the same owner until the result is dropped.
+pub(super) fn lock(places: &Places, args: &ConnectArgs) -> Option<File> {
+    repertoire_clients::lock(&places.base(args.owner())?)
+}
+
 fn carry_out(
     path: &Path,
-    step: ConnectStep,
+    step: &ConnectStep,
     args: &ConnectArgs,
     consent: Consent,
-) -> Result<ConnectState, CliError> {
+) -> Result<ConnectState, repertoire_clients::Error> {
     match step {
         ConnectStep::Already => Ok(ConnectState::Already),
         ConnectStep::Absent => Ok(ConnectState::Absent),
         ConnectStep::Write { .. } if args.print || consent != Consent::Given => Ok(ConnectState::Planned),
-        ConnectStep::Write { before, after } => {
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
-            }
-            replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())?;
+        ConnectStep::Write { .. } => {
+            step.write(path)?;
             Ok(if args.undo { ConnectState::Removed } else { ConnectState::Connected })
         }
     }

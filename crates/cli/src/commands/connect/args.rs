@@ -3,18 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use repertoire_clients::Owner;
+use repertoire_clients::connect::{
+    ConnectAction, ConnectOptions, DEFAULT_NAME, ServerOptions, http_url, server_name,
+};
 
-use crate::clients::{CLIENTS, Client, Owner};
-use crate::complete::agent_names;
-
-/// The name that the server has in the configuration of clients.
-pub(super) const DEFAULT_NAME: &str = "repertoire";
-/// The former name of the server. Goose has a built-in extension of that name, which replaces the entry.
-pub(super) const FORMER_NAME: &str = "skills";
-
-/// The path of MCP on servers.
-const MCP_PATH: &str = "/mcp";
+use crate::complete::{agent_names, client_names};
+use crate::globals::Globals;
 
 /// Registers the MCP server with clients
 ///
@@ -24,7 +19,7 @@ const MCP_PATH: &str = "/mcp";
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
     /// The clients
-    #[arg(value_name = "CLIENT", value_parser = clients())]
+    #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(super) clients: Vec<String>,
     /// All clients that are found; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
@@ -60,65 +55,29 @@ impl ConnectArgs {
     pub(super) fn owner(&self) -> Owner {
         if self.project { Owner::Project } else { Owner::User }
     }
-}
 
-/// Returns the parser of names of clients.
-pub(crate) fn clients() -> PossibleValuesParser {
-    let value = |client: &Client| PossibleValue::new(client.id).aliases(client.aliases).help(client.title());
-    PossibleValuesParser::new(CLIENTS.iter().map(value))
-}
-
-/// Returns the client called `word`, which the command line has checked.
-pub(crate) fn client(word: &str) -> Option<&'static Client> {
-    CLIENTS.iter().find(|client| client.id == word || client.aliases.contains(&word))
-}
-
-/// The most characters of a server's name.
-const MAX_NAME_CHARS: usize = 64;
-
-/// Returns a name that every client accepts and that needs no quotes.
-pub(super) fn server_name(word: &str) -> Result<String, String> {
-    let is_sound = word.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-        && word.len() <= MAX_NAME_CHARS;
-    if is_sound {
-        return Ok(word.to_owned());
+    /// Returns the entry that is meant.
+    pub(super) fn options(&self) -> ConnectOptions {
+        let action = if self.print {
+            ConnectAction::Show
+        } else if self.undo {
+            ConnectAction::Disconnect
+        } else {
+            ConnectAction::Connect
+        };
+        ConnectOptions { owner: self.owner(), name: self.name.clone(), action }
     }
-    Err(format!("a name is at most {MAX_NAME_CHARS} letters, digits, - and _, the first a letter or digit"))
-}
 
-fn http_url(word: &str) -> Result<String, String> {
-    let rest = word.strip_prefix("http://").or_else(|| word.strip_prefix("https://"));
-    let is_sound = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-        && word.chars().all(|c| c.is_ascii_graphic());
-    let Some(rest) = rest.filter(|_| is_sound) else {
-        return Err("an address starts with http:// or https://".to_owned());
-    };
-    match rest.split_once('/') {
-        Some((_, path)) if format!("/{path}").ends_with(MCP_PATH) => Ok(word.to_owned()),
-        None | Some((_, "")) => Ok(format!("{}{MCP_PATH}", word.trim_end_matches('/'))),
-        Some(_) => Err(format!("the path of an address ends with {MCP_PATH}, as that of the server does")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_servers() {
-        for (word, expect) in [
-            ("http://127.0.0.1:7437/mcp", Some("http://127.0.0.1:7437/mcp")),
-            ("http://127.0.0.1:7437", Some("http://127.0.0.1:7437/mcp")),
-            ("https://skills.example.com/", Some("https://skills.example.com/mcp")),
-            ("https://example.com/skills/mcp", Some("https://example.com/skills/mcp")),
-            ("https://example.com/xmcp", None),
-            ("http://127.0.0.1:7437/sse", None),
-            ("http://", None),
-            ("http:///mcp", None),
-            ("127.0.0.1:7437", None),
-        ] {
-            assert_eq!(http_url(word).ok().as_deref(), expect, "{word}");
+    /// Returns the server that is registered, which is given the options of `globals`.
+    pub(super) fn server(&self, globals: &Globals) -> ServerOptions {
+        ServerOptions {
+            owner: self.owner(),
+            http: self.http.clone(),
+            command: self.command.clone(),
+            agent: self.agent.clone(),
+            roots: globals.root.clone(),
+            config: globals.config.clone(),
+            profile: globals.profile.clone(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The report of what was changed, or would be.
 
+use repertoire_clients::Server;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::args::ConnectArgs;
-use crate::clients::Server;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};

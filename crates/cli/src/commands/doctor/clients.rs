@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::checks::{Checks, Status};
-use crate::clients::Places;
-use crate::commands::connect::{
-    Files, OwnEntries, broken_files, connections, names_offered_by, offered_names, plugins_offered_twice,
-    present,
+use repertoire_clients::connect::{
+    ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
 };
-use crate::commands::link;
+use repertoire_clients::link;
+
+use super::checks::{Checks, Status};
 use crate::config;
 use crate::globals::Globals;
+use crate::offered::names_offered_by;
 use crate::wire::{Context, Library};
 
 /// The most links that are named one by one.
@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 5;
 impl Checks {
     /// Warns of links that were made to skills which are no longer there.
     pub(super) fn links(&mut self, context: &Context) {
-        for (links, undo) in link::dangling(&Places::new(&context.env)) {
+        for (links, undo) in link::dangling(&context.env.places()) {
             let mut named: Vec<&str> = links.iter().take(MAX_NAMED).map(String::as_str).collect();
             if links.len() > MAX_NAMED {
                 named.push("and more");
@@ -35,7 +35,7 @@ impl Checks {
 
     /// Reports every connected client, and warns if it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         for (path, (client, fault)) in broken_files(&places) {
             let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
             let path = context.shown(&path.display().to_string());
@@ -46,11 +46,11 @@ impl Checks {
             );
             self.add(Status::Warn, "client", message, Some("correct the file"));
         }
-        let connections = connections(&OwnEntries::new(&context.env), &places);
+        let connections = connections(&OwnEntries::new(&places), &places);
         let present = present(&places, &connections);
-        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
+        let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for connection in connections {
-            if let Some((message, hint)) = connection.fault(&context.env, &places) {
+            if let Some((message, hint)) = connection.fault(&places) {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
@@ -75,7 +75,7 @@ impl Checks {
                 self.add(Status::Warn, "client", message, Some(&hint));
                 continue;
             }
-            if let Some((message, hint)) = plugins_offered_twice(library, &places, &connection) {
+            if let Some((message, hint)) = plugins_offered_twice(library.opened(), &places, &connection) {
                 self.add(Status::Warn, "client", message, Some(&hint));
             }
             // A server that is confined to some directories offers nothing else.
@@ -89,10 +89,10 @@ impl Checks {
 
     /// Warns of clients that are there and read the same skill from more than one directory.
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
-        let places = Places::new(&context.env);
-        let connections = connections(&OwnEntries::new(&context.env), &places);
-        let (names, present) = (offered_names(library), present(&places, &connections));
-        let files = Files::new(library, &places, &connections, BTreeMap::new(), &[]);
+        let places = context.env.places();
+        let connections = connections(&OwnEntries::new(&places), &places);
+        let (names, present) = (offered_names(&library.snapshot), present(&places, &connections));
+        let files = ClientFiles::new(library.opened(), &places, &connections, BTreeMap::new(), &[]);
         for client in present.iter().filter(|client| places.is_there(client)) {
             if let Some((message, hint)) = files.offered_twice(&places, client, None, &names, &present) {
                 self.add(Status::Warn, "client", message, Some(&hint));

@@ -4,13 +4,12 @@ use std::path::Path;
 
 use repertoire::discovery::{Place, Presence};
 use repertoire::{Entry, Error};
+use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, Severity, State, document};
 use serde::Serialize;
 
-use crate::clients::Places;
 use crate::commands::catalog;
-use crate::commands::link::{DisabledClient, disabled_for_clients};
 use crate::error::CliError;
 use crate::wire::{Context, Library, shell_word};
 
@@ -165,7 +164,7 @@ impl Decisions {
                 self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
             }
         }
-        for DisabledClient { pattern, client } in disabled_for_clients(&Places::new(&context.env)) {
+        for DisabledClient { pattern, client } in disabled_for_clients(&context.env.places()) {
             if pattern.matches(&entry.source, entry.name().as_str()) {
                 let command = format!("`rep enable --agent {client} {}`", shell_word(&pattern.to_string()));
                 self.add("client", format!("disabled for {client} alone; {command} enables it"));

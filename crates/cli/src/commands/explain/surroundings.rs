@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repertoire::discovery::{Tier, plugin};
 use repertoire::{Entry, State};
+use repertoire_clients::client_readers;
+use repertoire_clients::connect::{Connection, OwnEntries, connections};
+use repertoire_clients::{ClientReader, Places, SkillOnDisk};
 use repertoire_sources::origin::Origins;
 use serde::Serialize;
 
 use super::decisions::Decision;
-use crate::clients::{ClientReader, Places, SkillOnDisk};
-use crate::commands::connect::{Connection, OwnEntries, connections};
-use crate::commands::link::client_readers;
 use crate::wire::{ComparedOrigin, Context, Library, compared_origins};
 
 /// The records of installers and the clients around a library.
@@ -49,11 +49,11 @@ impl ClientJson {
 impl Surroundings {
     /// Looks at the surroundings of `library`.
     pub(super) fn of(context: &Context, library: &Library) -> Self {
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         Self {
             origins: context.origins(library),
             readers: client_readers(&places, &library.places, BTreeMap::new(), &[]),
-            connections: connections(&OwnEntries::new(&context.env), &places),
+            connections: connections(&OwnEntries::new(&places), &places),
             places,
         }
     }

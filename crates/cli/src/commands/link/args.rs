@@ -1,10 +1,10 @@
 //! The arguments of `rep link`.
 
 use clap::Args;
+use repertoire_clients::Owner;
+use repertoire_clients::link::{ConnectedClients, LinkKind};
 
-use crate::clients::Owner;
-use crate::commands::connect;
-use crate::complete::{agent_names, skill_names};
+use crate::complete::{agent_names, client_names, skill_names};
 
 /// Puts skills where clients look for them
 ///
@@ -15,7 +15,7 @@ use crate::complete::{agent_names, skill_names};
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
     /// The clients; by default, those that are found
-    #[arg(value_name = "CLIENT", value_parser = connect::clients())]
+    #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(super) clients: Vec<String>,
     /// Link in the home directory instead of the project
     #[arg(long)]
@@ -46,23 +46,17 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    /// Returns the arguments for all clients that are found.
-    pub(super) fn of(owner: Owner) -> Self {
-        Self {
-            clients: Vec::new(),
-            user: owner == Owner::User,
-            skill: Vec::new(),
-            agent: None,
-            copy: false,
-            undo: false,
-            print: false,
-            yes: true,
-            force: false,
-        }
-    }
-
     /// Returns whose directories links are made in.
     pub(super) fn owner(&self) -> Owner {
         Owner::user_if(self.user)
+    }
+    /// Returns the use that is made of clients that are connected to the MCP server.
+    pub(super) fn connected(&self) -> ConnectedClients {
+        if self.force { ConnectedClients::Included } else { ConnectedClients::LeftOut }
+    }
+
+    /// Returns what is made where a link is needed.
+    pub(super) fn kind(&self) -> LinkKind {
+        if self.copy { LinkKind::Copy } else { LinkKind::Link }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use repertoire_clients::link::{LinkStep, Occupancy, RemovalState, RemovedLink, SkippedClient, Warning};
+use repertoire_clients::paths;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::LinkArgs;
-use super::paths;
-use super::plan::{LinkStep, Occupancy, SkippedClient};
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
@@ -54,10 +54,22 @@ impl LinkLine {
             path: paths::shown(base, &step.path),
             to: Some(step.to.display().to_string()),
             skill: Some(step.entry.name().to_string()),
-            clients: step.clients.iter().map(|client| (*client).to_owned()).collect(),
+            clients: step.client_ids(),
             state,
             reason,
         }
+    }
+
+    /// Returns the line of a link that is removed.
+    pub(super) fn of_removed(removed: &RemovedLink) -> Self {
+        let (state, reason) = match &removed.state {
+            RemovalState::Planned => (LinkState::Planned, None),
+            RemovalState::Removed => (LinkState::Removed, None),
+            RemovalState::Changed(reason) => (LinkState::Changed, Some(reason.clone())),
+        };
+        let link = &removed.link;
+        let (path, to, clients) = (link.path.clone(), link.to.clone(), link.clients.clone());
+        Self { path, to, skill: None, clients, state, reason }
     }
 }
 
@@ -68,12 +80,6 @@ pub(super) struct Notes {
     /// The number of skills that were left out because they lie outside.
     pub(super) left_out: usize,
     pub(super) warnings: Vec<Warning>,
-}
-
-/// A warning about links, with a hint.
-pub(crate) struct Warning {
-    pub(crate) message: String,
-    pub(crate) hint: String,
 }
 
 /// Writes the report of `lines`.

@@ -3,6 +3,7 @@
 use std::io::{Cursor, ErrorKind, Write as _};
 use std::path::PathBuf;
 
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::{Entry, regular_file};
 use repertoire_model::patch::SkillFiles;
 use serde_json::json;
@@ -13,7 +14,6 @@ use super::args::SkillPackArgs;
 use super::files::{self, refused};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file;
 use crate::ui::{Style, Ui, count};
 use crate::wire::Context;
 
@@ -29,7 +29,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &SkillPackArgs) -> Resul
     let name = entry.name().as_str();
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.skill")));
     let path = context.env.working_directory().join(path);
-    let before = match regular_file::read(&path, replace_file::MAX_BYTES) {
+    let before = match regular_file::read(&path, MAX_FILE_BYTES) {
         Ok(_) if !args.force => {
             return Err(
                 CliError::no(format!("{} is there already", path.display())).hint("`--force` replaces it")
@@ -41,7 +41,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &SkillPackArgs) -> Resul
     };
     let bytes = archive(name, &files)
         .map_err(|error| CliError::failure(format!("the archive cannot be made: {error}")))?;
-    replace_file::replace(&path, before.as_deref(), &bytes)?;
+    replace_file(&path, FileKind::User { before: before.as_deref() }, Some(&bytes))?;
     if ui.is_json() {
         ui.write_json(&json!({"path": path.display().to_string(), "skills": [name], "files": files.len()}))?;
         return Ok(Exit::Success);

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file, target_of_temporary};
 use repertoire::regular_file;
 use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, SkillName, SkillPath};
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replace_file::{self, MAX_BYTES};
 use crate::ui::{Ui, count, escape};
 
 /// The directory of the index.
@@ -94,7 +94,7 @@ fn write_all(
     let mut text = serde_json::to_vec_pretty(&index)?;
     text.push(b'\n');
     let path = directory.join(INDEX);
-    let before = regular_file::read(&path, MAX_BYTES).ok();
+    let before = regular_file::read(&path, MAX_FILE_BYTES).ok();
     put(path, &text)?;
     let before: Value = before.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     Ok(before["skills"].as_array().cloned().unwrap_or_default())
@@ -102,9 +102,9 @@ fn write_all(
 
 /// Makes the file at `path` hold `bytes`; returns the path if there was no such file before.
 fn put(path: PathBuf, bytes: &[u8]) -> Result<Option<PathBuf>, CliError> {
-    let before = regular_file::read(&path, MAX_BYTES).ok();
+    let before = regular_file::read(&path, MAX_FILE_BYTES).ok();
     if before.as_deref() != Some(bytes) {
-        replace_file::replace(&path, before.as_deref(), bytes)?;
+        replace_file(&path, FileKind::User { before: before.as_deref() }, Some(bytes))?;
     }
     Ok(before.is_none().then_some(path))
 }
@@ -137,10 +137,7 @@ fn is_published(name: &str) -> bool {
 
 /// Returns whether a file called `name` is one that [`replace_file`] began to write.
 fn is_temporary(name: &str) -> bool {
-    let stem = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
-    stem.and_then(|stem| stem.rsplit_once('.')).is_some_and(|(file, process)| {
-        (file == INDEX || is_published(file)) && process.chars().all(|c| c.is_ascii_digit())
-    })
+    target_of_temporary(name).is_some_and(|file| file == INDEX || is_published(file))
 }
 
 #[cfg(test)]
@@ -162,7 +159,7 @@ mod tests {
         ] {
             assert_eq!(is_published(&name), expect, "{name}");
             assert_eq!(is_temporary(&format!(".{name}.71.tmp")), expect || name == INDEX, "{name}");
-            assert!(!is_temporary(&name) && !is_temporary(&format!(".{name}.x.tmp")), "{name}");
+            assert!(!is_temporary(&name) && !is_temporary(&format!(".{name}.x y.tmp")), "{name}");
         }
     }
 }

@@ -3,14 +3,13 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use repertoire::{Entry, Registry, Watcher};
+use repertoire_clients::disable::still_read;
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
 use repertoire_server::dashboard::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
 
 use super::switch;
-use crate::clients::Places;
-use crate::commands::disable::still_read;
 use crate::commands::{approvals, explain, update};
 use crate::wire::{Context, compared_origins};
 
@@ -115,7 +114,7 @@ impl Host for DashboardHost {
         let (places, _) = self.context.places(&self.context.settings.policy);
         // A skill of a store is in no files of clients.
         let is_file = entry.identity.is_some();
-        if is_file { still_read(&Places::new(&self.context.env), &places, entry) } else { Vec::new() }
+        if is_file { still_read(&self.context.env.places(), &places, entry) } else { Vec::new() }
     }
 
     fn health(&self) -> Vec<HealthItem> {

@@ -1,10 +1,11 @@
 //! Switches a skill off and on for the dashboard, as `rep disable` and `rep enable` do.
 
 use repertoire::Entry;
+use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 
-use crate::commands::disable::{ClientChanges, DisabledList, FileArgs, matched};
 use crate::config;
+use crate::disabling::FileArgs;
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -18,8 +19,9 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
     let pattern =
         Pattern::new(&name).map_err(|fault| CliError::usage(format!("`{name}` is no pattern: {fault}")))?;
     let args = FileArgs::default();
-    let mut list = DisabledList::open(&context, &args)?;
-    let mut changes = if list.is_named() { None } else { ClientChanges::open(&context, args.owner(), None)? };
+    let mut list = args.open_list(&context)?;
+    let mut changes =
+        if list.is_named() { None } else { ClientChanges::open(context.env.places(), args.owner(), None)? };
     if is_on {
         if list.remove(&pattern) {
             write(&list)?;
@@ -30,7 +32,7 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
         }
     } else {
         if let Some(changes) = &mut changes {
-            changes.disable(&pattern, &matched(&library, &pattern), &library.places)?;
+            changes.disable(&pattern, &matched(&library.snapshot, &pattern), &library.places)?;
         }
         if !list.patterns().contains(&pattern) {
             list.add(&pattern);
@@ -49,5 +51,5 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
 fn write(list: &DisabledList) -> Result<(), CliError> {
     let elsewhere =
         "where the configuration is kept elsewhere, change `disabled` there and start the server again";
-    list.write().map_err(|error| error.hint(elsewhere))
+    list.write().map_err(|error| CliError::from(error).hint(elsewhere))
 }

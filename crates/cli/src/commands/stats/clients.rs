@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::regular_file;
+use repertoire_clients::SkillOnDisk;
+use repertoire_clients::client_readers;
 use serde_json::{Value, json};
 
-use crate::clients::{Places, SkillOnDisk};
-use crate::commands::link::client_readers;
 use crate::env::{self, Env};
 use crate::wire::{Context, Library};
 
@@ -122,7 +122,7 @@ impl KnownSkills {
     /// Returns the skills of `library`, in whatever state.
     pub(super) fn new(context: &Context, library: &Library) -> Self {
         let mut known = Self { home: context.env.home(), ..Self::default() };
-        let places = Places::new(&context.env);
+        let places = context.env.places();
         let clients = ["claude-code", "codex"];
         let readers = client_readers(&places, &library.places, BTreeMap::new(), &clients);
         for entry in library.snapshot.entries() {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire_clients::Owner;
 use repertoire_sources::{Installation, Lock, LockedSkill, Newest, UpdateCheck, check_updates};
 use serde_json::{Value, json};
 
-use crate::clients::Owner;
 use crate::error::CliError;
 use crate::ui::{Progress, Ui, escape};
 use crate::wire::Context;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use repertoire::stored;
+use repertoire::change::{FileKind, replace_file};
+use repertoire::regular_file;
 use repertoire_model::Digest;
 
 use crate::meaning::Vector;
@@ -90,10 +91,9 @@ impl Cache {
         let stored = entries.iter().map(|(key, (vector, _))| (key, vector));
         let bytes = postcard::to_stdvec(&(self.stamp.as_bytes(), stored.collect::<Vec<_>>()));
         self.entries.extend(entries);
-        let name = file.file_name().and_then(|name| name.to_str());
-        if let (Some(directory), Some(name), Ok(bytes)) = (file.parent(), name, bytes) {
+        if let Ok(bytes) = bytes {
             // Entries that cannot be written are requested again.
-            let _ = stored::replace(directory, name, &bytes);
+            let _ = replace_file(&file, FileKind::Cache, Some(&bytes));
         }
     }
 
@@ -107,7 +107,7 @@ impl Cache {
 
     /// Adds the entries of the file that are not in memory, as the least recently used ones.
     fn read(&mut self, file: &Path) {
-        let bytes = stored::read(file, self.limit);
+        let bytes = regular_file::read(file, self.limit as u64).ok();
         let stored = bytes.and_then(|bytes| postcard::from_bytes::<StoredCache>(&bytes).ok());
         let Some((_, entries)) = stored.filter(|(stamp, _)| stamp == self.stamp.as_bytes()) else { return };
         let dimensions = self.dimensions().or(entries.first().map(|(_, vector)| vector.dimensions()));
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(next.get("c"), Some(vector(&[0.0, 1.0, 0.0])));
         assert_eq!(next.get("b"), None, "of other dimensions");
         assert_eq!(open("other").get("a"), None, "of another model");
-        let bytes = stored::read(&file().unwrap(), 1 << 20).unwrap();
+        let bytes = regular_file::read(&file().unwrap(), 1 << 20).unwrap();
         for end in 0..bytes.len() {
             std::fs::write(file().unwrap(), &bytes[..end]).unwrap();
             let _ = open("m").get("a");

@@ -1,0 +1,144 @@
+//! The arguments and the report of commands that disable and enable skills.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire::config::{ConfigFileOwner, FILE_NAME};
+use repertoire_clients::Owner;
+use repertoire_clients::disable::{ChangeKind, ChangeState, ClientChanges, DisabledList};
+use repertoire_model::Pattern;
+use serde_json::{Value, json};
+
+use crate::complete::client_names;
+use crate::config;
+use crate::error::CliError;
+use crate::ui::{Ui, escape};
+use crate::wire::{Context, Library};
+
+/// The file that is written.
+#[derive(Debug, Default, Args)]
+pub(crate) struct FileArgs {
+    /// Write the project's repertoire.toml, for everybody who works on it
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// Write the user's configuration file, which is the default
+    #[arg(long)]
+    user: bool,
+    /// Change only what this client reads from files: links that were made for it, and its own switch
+    #[arg(long, value_name = "CLIENT", value_parser = client_names())]
+    pub(crate) agent: Option<String>,
+    /// Show what would be changed and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl FileArgs {
+    /// Returns whose links and settings of clients are changed.
+    pub(crate) fn owner(&self) -> Owner {
+        if self.project { Owner::Project } else { Owner::User }
+    }
+
+    /// Reads the list of the configuration file that is written.
+    pub(crate) fn open_list(&self, context: &Context) -> Result<DisabledList, CliError> {
+        let (path, owner) = file(context, self)?;
+        Ok(DisabledList::open(path, owner)?)
+    }
+}
+
+/// Returns the file that `args` select.
+fn file(context: &Context, args: &FileArgs) -> Result<(PathBuf, ConfigFileOwner), CliError> {
+    let input = config::input(&context.env, &context.globals);
+    let is_named = input.file.is_some();
+    if is_named && (args.project || args.user) {
+        let message = "`--project` and `--user` choose a file, and the configuration file is named already";
+        return Err(
+            CliError::usage(message).hint("leave out either that, or `--config` and REPERTOIRE_CONFIG")
+        );
+    }
+    let owner = if is_named {
+        ConfigFileOwner::Named
+    } else if args.project {
+        ConfigFileOwner::Project
+    } else {
+        ConfigFileOwner::User
+    };
+    let none = || {
+        CliError::usage("there is no home directory, and so no configuration file of the user")
+            .hint(format!("`--project` writes {FILE_NAME} of the project"))
+    };
+    Ok((input.file_of(owner).ok_or_else(none)?, owner))
+}
+
+/// Returns the changes for one client.
+pub(crate) fn client_changes(
+    context: &Context,
+    args: &FileArgs,
+    client: &str,
+) -> Result<ClientChanges, CliError> {
+    ClientChanges::open(context.env.places(), args.owner(), Some(client))?
+        .ok_or_else(|| CliError::usage("there is no home directory").hint("set HOME, or use `--project`"))
+}
+
+/// Returns the pattern that `name` stands for: the name of a skill, or else a pattern with `*` or `?`.
+pub(crate) fn pattern(library: &Library, name: &str) -> Result<Pattern, CliError> {
+    let text = if name.contains(['*', '?']) {
+        name.to_owned()
+    } else {
+        let entry = library.find_any(name)?;
+        let qualified = entry.qualified_name();
+        if qualified == name { qualified } else { entry.name().to_string() }
+    };
+    Pattern::new(&text).map_err(|fault| CliError::usage(format!("`{name}` is no pattern: {fault}")))
+}
+
+/// The verbs for changes, planned and done.
+pub(crate) struct ChangeWords {
+    /// For links.
+    pub(crate) link: (&'static str, &'static str),
+    /// For switches.
+    pub(crate) switch: (&'static str, &'static str),
+}
+
+/// Writes a line for each of `changes`; `words` are for the links and for the switches, planned and done.
+pub(crate) fn show(
+    ui: &mut Ui,
+    context: &Context,
+    changes: &ClientChanges,
+    words: &ChangeWords,
+) -> Result<(), CliError> {
+    for line in &changes.lines {
+        let path = context.shown(&line.path);
+        let (planned, done) = if line.kind == ChangeKind::Link { words.link } else { words.switch };
+        let verb = match line.state {
+            ChangeState::Planned => planned,
+            ChangeState::Done => done,
+            ChangeState::LeftAlone | ChangeState::Failed => {
+                ui.warn(&line.refusal(&path))?;
+                continue;
+            }
+        };
+        let text = format!("{verb} {}, for {}", line.subject(&path), line.titles());
+        writeln!(ui.out(), "{}", escape(&text))?;
+    }
+    if changes.is_unfinished() {
+        ui.hint("what could not be changed stays recorded; run the command again when it can be")?;
+    }
+    Ok(())
+}
+
+/// Returns the lines of `changes` as JSON.
+pub(crate) fn lines_json(changes: Option<&ClientChanges>) -> Value {
+    let lines = changes.into_iter().flat_map(|changes| &changes.lines);
+    lines
+        .map(|line| {
+            json!({
+                "kind": line.kind.as_str(),
+                "skill": line.skill,
+                "clients": line.clients,
+                "path": line.path,
+                "state": line.state.as_str(),
+                "reason": line.reason,
+            })
+        })
+        .collect()
+}

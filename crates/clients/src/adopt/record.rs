@@ -1,0 +1,135 @@
+//! The record of gathered copies, `.agents/.repertoire-adopted.json`, and the originals below `.agents/.repertoire-adopted`.
+//!
+//! A project's record may come from a cloned repository. So it names nothing but directories of skills that clients read, and the place
+//! of an original follows from its path and is not recorded.
+
+use std::path::{Path, PathBuf};
+
+use repertoire::discovery::CLIENT_DIRECTORIES;
+use repertoire_model::SkillName;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::paths;
+use crate::record_file::{self, VERSION};
+use crate::{CANONICAL, Owner, Places};
+
+/// The path of the record.
+const FILE: &str = ".agents/.repertoire-adopted.json";
+
+/// The directory of the originals.
+const ORIGINALS: &str = ".agents/.repertoire-adopted";
+
+/// The gathered copies of a project or a home directory.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) adopted: Vec<AdoptedCopy>,
+    /// The text as it was read.
+    text: Option<Vec<u8>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordJson {
+    version: u32,
+    adopted: Vec<AdoptedCopy>,
+}
+
+/// A copy that was moved or put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AdoptedCopy {
+    /// The name of the skill.
+    pub(super) name: String,
+    /// The path that it had, relative to the project or the home directory if it lay there.
+    pub(super) path: String,
+    /// The target of the link that stands there now; none in `.agents/skills` itself.
+    pub(super) to: Option<String>,
+    /// `true` if it was moved to `.agents/skills`; otherwise it was put aside.
+    pub(super) moved: bool,
+    /// `true` while its skill is gathered or put back.
+    #[serde(default, rename = "unfinished", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unfinished: bool,
+}
+
+impl AdoptedCopy {
+    /// Returns where it was, if that is a directory of skills that clients read and does not lead out.
+    pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
+        let path = base.join(&self.path);
+        let name = path.file_name()?.to_str()?;
+        let is_name = |name: &str| SkillName::new(name).is_some_and(|known| known.as_str() == name);
+        let is_place = folders(places, owner, base).iter().any(|folder| folder.join(name) == path);
+        let leads_out = path.parent().is_none_or(|parent| paths::leads_out(places, owner, parent));
+        (is_name(name) && is_name(&self.name) && is_place && !leads_out).then_some(path)
+    }
+
+    /// Returns where the copy is now.
+    pub(super) fn kept(&self, base: &Path, path: &Path) -> PathBuf {
+        if self.moved { base.join(CANONICAL).join(&self.name) } else { original(base, path) }
+    }
+}
+
+/// Returns where the original of the copy at `path` is kept.
+pub fn original(base: &Path, path: &Path) -> PathBuf {
+    let shown = paths::shown(base, path);
+    base.join(ORIGINALS).join(shown.trim_start_matches('/').replace(':', "_"))
+}
+
+/// Returns the directories of skills that clients read for `owner`.
+pub(super) fn folders(places: &Places, owner: Owner, base: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![base.join(CANONICAL)];
+    for folder in CLIENT_DIRECTORIES.iter().flat_map(|client| places.directories(client, owner)) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.retain(|folder| !paths::leads_out(places, owner, folder));
+    folders
+}
+
+impl Record {
+    /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
+        let path = base.join(FILE);
+        if paths::leads_out(places, owner, &base.join(ORIGINALS)) {
+            return Err(Error::refused(format!(
+                "{} leads out of the project",
+                base.join(ORIGINALS).display()
+            ))
+            .hint("it is left alone; replace the link by a directory"));
+        }
+        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
+        let broken = |error| {
+            Error::refused(format!("{} is not a record of gathered skills", path.display()))
+                .because(error)
+                .hint(format!("the originals are in {}", base.join(ORIGINALS).display()))
+        };
+        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
+        Ok(Self { adopted: record.adopted, text: Some(text) })
+    }
+
+    /// Marks every copy as finished.
+    pub(super) fn finish(&mut self) {
+        for copy in &mut self.adopted {
+            copy.is_unfinished = false;
+        }
+    }
+
+    /// Writes the record, or removes it where nothing is left to undo.
+    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
+        let record = RecordJson { version: VERSION, adopted: self.adopted.clone() };
+        let record = Some(&record).filter(|record| !record.adopted.is_empty());
+        record_file::write(&base.join(FILE), record, &mut self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn originals_lie_below_the_base() {
+        let kept = original(Path::new("/p"), Path::new("/elsewhere/skills/x"));
+        assert_eq!(kept, Path::new("/p/.agents/.repertoire-adopted/elsewhere/skills/x"));
+        let kept = original(Path::new("/p"), Path::new("/p/.claude/skills/x"));
+        assert_eq!(kept, Path::new("/p/.agents/.repertoire-adopted/.claude/skills/x"));
+    }
+}

@@ -1,0 +1,131 @@
+//! The description of a client.
+
+use repertoire::discovery::ClientDirectories;
+use serde_json::{Map, Value};
+
+/// A program that speaks MCP, reads skills, or both.
+#[derive(Debug)]
+pub struct Client {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// Other names on the command line.
+    pub aliases: &'static [&'static str],
+    /// Its user's configuration file: the first of these that is there, or else the last; see `places.rs`.
+    pub user: &'static [&'static str],
+    /// The same on Windows, where that is another place.
+    pub windows: &'static [&'static str],
+    /// Its configuration file in a project, if it reads one there.
+    pub project: &'static [&'static str],
+    /// The format of its configuration file.
+    pub format: Format,
+    /// The key of the table of servers.
+    pub table: &'static str,
+    /// Returns the entry of a server that it starts, from name, command and arguments.
+    pub stdio: fn(&str, &str, &[String]) -> Value,
+    /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
+    pub http: Option<fn(&str, &str) -> Value>,
+    /// True if it is started without the user's shell, and so does not have their `PATH`.
+    pub is_desktop: bool,
+}
+
+/// The format of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, perhaps with comments.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+/// A server to be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Server {
+    /// One that the client starts.
+    Stdio {
+        /// The program, as a shell finds it.
+        command: String,
+        /// The program, by its full path.
+        path: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// One that runs already.
+    Http {
+        /// Its address.
+        url: String,
+    },
+}
+
+/// The arguments of a server without options.
+pub(crate) const SERVE: [&str; 2] = ["serve", "--stdio"];
+
+impl Server {
+    /// Returns whether the client starts it.
+    pub fn is_stdio(&self) -> bool {
+        matches!(self, Self::Stdio { .. })
+    }
+
+    /// Returns the same server with the arguments `former`, unless it has options of its own.
+    pub fn with_arguments(&self, former: &[String]) -> Self {
+        match self {
+            Self::Stdio { command, path, args } if *args == SERVE && former.starts_with(args) => {
+                Self::Stdio { command: command.clone(), path: path.clone(), args: former.to_vec() }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
+impl Client {
+    /// Returns its row in the table of directories that clients read skills from.
+    pub fn directories(&self) -> &'static ClientDirectories {
+        ClientDirectories::of(self.id)
+    }
+
+    /// Returns its name as written by its makers.
+    pub fn title(&self) -> &'static str {
+        self.directories().title
+    }
+
+    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
+    pub fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
+        let entry = match server {
+            Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),
+            Server::Stdio { command, args, .. } => (self.stdio)(name, command, args),
+            Server::Http { url } => self.http?(name, url),
+        };
+        match entry {
+            Value::Object(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// Returns every key that an entry of ours may have, whichever way the server is reached.
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", ""))] {
+            keys.extend(entry.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
+        }
+        keys
+    }
+
+    /// Returns the command line that `entry` starts, however this client writes it.
+    pub fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
+        let words = |value: &Value| -> Option<Vec<String>> {
+            value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let command = entry.get("command").or_else(|| entry.get("cmd"))?;
+        match command {
+            Value::String(command) => {
+                let args = entry.get("args").map_or(Some(Vec::new()), words)?;
+                Some((command.clone(), args))
+            }
+            command => {
+                let mut words = words(command)?.into_iter();
+                Some((words.next()?, words.collect()))
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Registers the MCP server in the configuration of clients, and tells which clients are connected.
+
+mod names;
+mod server;
+mod own_entries;
+mod connections;
+mod plan;
+mod overlap;
+
+pub use connections::{Connection, broken_files, connections};
+pub use names::{DEFAULT_NAME, http_url, server_name};
+pub use overlap::{
+    ClientFiles, connected_to_all, offered_names, plugins_offered_twice, present, skills_by_name,
+    warn_of_files, warn_of_second,
+};
+pub use own_entries::OwnEntries;
+pub use plan::{ConnectAction, ConnectOptions, ConnectPlan, ConnectStep, plan};
+pub use server::{ServerOptions, server};

@@ -1,0 +1,354 @@
+//! Skills that a client reads from files and is offered by the server too. A skill that is offered twice costs its catalog
+//! entry twice, and a model may take either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::canonicalize;
+use std::path::{Path, PathBuf};
+
+use repertoire::Snapshot;
+use repertoire::discovery::Tier;
+
+use super::connections::{Connection, connections};
+use super::names::{DEFAULT_NAME, FORMER_NAME};
+use super::own_entries::OwnEntries;
+use super::plan::{ConnectPlan, ConnectStep};
+use crate::disabled_clients::client_readers;
+use crate::library::OpenLibrary;
+use crate::link::recorded;
+use crate::{CANONICAL, CLIENTS, Client, ClientReader, FileRoute, Places, SkillOnDisk, has_installed};
+
+/// The skills that a client reads from files.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Overlap {
+    /// Their names.
+    names: BTreeSet<String>,
+    /// The directories they are read from.
+    directories: Vec<PathBuf>,
+    /// The paths by which they are read.
+    paths: Vec<PathBuf>,
+}
+
+impl Overlap {
+    /// Returns how many there are and where, in words.
+    fn in_words(&self) -> String {
+        let directories: Vec<String> =
+            self.directories.iter().map(|directory| directory.display().to_string()).collect();
+        format!("{} from {}", count(self.names.len(), "skill"), directories.join(" and "))
+    }
+}
+
+/// Returns the names that the active skills of `snapshot` have.
+pub fn offered_names(snapshot: &Snapshot) -> BTreeSet<String> {
+    snapshot.active().map(|entry| entry.name().to_string()).collect()
+}
+
+/// Returns the clients of which there is a sign on this machine: in the home directory, or among `connections`.
+pub fn present(places: &Places, connections: &[Connection]) -> Vec<&'static Client> {
+    let is_connected = |client: &Client| connections.iter().any(|other| other.client.id == client.id);
+    CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client)).collect()
+}
+
+/// Returns the message that the client of `connection` is offered skills of plugins that it has installed itself, and a hint what
+/// to do.
+pub fn plugins_offered_twice(
+    library: OpenLibrary<'_>,
+    places: &Places,
+    connection: &Connection,
+) -> Option<(String, String)> {
+    let (client, is_confined) = (connection.client, !connection.roots().is_empty());
+    let own = library.places.iter().filter(|place| {
+        place.root.tier == Tier::Plugin && has_installed(places, client.id, &place.root.path)
+    });
+    let own: Vec<&str> = own.map(|place| place.root.label.as_str()).collect();
+    let skills = library.snapshot.active().filter(|entry| own.contains(&&*entry.source)).count();
+    let (title, path) = (client.title(), connection.path.display());
+    (skills > 0 && !is_confined).then(|| {
+        let skills = count(skills, "skill");
+        let message = format!("{title} is connected ({path}) and also has {skills} by its own plugins");
+        (message, "set `discovery.plugins = false` in your user configuration".to_owned())
+    })
+}
+
+/// The skills that clients read from files, as they are and with planned links.
+#[derive(Debug)]
+pub struct ClientFiles {
+    /// The links that are about to be made.
+    planned: BTreeSet<PathBuf>,
+    /// The links that `rep link` recorded, and so can remove.
+    recorded: BTreeSet<PathBuf>,
+    /// The identifiers of the clients that are connected to a server of all skills.
+    connected: BTreeSet<&'static str>,
+    /// The clients on this machine, and connected or linked clients.
+    pub readers: Vec<ClientReader>,
+    /// The skills of each name, in all places.
+    skills: BTreeMap<String, Vec<SkillOnDisk>>,
+}
+
+/// Returns the identifiers of the clients among `connections` that are offered all skills.
+pub fn connected_to_all(connections: &[Connection]) -> BTreeSet<&'static str> {
+    let all = connections.iter().filter(|connection| !connection.is_off && connection.roots().is_empty());
+    all.map(|connection| connection.client.id).collect()
+}
+
+impl ClientFiles {
+    /// Returns the files around `library`, with the links `planned`, each with the real directory of its skill, for the clients on
+    /// this machine, the clients with `connections`, and `also`.
+    pub fn new(
+        library: OpenLibrary<'_>,
+        places: &Places,
+        connections: &[Connection],
+        planned: BTreeMap<PathBuf, PathBuf>,
+        also: &[&'static Client],
+    ) -> Self {
+        let mut ids: Vec<&str> = connections.iter().map(|connection| connection.client.id).collect();
+        ids.extend(also.iter().map(|client| client.id));
+        let recorded = recorded(places);
+        let connected = connected_to_all(connections);
+        let links = planned.keys().cloned().collect();
+        let readers = client_readers(places, library.places, planned, &ids);
+        Self { planned: links, recorded, connected, readers, skills: skills_by_name(library.snapshot) }
+    }
+
+    /// Returns the routes by which the client `id` reads skills called `name`, except in plugins.
+    fn routes<'f>(&'f self, id: &'f str, name: &str) -> impl Iterator<Item = &'f FileRoute> + use<'f> {
+        let reader = self.readers.iter().find(move |reader| reader.client.id == id);
+        let skills = self.skills.get(name).into_iter().flatten();
+        let routes = reader
+            .into_iter()
+            .flat_map(move |reader| skills.clone().flat_map(move |skill| reader.routes(skill)));
+        routes.filter(|route| route.plugin.is_none())
+    }
+
+    /// Returns the message that `client` is offered some of `names` twice, and a hint what to do: by its `connection` and from
+    /// files, or without one from more than one directory. `present` are the clients on this machine.
+    ///
+    /// One rule decides every hint, so that following them ends: a client that reads skills from files is given them by files,
+    /// unless its links make another client read skills twice; then it is given them by the server.
+    pub fn offered_twice(
+        &self,
+        places: &Places,
+        client: &Client,
+        connection: Option<&Connection>,
+        names: &BTreeSet<String>,
+        present: &[&'static Client],
+    ) -> Option<(String, String)> {
+        let least = if connection.is_some() { 1 } else { 2 };
+        let overlap = self.read_often(client, names, least);
+        if overlap.names.is_empty() {
+            return None;
+        }
+        let (title, id, read) = (client.title(), client.id, overlap.in_words());
+        let undo_links = undo_links(places, overlap.directories.first(), id);
+        Some(match connection {
+            Some(connection) => {
+                let (path, undo) = (connection.path.display(), connection.undo_in_words());
+                let message = format!("{title} is connected ({path}) and also reads {read} by itself");
+                let hint = if let Some(other) = self.burdened(client, &overlap, names, present) {
+                    let other = other.title();
+                    format!(
+                        "the server is enough, and without the links {other} reads each skill once: run `{undo_links}`"
+                    )
+                } else if overlap.names.len() == names.len() {
+                    format!("it reads all skills from files and needs no server: {undo}")
+                } else {
+                    format!("files are enough: {undo}, then `rep link {id}` for the other skills")
+                };
+                (message, hint)
+            }
+            None => {
+                let message = format!("{title} reads {read}, each of them more than once");
+                (message, self.hint_about_directories(places, client, &overlap, present))
+            }
+        })
+    }
+
+    /// Returns a client that reads skills twice because of links that were made for `client`, which is connected and so does not
+    /// need them; `None` if it has other files than these links.
+    fn burdened(
+        &self,
+        client: &Client,
+        overlap: &Overlap,
+        names: &BTreeSet<String>,
+        present: &[&'static Client],
+    ) -> Option<&'static Client> {
+        if !self.connected.contains(client.id) || !overlap.paths.iter().all(|path| self.is_ours(path)) {
+            return None;
+        }
+        let is_burdened = |other: &&&'static Client| {
+            let overlap = self.read_often(other, names, 2);
+            let mut directories = overlap.directories.iter().filter(|it| !it.ends_with(CANONICAL));
+            directories.any(|directory| {
+                let needing = self.needing(other, directory, &overlap, present);
+                needing.iter().any(|needing| needing.id == client.id)
+            })
+        };
+        present.iter().filter(|other| other.id != client.id).find(is_burdened).copied()
+    }
+
+    /// Returns what to do about skills that `client` reads in more than one directory.
+    fn hint_about_directories(
+        &self,
+        places: &Places,
+        client: &Client,
+        overlap: &Overlap,
+        present: &[&'static Client],
+    ) -> String {
+        // The one place is never to be given up: it is what links lead to.
+        let directories: Vec<&PathBuf> =
+            overlap.directories.iter().filter(|directory| !directory.ends_with(CANONICAL)).collect();
+        for directory in &directories {
+            if self.needing(client, directory, overlap, present).is_empty() {
+                let directory = directory.display();
+                return format!(
+                    "no other client here needs {directory}: remove these skills there, links with `rep link --undo`"
+                );
+            }
+        }
+        let Some(directory) = directories.first() else {
+            return "keep it in the project or in the home directory; `rep duplicates` shows how they differ"
+                .to_owned();
+        };
+        let needing = self.needing(client, directory, overlap, present);
+        let titles: Vec<&str> = needing.iter().map(|client| client.title()).collect();
+        let ids: Vec<&str> = needing.iter().map(|client| client.id).collect();
+        let (titles, ids, shown) = (titles.join(" and "), ids.join(" "), directory.display());
+        let need = if needing.len() == 1 { "needs" } else { "need" };
+        let undo_links = undo_links(places, Some(directory), &ids);
+        let own = overlap.paths.iter().filter(|path| path.parent() == Some(directory));
+        let own: Vec<&PathBuf> = own.collect();
+        let unconnected = needing.iter().map(|client| client.id).filter(|id| !self.connected.contains(id));
+        let unconnected = unconnected.collect::<Vec<_>>().join(" ");
+        if unconnected.is_empty() && own.iter().all(|path| self.is_ours(path)) {
+            let is = if needing.len() == 1 { "is" } else { "are" };
+            format!("{titles} {is} connected and {need} no links in {shown}: run `{undo_links}`")
+        } else if own.iter().any(|path| self.planned.contains(*path)) {
+            format!(
+                "only {titles} {need} {shown}: `rep connect {unconnected}` instead gives every client each skill once"
+            )
+        } else if own.iter().all(|path| self.recorded.contains(*path)) {
+            format!("only {titles} {need} {shown}: run `{undo_links}`, then `rep connect {unconnected}`")
+        } else if own.iter().all(|path| path.is_symlink()) {
+            format!(
+                "another program made the links in {shown}, which {titles} {need}: they can stay, as they cannot differ"
+            )
+        } else {
+            format!(
+                "{titles} {need} {shown}: `rep adopt` makes the copies one skill, so that they cannot differ"
+            )
+        }
+    }
+
+    /// Returns the clients other than `client` that read some of the skills in `directory` and nowhere else.
+    fn needing(
+        &self,
+        client: &Client,
+        directory: &Path,
+        overlap: &Overlap,
+        present: &[&'static Client],
+    ) -> Vec<&'static Client> {
+        let needs = |other: &&&'static Client| {
+            overlap.names.iter().any(|name| {
+                let mut routes = self.routes(other.id, name).peekable();
+                routes.peek().is_some() && routes.all(|route| is_same(route.parent(), directory))
+            })
+        };
+        present.iter().filter(|other| other.id != client.id).filter(needs).copied().collect()
+    }
+
+    /// Returns `true` if `rep link` made what is at `path`, or is about to.
+    fn is_ours(&self, path: &Path) -> bool {
+        self.recorded.contains(path) || self.planned.contains(path)
+    }
+
+    /// Returns the skills among `names` that `client` reads in at least `least` directories.
+    fn read_often(&self, client: &Client, names: &BTreeSet<String>, least: usize) -> Overlap {
+        let mut overlap = Overlap::default();
+        for name in names {
+            let routes: Vec<&FileRoute> = self.routes(client.id, name).collect();
+            let parents: BTreeSet<&Path> = routes.iter().map(|route| route.parent()).collect();
+            if parents.len() >= least {
+                overlap.names.insert(name.clone());
+                overlap.paths.extend(routes.iter().map(|route| route.path.clone()));
+            }
+        }
+        let reader = self.readers.iter().find(|reader| reader.client.id == client.id);
+        let directories = reader.into_iter().flat_map(|reader| &reader.directories);
+        let is_read = |directory: &&PathBuf| {
+            overlap.paths.iter().any(|path| path.parent() == Some(directory.as_path()))
+        };
+        overlap.directories = directories.filter(is_read).cloned().collect();
+        overlap
+    }
+}
+
+/// Returns the skills of `snapshot` by name, whatever their state.
+pub fn skills_by_name(snapshot: &Snapshot) -> BTreeMap<String, Vec<SkillOnDisk>> {
+    let mut skills: BTreeMap<String, Vec<SkillOnDisk>> = BTreeMap::new();
+    for entry in snapshot.entries() {
+        skills.entry(entry.name().to_string()).or_default().push(SkillOnDisk::of(entry));
+    }
+    skills
+}
+
+/// Returns the command that removes the links for the clients `ids` in `directory`.
+fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String {
+    let is_of_user = directory.is_some_and(|directory| !directory.starts_with(places.project()));
+    let option = if is_of_user { " --user" } else { "" };
+    format!("rep link --undo{option} {ids}")
+}
+
+/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns `true` if the paths lead to one directory.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let is_one =
+        || canonicalize(one).ok().zip(canonicalize(other).ok()).is_some_and(|(one, other)| one == other);
+    one == other || is_one()
+}
+
+/// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
+pub fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [ConnectPlan]) {
+    let connections = connections(ours, places);
+    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(ConnectStep::Write { .. }))) {
+        let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
+        // The former name is replaced by the usual one.
+        let is_replaced = |other: &str| name == DEFAULT_NAME && other == FORMER_NAME;
+        let Some(other) = others.find(|other| other.name != name && !is_replaced(&other.name)) else {
+            continue;
+        };
+        plan.warnings.push(format!(
+            "{} has the server as `{}` already and will be offered every skill twice; {}",
+            plan.client.title(),
+            other.name,
+            other.undo_in_words(),
+        ));
+    }
+}
+
+/// Adds to each of `plans` the warning that its client has skills by files already.
+pub fn warn_of_files(library: OpenLibrary<'_>, places: &Places, plans: &mut [ConnectPlan]) {
+    let names = offered_names(library.snapshot);
+    let clients: Vec<&'static Client> = plans.iter().map(|plan| plan.client).collect();
+    let files = ClientFiles::new(library, places, &[], BTreeMap::new(), &clients);
+    for plan in plans
+        .iter_mut()
+        .filter(|plan| matches!(plan.step, Ok(ConnectStep::Already | ConnectStep::Write { .. })))
+    {
+        let overlap = files.read_often(plan.client, &names, 1);
+        if !overlap.names.is_empty() {
+            let (id, read) = (plan.client.id, overlap.in_words());
+            let advice = if overlap.names.len() == names.len() {
+                "it reads all skills from files and needs no server".to_owned()
+            } else {
+                format!("files are enough: `rep link {id}` instead links the other skills")
+            };
+            plan.warnings.push(format!(
+                "{} reads {read} by itself and will be offered them twice; {advice}",
+                plan.client.title()
+            ));
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Plans the change of each client's configuration file.
+
+use std::fs::{canonicalize, create_dir_all, symlink_metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::config::FileTrust;
+use repertoire::regular_file;
+use serde_json::{Map, Value};
+
+use super::names::{DEFAULT_NAME, FORMER_NAME};
+use super::own_entries::OwnEntries;
+use crate::Error;
+use crate::edit::{self, EditFault, Spot};
+use crate::{CLIENTS, Client, Owner, Places, Server};
+
+/// The use that is made of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectAction {
+    /// It is written.
+    Connect,
+    /// It is removed.
+    Disconnect,
+    /// It is shown, so that no file is read.
+    Show,
+}
+
+/// The entry that is meant.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// The owner of the configuration.
+    pub owner: Owner,
+    /// The name of the entry.
+    pub name: String,
+    /// The use that is made of it.
+    pub action: ConnectAction,
+}
+
+/// The planned change for one client.
+#[derive(Debug)]
+pub struct ConnectPlan {
+    /// The client.
+    pub client: &'static Client,
+    /// The file.
+    pub path: PathBuf,
+    /// The entry.
+    pub entry: Map<String, Value>,
+    /// The change, or the reason that there is none.
+    pub step: Result<ConnectStep, Error>,
+    /// The warnings about it.
+    pub warnings: Vec<String>,
+}
+
+/// The planned change of a file.
+#[derive(Debug)]
+pub enum ConnectStep {
+    /// Nothing: the entry is right.
+    Already,
+    /// Nothing: there is no entry to remove.
+    Absent,
+    /// The file is made, or changed from `before`.
+    Write {
+        /// The text of the file, if there is one.
+        before: Option<String>,
+        /// The text with the change.
+        after: String,
+    },
+}
+
+impl ConnectStep {
+    /// Makes the change of the file at `path`, which must still hold what it did.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let Self::Write { before, after } = self else { return Ok(()) };
+        if let Some(parent) = path.parent() {
+            create_dir_all(parent).map_err(|error| Error::io("make", parent, error))?;
+        }
+        let kind = FileKind::User { before: before.as_deref().map(str::as_bytes) };
+        Ok(replace_file(path, kind, Some(after.as_bytes()))?)
+    }
+}
+
+/// Keys of an entry that the user may change after it was made.
+const USERS_KEYS: [&str; 5] = ["env", "envs", "headers", "timeout", "tools"];
+
+/// Returns whether `value` is missing or empty.
+fn is_bare(value: Option<&Value>) -> bool {
+    value.is_none_or(|value| value.as_object().is_some_and(Map::is_empty))
+}
+
+/// Plans for each of `clients`; one that fails does not keep the others from it.
+pub fn plan(
+    places: &Places,
+    ours: &OwnEntries,
+    clients: &[&'static Client],
+    server: &Server,
+    options: &ConnectOptions,
+) -> Vec<ConnectPlan> {
+    let planner = Planner { places, ours, server, options };
+    let mut plans: Vec<ConnectPlan> = clients.iter().flat_map(|client| planner.client(client)).collect();
+    // Two clients may have one file, through a link, which is written once.
+    for index in 1..plans.len() {
+        let (earlier, rest) = plans.split_at_mut(index);
+        let is_same = |other: &ConnectPlan| match (&other.step, &rest[0].step) {
+            (Ok(ConnectStep::Write { after, .. }), Ok(ConnectStep::Write { after: own, .. })) => {
+                other.path == rest[0].path && after == own
+            }
+            _ => false,
+        };
+        if earlier.iter().any(is_same) {
+            rest[0].step = Ok(ConnectStep::Already);
+        }
+    }
+    plans
+}
+
+struct Planner<'a> {
+    places: &'a Places,
+    ours: &'a OwnEntries,
+    server: &'a Server,
+    options: &'a ConnectOptions,
+}
+
+/// A file that a client may keep its configuration in, links resolved, with its text, if it is there.
+type Candidate = (PathBuf, Option<String>);
+
+impl Planner<'_> {
+    /// Plans for `client`: one file is written, but an entry is removed from all that have it.
+    fn client(&self, client: &'static Client) -> Vec<ConnectPlan> {
+        let entry = client.entry(&self.options.name, self.server);
+        let candidates = self.places.configuration(client, self.options.owner);
+        let plan = |path: PathBuf, step| {
+            let (entry, warnings) = (entry.clone().unwrap_or_default(), Vec::new());
+            ConnectPlan { client, path, entry, step, warnings }
+        };
+        let likeliest = candidates.last().cloned().unwrap_or_default();
+        if entry.is_none() {
+            return vec![plan(likeliest, Err(unknown_shape(client)))];
+        }
+        if self.options.action == ConnectAction::Show {
+            // Nothing but the entry is printed, so no file is read.
+            let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
+            let step = match there {
+                Some(path) => self.connect(client, path, None),
+                None => Err(no_file(client, self.options.owner)),
+            };
+            return vec![plan(there.cloned().unwrap_or_default(), step)];
+        }
+        if self.options.action != ConnectAction::Disconnect {
+            return vec![match self.file(client, &candidates) {
+                Ok((path, text)) => {
+                    let step = self.connect(client, &path, text);
+                    plan(path, step)
+                }
+                Err(error) => plan(likeliest, Err(error)),
+            }];
+        }
+        let mut plans = Vec::new();
+        for candidate in &candidates {
+            let (path, step) = match self.candidate(candidate) {
+                Ok((path, text)) => {
+                    let step = self.disconnect(client, &path, text);
+                    (path, step)
+                }
+                Err(error) => (candidate.clone(), Err(error)),
+            };
+            if !matches!(step, Ok(ConnectStep::Absent)) {
+                plans.push(plan(path, step));
+            }
+        }
+        if plans.is_empty() {
+            let step = if candidates.is_empty() {
+                Err(no_file(client, self.options.owner))
+            } else {
+                Ok(ConnectStep::Absent)
+            };
+            let there = candidates.iter().find(|path| path.is_file()).cloned();
+            plans.push(plan(there.unwrap_or(likeliest), step));
+        }
+        plans
+    }
+
+    /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
+    fn connect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
+        let spot = self.spot(client);
+        let broken = |fault| broken(client, path, fault);
+        let source = text.as_deref().unwrap_or_default();
+        let existing = edit::read(client.format, source, spot).map_err(broken)?;
+        if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
+            return Err(not_ours(path, self.options));
+        }
+        let former = self.former(client, source).map_err(broken)?;
+        let existing = existing.as_ref().or(former.as_ref()).and_then(Value::as_object);
+        let is_theirs =
+            |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
+        let former_args = former.as_ref().and_then(|entry| client.command_line(entry));
+        let server = match &former_args {
+            Some((_, args)) => self.server.with_arguments(args),
+            None => self.server.clone(),
+        };
+        let mut entry = client.entry(spot.name, &server).unwrap_or_default();
+        entry.retain(|key, _| !is_theirs(key));
+        let keys = client.keys();
+        let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
+        // An entry under the former name keeps the user's changes.
+        for (key, value) in former.iter().filter_map(Value::as_object).flatten() {
+            let is_switch = matches!(key.as_str(), "enabled" | "disabled");
+            if is_switch || is_theirs(key) || !obsolete.contains(&key.as_str()) {
+                entry.insert(key.clone(), value.clone());
+            }
+        }
+        let mut after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
+        if former.is_some() {
+            let spot = Spot { name: FORMER_NAME, ..spot };
+            after = edit::remove(client.format, &after, spot).map_err(broken)?;
+        }
+        Ok(if after == source { ConnectStep::Already } else { ConnectStep::Write { before: text, after } })
+    }
+
+    /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
+    fn disconnect(&self, client: &Client, path: &Path, text: Option<String>) -> Result<ConnectStep, Error> {
+        let spot = self.spot(client);
+        let broken = |fault| broken(client, path, fault);
+        let source = text.as_deref().unwrap_or_default();
+        match edit::read(client.format, source, spot).map_err(broken)? {
+            None if self.former(client, source).map_err(broken)?.is_some() => {
+                let spot = Spot { name: FORMER_NAME, ..spot };
+                let after = edit::remove(client.format, source, spot).map_err(broken)?;
+                Ok(ConnectStep::Write { before: text, after })
+            }
+            None => Ok(ConnectStep::Absent),
+            Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.options)),
+            Some(_) => {
+                let mut after = edit::remove(client.format, source, spot).map_err(broken)?;
+                if self.former(client, &after).map_err(broken)?.is_some() {
+                    let spot = Spot { name: FORMER_NAME, ..spot };
+                    after = edit::remove(client.format, &after, spot).map_err(broken)?;
+                }
+                Ok(ConnectStep::Write { before: text, after })
+            }
+        }
+    }
+
+    /// Returns the entry of this program under its former name, if the name is not chosen by the user.
+    fn former(&self, client: &Client, source: &str) -> Result<Option<Value>, EditFault> {
+        if self.options.name != DEFAULT_NAME {
+            return Ok(None);
+        }
+        let spot = Spot { table: client.table, name: FORMER_NAME };
+        let entry = edit::read(client.format, source, spot)?;
+        Ok(entry.filter(|entry| self.ours.has(client, FORMER_NAME, entry)))
+    }
+
+    fn spot(&self, client: &Client) -> Spot<'_> {
+        Spot { table: client.table, name: &self.options.name }
+    }
+
+    fn candidate(&self, path: &Path) -> Result<Candidate, Error> {
+        let path = resolved(self.places, self.options.owner, path)?;
+        let text = read(&path)?;
+        Ok((path, text))
+    }
+
+    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that exists, or
+    /// else the last candidate.
+    fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, Error> {
+        let found: Result<Vec<Candidate>, Error> =
+            candidates.iter().map(|path| self.candidate(path)).collect();
+        let found = found?;
+        let has_entry = |(_, text): &&Candidate| {
+            text.as_deref().is_some_and(|text| {
+                let entry = edit::read(client.format, text, self.spot(client));
+                matches!(entry, Ok(Some(_))) || matches!(self.former(client, text), Ok(Some(_)))
+            })
+        };
+        let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
+        there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.options.owner))
+    }
+}
+
+fn broken(client: &Client, path: &Path, fault: EditFault) -> Error {
+    let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    Error::refused(format!("{} is left alone{line}: {}", path.display(), fault.message))
+        .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
+}
+
+fn no_file(client: &Client, owner: Owner) -> Error {
+    match owner {
+        Owner::User => {
+            Error::invalid(format!("there is no home directory to keep {}'s configuration", client.title()))
+                .hint("set HOME")
+        }
+        Owner::Project => {
+            let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
+            let others: Vec<&str> = others.map(|client| client.id).collect();
+            Error::invalid(format!("{} has no configuration of a project", client.title()))
+                .hint("leave --project out to register it for all projects of the user")
+                .hint(format!("these have one: {}", others.join(", ")))
+        }
+    }
+}
+
+fn unknown_shape(client: &Client) -> Error {
+    let others = CLIENTS.iter().filter(|client| client.http.is_some()).map(|client| client.id);
+    let others: Vec<&str> = others.collect();
+    Error::invalid(format!("`--http` is not supported for {}", client.title()))
+        .hint("without --http the client starts the server itself")
+        .hint(format!("`--http` is supported for: {}", others.join(", ")))
+}
+
+fn not_ours(path: &Path, options: &ConnectOptions) -> Error {
+    let error = Error::refused(format!(
+        "{} has a server `{}` that is not Repertoire's",
+        path.display(),
+        options.name
+    ));
+    if options.action == ConnectAction::Disconnect {
+        return error
+            .hint("it is left alone; remove it by hand if it is no longer wanted")
+            .hint("an entry made with --http or --command is removed with the same option");
+    }
+    error.hint("`--name OTHER` registers the server under another name")
+}
+
+/// Returns the target of `path`. A user's file may be a link, as managers of dot files make them; a project's file may not
+/// link out of the project, because the link may come from a cloned repository.
+fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, Error> {
+    if owner == Owner::Project {
+        let trust = FileTrust::Within(places.project().to_owned());
+        if trust.objection_to_path("", path).is_some() {
+            return Err(Error::refused(format!("{} leads out of the project", path.display()))
+                .hint("it is left alone; replace the link by a file"));
+        }
+    }
+    match symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => canonicalize(path).map_err(|error| {
+            Error::refused(format!("{} is a link that leads nowhere", path.display()))
+                .because(error)
+                .hint("make the file that it leads to, or remove the link")
+        }),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    let bytes = match regular_file::read(path, MAX_FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read", path, error)),
+    };
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|error| Error::refused(format!("{} is not UTF-8", path.display())).because(error))
+}

@@ -1,0 +1,11 @@
+//! Disables skills for clients that read them from files, and in the list of a configuration file.
+
+mod matched;
+mod client_switch;
+mod record;
+mod client_changes;
+mod disabled_list;
+
+pub use client_changes::{ChangeKind, ChangeLine, ChangeState, ClientChanges, still_read};
+pub use disabled_list::DisabledList;
+pub use matched::{is_match, matched};

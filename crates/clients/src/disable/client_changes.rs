@@ -1,0 +1,523 @@
+//! Disables skills for clients that read them from files, by links and by switches of the clients, and enables them again.
+//!
+//! A file that cannot be changed is reported, and the others are changed all the same. Everything is recorded before it is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, canonicalize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use repertoire::Entry;
+use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::discovery::{ClientDirectories, Place};
+use repertoire::regular_file;
+use repertoire_model::{Pattern, SkillName};
+
+use super::client_switch::{self, RecordedSwitch, missing_switch, switch_file};
+use super::record::{DisabledRecord, RecordedChange};
+use crate::Error;
+use crate::edit::EditFault;
+use crate::link::{RecordedLink, RestoredLink, links_to_skill, remove_links, restore_links};
+use crate::{Client, ClientReader, Owner, Places, SkillOnDisk};
+use crate::{client_readers, paths};
+
+/// The state of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeState {
+    /// It would be made.
+    Planned,
+    /// It was made.
+    Done,
+    /// It is not made, for a reason that is no error.
+    LeftAlone,
+    /// It could not be made.
+    Failed,
+}
+
+impl ChangeState {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Done => "done",
+            Self::LeftAlone => "left_alone",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The kind of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A link that is removed or made again.
+    Link,
+    /// A switch of a client.
+    Switch,
+}
+
+impl ChangeKind {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Switch => "switch",
+        }
+    }
+}
+
+/// The line about one change.
+#[derive(Debug)]
+pub struct ChangeLine {
+    /// The kind of the change.
+    pub kind: ChangeKind,
+    /// The skill.
+    pub skill: String,
+    /// The name by which the client of a switch knows the skill.
+    key: String,
+    /// The clients that it is for.
+    pub clients: Vec<String>,
+    /// The link, or the file of the client.
+    pub path: String,
+    /// The state.
+    pub state: ChangeState,
+    /// The reason that it is not made.
+    pub reason: Option<String>,
+}
+
+impl ChangeLine {
+    /// Returns the line about the link or switch for `skill` at `path`, which is to be changed.
+    fn planned(kind: ChangeKind, skill: &str, clients: Vec<String>, path: String) -> Self {
+        let (skill, key) = (skill.to_owned(), skill.to_owned());
+        Self { kind, skill, key, clients, path, state: ChangeState::Planned, reason: None }
+    }
+
+    /// Returns it as one that is left alone for `reason`.
+    fn left_alone(self, reason: impl Into<String>) -> Self {
+        Self { state: ChangeState::LeftAlone, reason: Some(reason.into()), ..self }
+    }
+
+    /// Returns the titles of the clients.
+    pub fn titles(&self) -> String {
+        let titles: Vec<&str> = self.clients.iter().map(|id| title(id)).collect();
+        titles.join(", ")
+    }
+
+    /// Returns what is changed, in words. `path` is the path as it is shown.
+    pub fn subject(&self, path: &str) -> String {
+        match self.kind {
+            ChangeKind::Link => format!("the link {path}"),
+            ChangeKind::Switch => {
+                let id = self.clients.first().map(String::as_str).unwrap_or_default();
+                format!("{} in {path}", client_switch::in_words(id, &self.skill, &self.key))
+            }
+        }
+    }
+
+    /// Returns the sentence that the change is not made. `path` is the path as it is shown.
+    pub fn refusal(&self, path: &str) -> String {
+        let (skill, reason) = (&self.skill, self.reason.as_deref().unwrap_or_default());
+        match self.kind {
+            ChangeKind::Link => format!("the link {path} is left alone: {reason}"),
+            ChangeKind::Switch if self.path.is_empty() => still_reads(&self.titles(), skill, reason),
+            ChangeKind::Switch => {
+                format!("{path} of {} is not changed for {skill}: {reason}", self.titles())
+            }
+        }
+    }
+
+    /// Returns `true` if it says that `switch` could not be changed.
+    fn is_failure_of(&self, switch: &RecordedSwitch) -> bool {
+        self.kind == ChangeKind::Switch
+            && self.state == ChangeState::Failed
+            && self.key == switch.key()
+            && self.clients.contains(&switch.client)
+    }
+}
+
+/// The file of a client as it is to be.
+struct EditedFile {
+    client: String,
+    path: PathBuf,
+    before: Option<String>,
+    after: String,
+}
+
+/// Changes for the clients of a project or a user.
+pub struct ClientChanges {
+    places: Places,
+    owner: Owner,
+    base: PathBuf,
+    /// The only client that is meant.
+    client: Option<&'static Client>,
+    record: DisabledRecord,
+    pending: Vec<RecordedChange>,
+    files: Vec<EditedFile>,
+    /// `true` if a change stays recorded, because it could not be undone.
+    is_unfinished: bool,
+    /// The lines about them.
+    pub lines: Vec<ChangeLine>,
+}
+
+impl ClientChanges {
+    /// Returns the changes of `owner`, none so far, for `client` or for all; `None` if there is no home directory.
+    pub fn open(places: Places, owner: Owner, client: Option<&str>) -> Result<Option<Self>, Error> {
+        let Some(base) = places.base(owner) else { return Ok(None) };
+        let record = DisabledRecord::load(&places, owner, &base)?;
+        let client = client.and_then(Client::named);
+        let (pending, files, lines) = (Vec::new(), Vec::new(), Vec::new());
+        let is_unfinished = false;
+        Ok(Some(Self { places, owner, base, client, record, pending, files, is_unfinished, lines }))
+    }
+
+    /// Returns the patterns that are recorded.
+    pub fn recorded_patterns(&self) -> impl Iterator<Item = &str> {
+        self.record.changes.iter().map(|change| change.pattern.as_str())
+    }
+
+    /// Returns `true` if it is recorded that the skills of `pattern` are disabled for the client.
+    pub fn has(&self, pattern: &Pattern) -> bool {
+        let client = self.client.map(|client| client.id);
+        self.record.changes.iter().any(|change| change.is_about(pattern, client))
+    }
+
+    /// Plans to disable `entries`, which are the skills of `pattern` in a library of the places `searched`.
+    pub fn disable(
+        &mut self,
+        pattern: &Pattern,
+        entries: &[&Entry],
+        searched: &[Place],
+    ) -> Result<(), Error> {
+        let client = self.client.map(|client| client.id.to_owned());
+        let also = self.client.map(|client| client.id);
+        let mut readers = client_readers(&self.places, searched, BTreeMap::new(), also.as_slice());
+        readers.retain(|reader| also.is_none_or(|client| client == reader.client.id));
+        let mut change =
+            RecordedChange { pattern: pattern.to_string(), client, links: Vec::new(), switches: Vec::new() };
+        for entry in entries {
+            let (name, skill) = (entry.name(), SkillOnDisk::of(entry));
+            let mut removed = Vec::new();
+            for found in
+                links_to_skill(&self.places, self.owner, &self.base, (name, &skill.directory), self.client)?
+            {
+                let is_planned = |earlier: &RecordedChange| earlier.links.contains(&found.link);
+                if is_planned(&change) || self.pending.iter().any(is_planned) {
+                    continue;
+                }
+                let (clients, path) = (found.link.clients.clone(), found.link.path.clone());
+                let line = ChangeLine::planned(ChangeKind::Link, name.as_str(), clients, path);
+                if let Some(obstacle) = found.obstacle {
+                    self.lines.push(line.left_alone(obstacle));
+                } else {
+                    self.lines.push(line);
+                    removed.push(place_of(&found.path));
+                    change.links.push(found.link);
+                }
+            }
+            for reader in &readers {
+                let mut seen = BTreeSet::new();
+                let routes = reader.routes(&skill).iter();
+                for route in routes.filter(|route| !removed.contains(&place_of(&route.path))) {
+                    let id = reader.client.id;
+                    if let Some(reason) = missing_switch(id, route.plugin.as_deref()) {
+                        if seen.insert(reason.clone()) {
+                            let clients = vec![id.to_owned()];
+                            let kind = ChangeKind::Switch;
+                            let line = ChangeLine::planned(kind, name.as_str(), clients, String::new());
+                            self.lines.push(line.left_alone(reason));
+                        }
+                    } else if let Some(client) = Client::named(id) {
+                        let key = reader.switch_key(route, &skill);
+                        if seen.insert(key.clone()) {
+                            change.switches.extend(self.turn_off(client, name, key));
+                        }
+                    }
+                }
+            }
+        }
+        if !change.is_empty() {
+            self.pending.push(change);
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if links of the project lead to one of `entries`, which a change of the user leaves alone.
+    pub fn leaves_links_of_project(&self, entries: &[&Entry]) -> bool {
+        let Some(base) = self.places.base(Owner::Project).filter(|_| self.owner == Owner::User) else {
+            return false;
+        };
+        entries.iter().any(|entry| {
+            let real = paths::of(entry);
+            let links =
+                links_to_skill(&self.places, Owner::Project, &base, (entry.name(), &real), self.client);
+            links.is_ok_and(|links| links.iter().any(|link| link.obstacle.is_none()))
+        })
+    }
+
+    /// Returns the number of planned changes.
+    pub fn planned(&self) -> usize {
+        self.lines.iter().filter(|line| line.state == ChangeState::Planned).count()
+    }
+
+    /// Plans to turn off the switch of `client` for the skill `name`, which it knows by the name or the path `key`.
+    fn turn_off(&mut self, client: &Client, name: &SkillName, key: String) -> Option<RecordedSwitch> {
+        let clients = vec![client.id.to_owned()];
+        let mut line = ChangeLine::planned(ChangeKind::Switch, name.as_str(), clients, String::new());
+        let path = match switch_file(&self.places, self.owner, client) {
+            Ok(path) => path,
+            Err(reason) => {
+                self.lines.push(line.left_alone(reason));
+                return None;
+            }
+        };
+        line.path = path.display().to_string();
+        let edited = self.file(client.id, &path).and_then(|file| {
+            let edited =
+                client_switch::turn_off(&file.after, client, name, &key).map_err(|fault| in_words(&fault))?;
+            Ok(edited.map(|(text, mut switch)| {
+                switch.is_new_file = file.before.is_none() && file.after.is_empty();
+                file.after = text;
+                switch
+            }))
+        });
+        match edited {
+            // It was off already, which is not ours to change.
+            Ok(None) => None,
+            Ok(Some(switch)) => {
+                line.key = switch.key().to_owned();
+                self.lines.push(line);
+                Some(switch)
+            }
+            Err(reason) => {
+                (line.state, line.reason) = (ChangeState::Failed, Some(reason));
+                self.lines.push(line);
+                None
+            }
+        }
+    }
+
+    /// Returns the file of a client at `path`, as it is planned so far, or why it cannot be changed.
+    fn file(&mut self, client: &str, path: &Path) -> Result<&mut EditedFile, String> {
+        if paths::leads_out(&self.places, self.owner, path) {
+            return Err("it leads out of the project".to_owned());
+        }
+        // A link in the home directory stays one.
+        let path = canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if let Some(at) = self.files.iter().position(|file| file.path == path) {
+            return Ok(&mut self.files[at]);
+        }
+        let before = match regular_file::read(&path, MAX_FILE_BYTES) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(format!("it cannot be read: {error}")),
+        };
+        let after = before.clone().unwrap_or_default();
+        self.files.push(EditedFile { client: client.to_owned(), path, before, after });
+        let last = self.files.len() - 1;
+        Ok(&mut self.files[last])
+    }
+
+    /// Makes the planned changes that disable skills.
+    pub fn apply_disable(&mut self) -> Result<(), Error> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        for change in &self.pending {
+            self.record.add(change.clone());
+        }
+        self.record.save(&self.base)?;
+        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
+        let outcome = remove_links(&self.places, self.owner, &self.base, &links);
+        let failure = outcome.err().map(|error| error.to_string());
+        self.settle(ChangeKind::Link, None, failure.as_deref());
+        self.write_files();
+        // A switch that could not be turned off needs not be turned on.
+        for change in &mut self.record.changes {
+            change.switches.retain(|switch| !self.lines.iter().any(|line| line.is_failure_of(switch)));
+        }
+        self.record.changes.retain(|change| !change.is_empty());
+        self.record.save(&self.base)
+    }
+
+    /// Plans to enable the skills of `pattern`; returns `false` if no change for them is recorded.
+    pub fn enable(&mut self, pattern: &Pattern) -> bool {
+        let client = self.client.map(|client| client.id);
+        let is_meant = |change: &RecordedChange| match client {
+            Some(_) => change.is_about(pattern, client),
+            None => change.is_about(pattern, change.client.as_deref()),
+        };
+        let changes = std::mem::take(&mut self.record.changes);
+        let (meant, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
+        self.record.changes = others;
+        let is_found = !meant.is_empty();
+        for change in meant {
+            for link in &change.links {
+                let skill = link.path.rsplit('/').next().unwrap_or_default();
+                let (clients, path) = (link.clients.clone(), link.path.clone());
+                self.lines.push(ChangeLine::planned(ChangeKind::Link, skill, clients, path));
+            }
+            for switch in &change.switches {
+                self.turn_on(switch);
+            }
+            self.pending.push(change);
+        }
+        is_found
+    }
+
+    /// Plans to turn `switch` on.
+    fn turn_on(&mut self, switch: &RecordedSwitch) {
+        let Some(client) = Client::named(&switch.client) else { return };
+        let Ok(path) = switch_file(&self.places, self.owner, client) else { return };
+        let edited = self.file(client.id, &path).and_then(|file| {
+            let text = client_switch::turn_on(&file.after, switch).map_err(|fault| in_words(&fault))?;
+            Ok(text.map(|text| file.after = text))
+        });
+        let (state, reason) = match edited {
+            Ok(Some(())) => (ChangeState::Planned, None),
+            Ok(None) => (ChangeState::LeftAlone, Some("it was changed since".to_owned())),
+            Err(reason) => (ChangeState::Failed, Some(reason)),
+        };
+        let (clients, path) = (vec![switch.client.clone()], path.display().to_string());
+        let line = ChangeLine::planned(ChangeKind::Switch, &switch.skill, clients, path);
+        self.lines.push(ChangeLine { key: switch.key().to_owned(), state, reason, ..line });
+        if state == ChangeState::Planned {
+            // The objects around it stay as long as another switch is in them.
+            let others = self.record.changes.iter_mut().flat_map(|change| &mut change.switches);
+            for heir in others.filter(|other| other.client == switch.client) {
+                heir.inherit(switch);
+            }
+        }
+        if switch.is_new_file
+            && let Some(file) = self.files.iter_mut().find(|file| file.client == switch.client)
+            && ["", "{}"].contains(&file.after.trim())
+        {
+            file.after.clear();
+        }
+    }
+
+    /// Makes the planned changes that enable skills.
+    pub fn apply_enable(&mut self) -> Result<(), Error> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let links: Vec<RecordedLink> = self.pending.iter().flat_map(|change| change.links.clone()).collect();
+        let outcomes = restore_links(&self.places, self.owner, &self.base, &links)?;
+        let mut unmade = Vec::new();
+        let lines = self.lines.iter_mut().filter(|line| line.kind == ChangeKind::Link);
+        for ((line, outcome), link) in lines.zip(outcomes).zip(links) {
+            line.state = if outcome == RestoredLink::Made { ChangeState::Done } else { ChangeState::Failed };
+            match outcome {
+                RestoredLink::Made => {}
+                RestoredLink::Obsolete(reason) => line.reason = Some(reason),
+                RestoredLink::Failed(reason) => {
+                    line.reason = Some(reason);
+                    unmade.push(link);
+                }
+            }
+        }
+        self.write_files();
+        // The record of a change stays until the change is undone, so that it can be tried again.
+        for mut change in std::mem::take(&mut self.pending) {
+            change.links.retain(|link| unmade.contains(link));
+            change.switches.retain(|switch| self.lines.iter().any(|line| line.is_failure_of(switch)));
+            if !change.is_empty() {
+                self.is_unfinished = true;
+                self.record.add(change);
+            }
+        }
+        self.record.save(&self.base)
+    }
+
+    /// Writes the files of clients that change.
+    fn write_files(&mut self) {
+        for file in std::mem::take(&mut self.files) {
+            let outcome = write(&file);
+            let failure = outcome.err().map(|error| error.to_string());
+            self.settle(ChangeKind::Switch, Some(&file.client), failure.as_deref());
+        }
+    }
+
+    /// Notes how the planned changes of `kind` and of `client` went.
+    fn settle(&mut self, kind: ChangeKind, client: Option<&str>, failure: Option<&str>) {
+        let is_meant = |line: &&mut ChangeLine| {
+            line.kind == kind
+                && line.state == ChangeState::Planned
+                && client.is_none_or(|client| line.clients.iter().any(|it| it == client))
+        };
+        for line in self.lines.iter_mut().filter(is_meant) {
+            line.state = if failure.is_some() { ChangeState::Failed } else { ChangeState::Done };
+            line.reason = failure.map(str::to_owned);
+        }
+    }
+
+    /// Returns `true` if a switch of `client` is changed or would be.
+    pub fn has_switched(&self, client: &str) -> bool {
+        let is_made = |line: &ChangeLine| matches!(line.state, ChangeState::Planned | ChangeState::Done);
+        let is_switch = |line: &ChangeLine| matches!(line.kind, ChangeKind::Switch);
+        let is_of_client = |line: &ChangeLine| line.clients.iter().any(|other| other == client);
+        self.lines.iter().any(|line| is_made(line) && is_switch(line) && is_of_client(line))
+    }
+
+    /// Returns `true` if a change stays recorded, because it could not be undone.
+    pub fn is_unfinished(&self) -> bool {
+        self.is_unfinished
+    }
+
+    /// Returns `true` if a change could not be made.
+    pub fn has_failed(&self) -> bool {
+        self.lines.iter().any(|line| line.state == ChangeState::Failed)
+    }
+}
+
+/// Returns the sentence that `client` reads `skill` although it is disabled.
+fn still_reads(client: &str, skill: &str, reason: &str) -> String {
+    format!("{client} still reads {skill}: {reason}")
+}
+
+/// Returns a sentence about each client that reads `entry`, a disabled skill of a library of the places `searched`, all the same.
+pub fn still_read(places: &Places, searched: &[Place], entry: &Entry) -> Vec<String> {
+    let skill = SkillOnDisk::of(entry);
+    let sentence = |reader: &ClientReader| {
+        let route = reader.routes_in_use(&skill).next()?;
+        let reason = missing_switch(reader.client.id, route.plugin.as_deref())
+            .unwrap_or_else(|| "its own switch is on".to_owned());
+        Some(still_reads(reader.client.title, entry.name().as_str(), &reason))
+    };
+    client_readers(places, searched, BTreeMap::new(), &[]).iter().filter_map(sentence).collect()
+}
+
+/// Returns `path` with the links above it resolved.
+fn place_of(path: &Path) -> PathBuf {
+    let parent = path.parent().map(paths::resolved).unwrap_or_default();
+    parent.join(path.file_name().unwrap_or_default())
+}
+
+/// Returns the name of the client `id` as written by its makers.
+fn title(id: &str) -> &str {
+    let title = ClientDirectories::of(id).title;
+    if title.is_empty() { id } else { title }
+}
+
+/// Writes `file`, or removes it if nothing is left of a file that was made for a switch.
+fn write(file: &EditedFile) -> Result<(), Error> {
+    if file.before.as_deref() == Some(file.after.as_str()) || (file.before.is_none() && file.after.is_empty())
+    {
+        return Ok(());
+    }
+    if file.after.is_empty() {
+        return fs::remove_file(&file.path).map_err(|error| Error::io("remove", &file.path, error));
+    }
+    if let Some(directory) = file.path.parent() {
+        fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
+    }
+    let end = if file.before.is_none() && !file.after.ends_with('\n') { "\n" } else { "" };
+    let after = format!("{}{end}", file.after);
+    let kind = FileKind::User { before: file.before.as_deref().map(str::as_bytes) };
+    Ok(replace_file(&file.path, kind, Some(after.as_bytes()))?)
+}
+
+fn in_words(fault: &EditFault) -> String {
+    match fault.line {
+        Some(line) => format!("line {line}: {}", fault.message),
+        None => fault.message.clone(),
+    }
+}

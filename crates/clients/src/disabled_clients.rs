@@ -1,0 +1,98 @@
+//! Skills that `rep disable` disabled for clients: for single ones, which get no links to them, and by the clients' own switches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use repertoire::Entry;
+use repertoire::discovery::{Place, Tier};
+use repertoire_model::Pattern;
+use serde::Deserialize;
+
+use crate::record_file;
+use crate::{Client, ClientReader, Owner, Places, SearchedPlaces, projects, readers};
+
+/// The path of the record of disabled skills, in a project or a home directory.
+pub(crate) const DISABLED_FILE: &str = ".agents/.repertoire-disabled.json";
+
+#[derive(Deserialize)]
+struct DisabledJson {
+    disabled: Vec<ChangeJson>,
+}
+
+#[derive(Deserialize)]
+struct ChangeJson {
+    pattern: String,
+    client: Option<String>,
+    #[serde(default)]
+    switches: Vec<SwitchJson>,
+}
+
+#[derive(Deserialize)]
+struct SwitchJson {
+    client: String,
+    skill: String,
+    /// The name by which the client knows it, if that is another.
+    #[serde(alias = "path")]
+    key: Option<String>,
+}
+
+/// Skills that are disabled for one client alone.
+pub struct DisabledClient {
+    /// The skills.
+    pub pattern: Pattern,
+    /// The client.
+    pub client: String,
+}
+
+impl DisabledClient {
+    /// Returns `true` if `entry` is disabled for `client`.
+    pub(crate) fn is_about(&self, entry: &Entry, client: &Client) -> bool {
+        self.client == client.id && self.pattern.matches(&entry.source, entry.name().as_str())
+    }
+}
+
+/// Returns the skills that are disabled for single clients.
+pub fn disabled_for_clients(places: &Places) -> Vec<DisabledClient> {
+    let disabled = |change: ChangeJson| {
+        let (pattern, client) = (Pattern::new(&change.pattern).ok()?, change.client?);
+        Some(DisabledClient { pattern, client })
+    };
+    changes(places).into_iter().filter_map(disabled).collect()
+}
+
+/// Returns the switches of clients that were turned off: the client, and the name or path of the skill in its configuration.
+fn switched_off(places: &Places) -> BTreeSet<(String, String)> {
+    let switches = changes(places).into_iter().flat_map(|change| change.switches);
+    switches.map(|switch| (switch.client, switch.key.unwrap_or(switch.skill))).collect()
+}
+
+/// Returns the clients of which there is a sign on this machine, and those called `also`, with the skills that they read from files
+/// around `searched`, the places of a library. `planned` are links that are about to be made, with the real directories of their skills.
+pub fn client_readers(
+    places: &Places,
+    searched: &[Place],
+    planned: BTreeMap<PathBuf, PathBuf>,
+    also: &[&str],
+) -> Vec<ClientReader> {
+    let mut projects: Vec<PathBuf> = projects(searched).into_keys().collect();
+    projects.retain(|project| project != places.project());
+    projects.insert(0, places.project().to_owned());
+    let plugins = searched.iter().filter(|place| place.root.tier == Tier::Plugin);
+    let plugins = plugins.map(|place| {
+        let name = place.root.label.strip_prefix("plugin:").unwrap_or(&place.root.label);
+        (name.split('@').next().unwrap_or(name).to_owned(), place.root.path.clone())
+    });
+    let switched_off = switched_off(places);
+    readers(places, &SearchedPlaces { projects, plugins: plugins.collect(), planned, switched_off }, also)
+}
+
+/// Returns the recorded changes of the user and the project. A record that cannot be read counts as none; the commands that write it
+/// report that.
+fn changes(places: &Places) -> Vec<ChangeJson> {
+    let of_owner = |owner: Owner| {
+        let path = places.base(owner)?.join(DISABLED_FILE);
+        let text = record_file::read(places, owner, &path).ok()??;
+        Some(record_file::parse::<DisabledJson>(&text).ok()?.disabled)
+    };
+    [Owner::User, Owner::Project].into_iter().filter_map(of_owner).flatten().collect()
+}

@@ -1,0 +1,35 @@
+//! The clients that read skills: where each keeps its configuration and its skills, who reads which skill, and edits of their
+//! files. A new client is a row in `table.rs`, and one in the core's table of the directories that clients read skills from.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod error;
+mod client;
+mod table;
+mod places;
+mod readers;
+mod library;
+pub mod paths;
+mod lock;
+mod record_file;
+mod disabled_clients;
+mod edit;
+pub mod connect;
+pub mod link;
+pub mod disable;
+pub mod adopt;
+
+pub use client::{Client, Format, Server};
+pub use disabled_clients::{DisabledClient, client_readers, disabled_for_clients};
+pub use edit::EditFault;
+pub use error::{Error, ErrorKind};
+pub use library::OpenLibrary;
+pub use lock::lock;
+pub use places::{Environment, Owner, Places};
+pub use readers::{ClientReader, FileRoute, SkillOnDisk, projects};
+pub use repertoire::discovery::CANONICAL;
+pub use table::CLIENTS;
+
+pub(crate) use client::SERVE;
+pub(crate) use disabled_clients::DISABLED_FILE;
+pub(crate) use readers::{SearchedPlaces, has_installed, readers, skills_in};

@@ -1,0 +1,160 @@
+//! The record of links and copies, so that they can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
+//!
+//! A project's record may come from a cloned repository. So it is trusted only about links in directories that skills are linked in
+//! and that do not lead out of the project, and it is neither read nor written if it leads out of the project itself.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use repertoire::discovery::CLIENT_DIRECTORIES;
+use repertoire_model::SkillName;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::paths;
+use crate::record_file::{self, VERSION};
+use crate::{CANONICAL, Owner, Places};
+
+/// The path of the record.
+const FILE: &str = ".agents/.repertoire-links.json";
+
+/// The links and copies of a project or a home directory.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) made: Vec<RecordedLink>,
+    /// The text as it was read.
+    text: Option<Vec<u8>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordJson {
+    version: u32,
+    links: Vec<RecordedLink>,
+}
+
+/// A link or a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedLink {
+    /// Its path, relative to the project or the home directory if it lies there.
+    pub path: String,
+    /// The target of the link; none for a copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The digest of the copied files; none for a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The clients that it was made for.
+    pub clients: Vec<String>,
+}
+
+impl RecordedLink {
+    /// Returns where it is, if that is a place that links are made in.
+    pub fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
+        let path = base.join(&self.path);
+        let name = path.file_name()?.to_str()?;
+        let name = SkillName::new(name).filter(|known| known.as_str() == name)?;
+        let folders = CLIENT_DIRECTORIES.iter().flat_map(|client| places.directories(client, owner));
+        let mut folders = folders.chain([base.join(CANONICAL)]);
+        folders.any(|folder| folder.join(name.as_str()) == path).then_some(path)
+    }
+}
+
+/// Returns the links that are recorded for the project and for the user.
+pub(crate) fn recorded(places: &Places) -> BTreeSet<PathBuf> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = Record::load(places, owner, &base).ok()?;
+        let links = record.made.iter().filter_map(|made| made.place(places, owner, &base));
+        Some(links.collect::<Vec<_>>())
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).flatten().collect()
+}
+
+impl Record {
+    /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, Error> {
+        let path = base.join(FILE);
+        let Some(text) = record_file::read(places, owner, &path)? else { return Ok(Self::default()) };
+        let broken = |error| {
+            Error::refused(format!("{} is not a record of links", path.display()))
+                .because(error)
+                .hint("remove it, and the links that are not wanted any more by hand")
+        };
+        let record: RecordJson = record_file::parse(&text).map_err(broken)?;
+        Ok(Self { made: record.links, text: Some(text) })
+    }
+
+    /// Returns what was made at `path`.
+    pub(super) fn find(&self, base: &Path, path: &Path) -> Option<&RecordedLink> {
+        let shown = paths::shown(base, path);
+        self.made.iter().find(|made| made.path == shown)
+    }
+
+    /// Records `made`; clients of an earlier link at the same path stay.
+    pub(super) fn add(&mut self, mut made: RecordedLink) {
+        match self.made.iter_mut().find(|earlier| earlier.path == made.path) {
+            Some(earlier) => {
+                let mut clients = std::mem::take(&mut earlier.clients);
+                made.clients.retain(|client| !clients.contains(client));
+                clients.append(&mut made.clients);
+                *earlier = RecordedLink { clients, ..made };
+            }
+            None => self.made.push(made),
+        }
+        self.made.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Removes what was made at `path` from the record.
+    pub(super) fn forget(&mut self, base: &Path, path: &Path) {
+        let shown = paths::shown(base, path);
+        self.made.retain(|made| made.path != shown);
+    }
+
+    /// Writes the record, or removes it where nothing is left to undo.
+    pub(super) fn save(&mut self, base: &Path) -> Result<(), Error> {
+        let record = RecordJson { version: VERSION, links: self.made.clone() };
+        let record = Some(&record).filter(|record| !record.links.is_empty());
+        record_file::write(&base.join(FILE), record, &mut self.text)
+    }
+}
+
+/// Records the link at `path` that says `to`, which another command made for `clients`, so that `--undo` removes it.
+pub(crate) fn record_link(
+    places: &Places,
+    owner: Owner,
+    base: &Path,
+    path: &Path,
+    to: &Path,
+    clients: Vec<String>,
+) -> Result<(), Error> {
+    let mut record = Record::load(places, owner, base)?;
+    let to = Some(to.to_string_lossy().into_owned());
+    record.add(RecordedLink { path: paths::shown(base, path), to, digest: None, clients });
+    record.save(base)
+}
+
+/// Removes the link at `path` from the record.
+pub(crate) fn forget_link(places: &Places, owner: Owner, base: &Path, path: &Path) -> Result<(), Error> {
+    let mut record = Record::load(places, owner, base)?;
+    record.forget(base, path);
+    record.save(base)
+}
+
+/// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
+pub fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = Record::load(places, owner, &base).ok()?;
+        let leads_nowhere = |made: &&RecordedLink| {
+            let path = made.place(places, owner, &base).filter(|_| made.to.is_some());
+            let leads_out = |path: &Path| path.parent().is_none_or(|it| paths::leads_out(places, owner, it));
+            let path = path.filter(|path| path.is_symlink() && !leads_out(path));
+            path.is_some_and(|path| matches!(path.try_exists(), Ok(false)))
+        };
+        let links: Vec<String> =
+            record.made.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
+        let command = if owner == Owner::User { "rep link --undo --user" } else { "rep link --undo" };
+        (!links.is_empty()).then_some((links, command))
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
+}
