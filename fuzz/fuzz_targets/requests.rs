@@ -5,8 +5,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
+use repertoire::serve::Stop;
 use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
-use repertoire_server::{Server, ServerOptions, Stop};
+use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};

@@ -63,6 +63,7 @@
 //!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
 //! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
 //! - `otel`: sends a span for every call to an OpenTelemetry collector.
+//! - `serve`: what servers share; it needs tokio.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -92,6 +93,8 @@ pub mod usage;
 pub mod unused;
 pub mod history;
 pub mod proposal;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "fs")]
 pub mod regular_file;
 pub mod model;

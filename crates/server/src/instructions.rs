@@ -1,6 +1,7 @@
 //! The catalog in the server's `instructions`.
 
 use repertoire::Catalog;
+use repertoire::serve::AgentView;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
 use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
@@ -24,14 +25,14 @@ const PREAMBLE: &str = "The tools named here are those of this MCP server; your 
 
 /// The maximum length of instructions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InstructionsLimit {
+struct InstructionsLimit {
     tokens: usize,
     characters: usize,
 }
 
 impl InstructionsLimit {
     /// Returns the limit for `client`.
-    pub(crate) fn of(client: Option<&str>, options: &ServerOptions) -> Self {
+    fn of(client: Option<&str>, options: &ServerOptions) -> Self {
         // Without tools, models cannot load skills.
         let tokens = if options.tools.is_on() { options.instructions_tokens } else { 0 };
         let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
@@ -48,9 +49,23 @@ impl InstructionsLimit {
     }
 }
 
+/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
+pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &ServerOptions) -> String {
+    let snapshot = view.shared.registry.snapshot();
+    // The instructions hold no prompt of the agent, so the catalog is written as without one.
+    let mut catalog = view.session.catalog_options();
+    catalog.bound.clear();
+    let limit = InstructionsLimit::of(client, options);
+    let visible = view.visible(&snapshot);
+    let notices = view.session.notices(&snapshot);
+    render(limit, &catalog, &notices, |catalog: &CatalogOptions| {
+        snapshot.catalog_of(catalog, |entry| visible.contains(entry)).ok()
+    })
+}
+
 /// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which there is room; empty
 /// if there is none or the limit is 0.
-pub(crate) fn render(
+fn render(
     limit: InstructionsLimit,
     options: &CatalogOptions,
     notices: &[String],

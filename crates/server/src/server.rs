@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use repertoire::Library;
-use tokio::sync::watch;
+use repertoire::serve::{AgentView, ServedLibrary, ViewLimits};
 
-use crate::agent_view::{AgentView, ViewLimits};
 use crate::dashboard::DashboardState;
 use crate::metrics::MetricsSink;
-use crate::published_skills::PublishedSkills;
 use crate::server_state::ServerState;
 use crate::well_known::Archives;
 use crate::{Error, ServerOptions};
@@ -41,18 +39,13 @@ impl Server {
     pub fn new(library: Library, options: ServerOptions) -> Self {
         let metrics = Arc::new(MetricsSink::default());
         let library = library.with_sink(metrics.clone());
-        let registry = library.registry().clone();
-        let published = PublishedSkills::new(registry.clone(), options.notices.clone());
-        let (archives, republished) = (Archives::default(), watch::Sender::new(0));
+        let served = ServedLibrary::new(library, options.notices.clone());
         Self {
             shared: Arc::new(ServerState {
-                library,
-                registry,
-                options,
+                served,
+                options: Arc::new(options),
                 metrics,
-                published,
-                archives,
-                republished,
+                archives: Archives::default(),
                 dashboard: DashboardState::default(),
             }),
         }
@@ -60,18 +53,21 @@ impl Server {
 
     /// Returns the library.
     pub fn library(&self) -> &Library {
-        &self.shared.library
+        &self.shared.served.library
     }
 
-    pub(crate) fn options(&self) -> &ServerOptions {
+    pub(crate) fn options(&self) -> &Arc<ServerOptions> {
         &self.shared.options
+    }
+
+    /// Returns the state that requests share.
+    pub(crate) fn state(&self) -> &Arc<ServerState> {
+        &self.shared
     }
 
     /// Waits until cancelled tools of skills have been cleaned up.
     pub(crate) async fn settled(&self) {
-        if let Some(runner) = self.library().runner() {
-            runner.settled().await;
-        }
+        self.shared.served.settled().await;
     }
 
     /// Returns the view of the agent called `agent`, or of one without restriction.
@@ -86,6 +82,6 @@ impl Server {
         agent: Option<&str>,
         limits: ViewLimits,
     ) -> Result<Arc<AgentView>, Error> {
-        AgentView::open(Arc::clone(&self.shared), library, agent, limits).await
+        Ok(AgentView::open(Arc::clone(&self.shared.served), library, agent, limits).await?)
     }
 }

@@ -93,7 +93,7 @@ async fn requests_before_the_end_of_input_are_answered() {
     let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     let task = tokio::spawn(async move {
-        server.serve_streams(reader, writer, None, &repertoire_server::Stop::new()).await.unwrap();
+        server.serve_streams(reader, writer, None, &repertoire::serve::Stop::new()).await.unwrap();
     });
     let meta = crate::world::with_meta(json!({"notifications": {"toolsListChanged": true}}));
     let lines = [

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use repertoire::event::MemorySink;
+use repertoire::serve::Stop;
 use repertoire::session::ToolExposure;
 use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
 use repertoire_server::http::{HttpLimits, HttpOptions, Token};
-use repertoire_server::{ErrorKind, Server, Stop};
+use repertoire_server::{ErrorKind, Server};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use repertoire::serve::{Notice, Notices, Stop};
 use repertoire::testing::WordSearcher;
 use repertoire::{Agent, FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
 use repertoire_server::http::{HttpControl, HttpOptions, PageSecret};
-use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
+use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 

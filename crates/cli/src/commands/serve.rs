@@ -18,10 +18,11 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::discovery::repository_root;
+use repertoire::serve::{Notices, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_server::dashboard::{DashboardOptions, Host};
 use repertoire_server::http::{AddressRange, HttpOptions, PageSecret};
-use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
+use repertoire_server::{Probe, ResultForm, Server, ServerOptions, Switch};
 
 use self::address::DEFAULT;
 use self::host::DashboardHost;

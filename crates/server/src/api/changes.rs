@@ -10,13 +10,13 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, stream};
 use repertoire::Registry;
 use repertoire::proposal::review::Reviewer;
+use repertoire::serve::AgentView;
 use repertoire::store::{EventQuery, ProposalState, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::agent_view::AgentView;
 use crate::dashboard::{Asker, Changes, ChangesSender, Streams};
 use crate::server_state::ServerState;
 
@@ -167,12 +167,12 @@ fn fingerprint(view: &AgentView) -> u64 {
 
 /// Returns the sender of changes, and starts to look for them if nobody waited for any.
 fn sender(asker: &Asker) -> Arc<ChangesSender> {
-    let shared = &asker.view.shared;
+    let shared = &asker.server;
     let mut known = shared.dashboard.changes.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(sender) = known.upgrade() {
         return sender;
     }
-    let first = Changes { skills: shared.registry.snapshot().number(), ..Changes::default() };
+    let first = Changes { skills: shared.served.registry.snapshot().number(), ..Changes::default() };
     let sender = Arc::new(watch::Sender::new(first));
     *known = Arc::downgrade(&sender);
     tokio::spawn(follow(Arc::downgrade(&sender), Arc::clone(shared)));
@@ -181,7 +181,7 @@ fn sender(asker: &Asker) -> Arc<ChangesSender> {
 
 /// Looks for changes for as long as somebody waits for them.
 async fn follow(sender: Weak<ChangesSender>, shared: Arc<ServerState>) {
-    let (registry, store) = (shared.registry.clone(), shared.options.dashboard.store.clone());
+    let (registry, store) = (shared.served.registry.clone(), shared.options.dashboard.store.clone());
     let mut changes = registry.subscribe();
     let mut skills = 0;
     loop {

@@ -90,7 +90,7 @@ pub(crate) async fn economics(asker: &Asker, query: &EconomicsQuery) -> Result<E
     let unknown = || ApiError::unsupported("this server does not know the price of its sessions");
     let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unknown)?;
     // It goes on if the sender does not wait for it, and is there when they ask again.
-    let measured = tokio::spawn(measured(Arc::clone(&asker.view.shared), host, turns)).await;
+    let measured = tokio::spawn(measured(Arc::clone(&asker.server), host, turns)).await;
     let cost = measured.map_err(|_| ApiError::internal("the request was given up"))??.ok_or_else(unknown)?;
     cost.map(answer).map_err(|reason| ApiError::conflict("no_cost", reason))
 }
@@ -101,7 +101,7 @@ async fn measured(
     host: Arc<dyn Host>,
     turns: u32,
 ) -> Result<Option<Result<Cost, String>>, ApiError> {
-    let number = shared.registry.snapshot().number();
+    let number = shared.served.registry.snapshot().number();
     // One session is measured at a time, and those that wait for the same one get it from there.
     let _measuring = shared.dashboard.measuring.lock().await;
     if let Some(cost) = shared.dashboard.cost(number, turns) {

@@ -8,6 +8,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use repertoire::Snapshot;
+use repertoire::serve::{UNKNOWN_SKILL, without_kind};
 use repertoire::store::{EventQuery, JournalLine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,6 @@ use super::error::ApiError;
 use super::records::with_store;
 use super::request::{Answer, Params, page_size};
 use crate::dashboard::Asker;
-use crate::record::{UNKNOWN_SKILL, without_kind};
 
 /// The number of events on a page.
 const PAGE: usize = 50;

@@ -44,7 +44,7 @@ pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Hea
 pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
     let mut parts = vec![library(asker), store(asker).await];
     parts.extend(replicas(asker).await);
-    if let Some(dropped) = asker.view.options().dropped_events.ask() {
+    if let Some(dropped) = asker.server.options.dropped_events.ask() {
         let (state, detail) = match dropped {
             0 => (HealthState::Ok, "every event was recorded".to_owned()),
             number => (HealthState::Warning, format!("{number} events could not be recorded")),
@@ -55,7 +55,7 @@ pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
         parts.extend(blocking(move || Ok(host.health())).await?);
     }
     let parts = parts.into_iter().map(HealthRow::from).collect();
-    Ok(Health { version: asker.view.options().version.clone(), parts })
+    Ok(Health { version: asker.server.options.version.clone(), parts })
 }
 
 fn item(part: &str, state: HealthState, detail: impl Into<String>) -> HealthItem {

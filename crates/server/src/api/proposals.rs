@@ -235,7 +235,7 @@ pub(crate) async fn pending(asker: &Asker) -> usize {
 fn is_visible(asker: &Asker, snapshot: &Snapshot, proposal: &Proposal) -> bool {
     let content = &proposal.content;
     if let Some(channel) = content.channel() {
-        let publish = asker.view.options().publish.as_ref();
+        let publish = asker.server.options.publish.as_ref();
         return publish.is_some_and(|publish| publish.channels.iter().any(|served| served == channel))
             && asker.view.may_change(snapshot, &channel_source(channel), &content.name);
     }

@@ -44,7 +44,7 @@ pub(crate) fn days_ago(days: u64) -> SystemTime {
 /// Returns the usage of the last `days` days, of whatever skills there are; that of a server without a store
 /// is empty, and with one that is away it is what was counted before. Only the rows of skills that the sender sees are looked at.
 pub(crate) async fn usage(asker: &Asker, days: u64) -> Arc<UsageCounts> {
-    let state = &asker.view.shared.dashboard;
+    let state = &asker.server.dashboard;
     if let Some(counts) = state.usage(days) {
         return counts;
     }
@@ -78,11 +78,11 @@ pub(crate) async fn entry_tokens(
     asker: &Asker,
     snapshot: &Arc<Snapshot>,
 ) -> Result<EntryTokenCounts, ApiError> {
-    let (view, snapshot) = (Arc::clone(&asker.view), Arc::clone(snapshot));
+    let (server, snapshot) = (Arc::clone(&asker.server), Arc::clone(snapshot));
     blocking(move || {
-        let tokens = EntryTokens::new(view.shared.library.catalog_options());
+        let tokens = EntryTokens::new(server.served.library.catalog_options());
         let count = |entry: &Entry| if entry.allows_models() { tokens.of(entry) } else { 0 };
-        Ok(view.shared.dashboard.entry_tokens(&snapshot, count))
+        Ok(server.dashboard.entry_tokens(&snapshot, count))
     })
     .await
 }

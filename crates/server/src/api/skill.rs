@@ -323,7 +323,7 @@ pub(crate) async fn still_read(
 
 /// Returns the newest version of `entry` in its source, if the source was asked.
 fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateAnswer> {
-    let known = asker.view.shared.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
+    let known = asker.server.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
     Some(UpdateAnswer::from(known))
 }
 

@@ -57,7 +57,7 @@ async fn wrong_method() -> Response {
 async fn document(Extension(asker): Extension<Asker>) -> Answer<Value> {
     let mut routes = table::<()>();
     routes.extend(published());
-    Answer(openapi::document(&routes, &asker.view.options().version))
+    Answer(openapi::document(&routes, &asker.server.options.version))
 }
 
 /// Returns the routes of published versions, which are answered without the dashboard, too.

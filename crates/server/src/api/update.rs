@@ -24,7 +24,7 @@ pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, Ap
     let entry = skill::find(asker, &snapshot, name)?.clone();
     let unsupported = || ApiError::unsupported("this server does not ask sources; use `rep outdated`");
     let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unsupported)?;
-    let dashboard = &asker.view.shared.dashboard;
+    let dashboard = &asker.server.dashboard;
     // One source is asked at a time: that may fetch a repository.
     let _asking = dashboard.asking.lock().await;
     let of = entry.clone();

@@ -217,7 +217,7 @@ fn published_rows(
 /// Returns the channels that the versions of `entry` were released in, if it is a skill of one, and that the sender sees.
 fn channels_of(asker: &Asker, entry: &Entry) -> Vec<String> {
     let snapshot = asker.view.shared.registry.snapshot();
-    let channels = channels_seen(&asker.view, &snapshot, entry.name().as_str());
+    let channels = channels_seen(&asker.server, &asker.view, &snapshot, entry.name().as_str());
     let is_of_channel = channels.iter().any(|channel| *channel_source(channel) == *entry.source);
     if is_of_channel { channels } else { Vec::new() }
 }

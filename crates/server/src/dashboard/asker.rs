@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 use axum::http::HeaderMap;
 use repertoire::event::{Event, Surface};
+use repertoire::serve::{AgentView, MAX_NAME_CHARS, OUT_OF_SCOPE, Principal, UNKNOWN_SKILL};
 use repertoire::store::Role;
 use repertoire::{EventKind, Outcome};
 use repertoire_model::Digest;
 use repertoire_model::text::shorten;
 
 use super::options::DashboardOptions;
-use crate::agent_view::AgentView;
-use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal, UNKNOWN_SKILL};
+use crate::server_state::ServerState;
 
 /// The header that carries the token of the pages.
 const CSRF_HEADER: &str = "x-csrf-token";
@@ -31,6 +31,7 @@ pub(crate) enum WriteRefusal {
 /// The sender of a request to the dashboard.
 #[derive(Clone)]
 pub(crate) struct Asker {
+    pub(crate) server: Arc<ServerState>,
     /// The part of the library that the sender may see.
     pub(crate) view: Arc<AgentView>,
     /// The token that the sender authenticated with, if any.
@@ -49,6 +50,7 @@ pub(crate) struct Asker {
 impl Asker {
     /// Returns the sender of a request with `headers`, which come from a page of another origin if `is_foreign`.
     pub(crate) fn new(
+        server: Arc<ServerState>,
         view: Arc<AgentView>,
         principal: Principal,
         headers: &HeaderMap,
@@ -56,6 +58,7 @@ impl Asker {
         route: Arc<str>,
     ) -> Self {
         Self {
+            server,
             view,
             principal,
             is_foreign,
@@ -78,7 +81,7 @@ impl Asker {
 
     /// Returns the token that forms of the sender's pages carry.
     pub(crate) fn csrf(&self) -> &str {
-        self.own_csrf.as_deref().unwrap_or(&self.view.shared.dashboard.csrf)
+        self.own_csrf.as_deref().unwrap_or(&self.server.dashboard.csrf)
     }
 
     /// Records that the sender asked for `skill`, which it does not see.
@@ -113,7 +116,7 @@ impl Asker {
 
     /// Returns the options of the dashboard.
     pub(crate) fn options(&self) -> &DashboardOptions {
-        &self.view.options().dashboard
+        &self.server.options.dashboard
     }
 
     /// Returns `true` if the sender sees the whole library.

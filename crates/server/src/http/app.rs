@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use repertoire::serve::RequestLimits;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,8 @@ pub(super) struct App {
     pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.
     pub(super) streams: Arc<Semaphore>,
+    /// The limits of requests for MCP.
+    pub(super) mounted: RequestLimits,
     /// Cancelled when the server was asked to stop, and goes on for [`HttpLimits::drain`].
     pub(super) draining: CancellationToken,
     /// Cancelled when the server begins to stop.

@@ -6,13 +6,12 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use repertoire_model::scope::Scope;
+use repertoire::serve::{AgentView, Caller};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::media;
@@ -21,10 +20,8 @@ use super::portable_session::{PendingHandshakes, PortableSession, inner_id};
 use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
-use super::skill_query;
-use crate::agent_view::AgentView;
+use crate::ServerOptions;
 use crate::mcp::{DecodedMessage, Handler, SUPPORTED_VERSIONS, decode, id_in_use};
-use crate::record::Principal;
 
 /// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
@@ -40,14 +37,8 @@ const SESSION_NOT_FOUND: &str = "session not found or expired; start one with in
 const EVENT_NOT_FOUND: &str =
     "Last-Event-ID is not an event of this session, or is no longer kept; retry without it";
 
-const UNBOUND: &str = "skills: name the skills that are bound to the agent as well";
-
 /// Maximum bytes of an error text of rmcp that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
-
-/// Maximum number of views of one token for requests that are limited to some skills. One more replaces the one that was not
-/// used longest; sessions keep theirs.
-const MAX_NARROWED: usize = 32;
 
 /// The kind of a request by its method and body. Headers are not trusted for this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,13 +105,10 @@ type McpService = StreamableHttpService<Handler, LocalSessionManager>;
 
 /// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
 pub(super) struct Endpoint {
-    pub(super) view: Arc<AgentView>,
-    pub(super) principal: Principal,
+    pub(super) caller: Arc<Caller>,
     service: McpService,
     /// Returns the service of another view. All services have the same sessions.
     service_of: Box<dyn Fn(Arc<AgentView>) -> McpService + Send + Sync>,
-    /// The views for requests that are limited to some skills, the one that was used last at the end.
-    narrowed: Mutex<Vec<(Scope, Arc<AgentView>)>>,
     sessions: McpSessions,
     /// The handshakes of sessions that are taken over.
     handshakes: Arc<PendingHandshakes>,
@@ -128,10 +116,10 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the endpoint for `view`. Streams that wait for changes end with `stopping`, everything else with `closed`.
+    /// Returns the endpoint for `caller`. Streams that wait for changes end with `stopping`, everything else with `closed`.
     pub(super) fn new(
-        view: Arc<AgentView>,
-        principal: Principal,
+        caller: Arc<Caller>,
+        options: &Arc<ServerOptions>,
         limits: &HttpLimits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
@@ -154,58 +142,33 @@ impl Endpoint {
             .with_cancellation_token(closed.clone());
         config.session_store = Some(Arc::clone(&handshakes) as Arc<dyn SessionStore>);
         let sessions = McpSessions::new(Arc::clone(&manager), *limits);
-        let (sender, closing, closed) = (principal.clone(), stopping.clone(), closed.clone());
+        let (sender, options) = (caller.principal.clone(), Arc::clone(options));
+        let (closing, closed) = (stopping.clone(), closed.clone());
         let service_of = Box::new(move |view: Arc<AgentView>| {
-            let (sender, closing, closed) = (sender.clone(), closing.clone(), closed.clone());
+            let (sender, options) = (sender.clone(), Arc::clone(&options));
+            let (closing, closed) = (closing.clone(), closed.clone());
             let handler = move || {
-                let handler = Handler::new(Arc::clone(&view), &closing, closed.clone());
+                let handler = Handler::new(Arc::clone(&view), Arc::clone(&options), &closing, closed.clone());
                 Ok(handler.with_principal(sender.clone()))
             };
             StreamableHttpService::new(handler, Arc::clone(&manager), config.clone())
         });
-        let service = service_of(Arc::clone(&view));
-        let (narrowed, stopping) = (Mutex::default(), stopping.clone());
-        Self { view, principal, service, service_of, narrowed, sessions, handshakes, stopping }
+        let service = service_of(Arc::clone(&caller.view));
+        Self { caller, service, service_of, sessions, handshakes, stopping: stopping.clone() }
     }
 
     /// Returns the service for a request: the one that offers only the skills that its URL names, if it names some.
     ///
     /// A session keeps the skills that the URL of its handshake named.
     async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, Response> {
-        let view = self.view_of(parts.uri.query()).await?;
+        let view = self.caller.view_of(parts.uri.query()).await;
+        let view = view.map_err(|reason| refuse(StatusCode::BAD_REQUEST, &reason))?;
         let is_meant = *kind == RequestKind::Initialize || is_stateless(&parts.headers);
-        if is_meant && !Arc::ptr_eq(&view, &self.view) {
+        if is_meant && !Arc::ptr_eq(&view, &self.caller.view) {
             Ok((self.service_of)(view))
         } else {
             Ok(self.service.clone())
         }
-    }
-
-    /// Returns the view for a request whose URL has this query: one of only the skills that it names, if it names some.
-    pub(super) async fn view_of(&self, query: Option<&str>) -> Result<Arc<AgentView>, Response> {
-        let refused = |reason: String| refuse(StatusCode::BAD_REQUEST, &reason);
-        match skill_query::parse(query).map_err(refused)? {
-            Some(limit) => {
-                let view = self.narrowed(limit).await;
-                view.map_err(|error| refused(format!("{UNBOUND}: {}", error.chain())))
-            }
-            None => Ok(Arc::clone(&self.view)),
-        }
-    }
-
-    /// Returns the view of those skills of the token that `limit` allows.
-    async fn narrowed(&self, limit: Scope) -> Result<Arc<AgentView>, repertoire::Error> {
-        let mut narrowed = self.narrowed.lock().await;
-        let known = narrowed.iter().position(|(other, _)| *other == limit);
-        let (limit, view) = match known.map(|index| narrowed.remove(index)) {
-            Some(known) => known,
-            None => (limit.clone(), self.view.narrowed(limit).await?),
-        };
-        if narrowed.len() >= MAX_NARROWED {
-            narrowed.remove(0);
-        }
-        narrowed.push((limit, Arc::clone(&view)));
-        Ok(view)
     }
 
     /// Answers a request of this kind.
@@ -261,7 +224,7 @@ impl Endpoint {
         if let Some(inner) = self::session_id(response.headers()).map(str::to_owned) {
             let outer = if starting.is_some() {
                 self.sessions.started(&inner);
-                handshake.and_then(|session| session.id(&inner, self.principal.name.as_deref()))
+                handshake.and_then(|session| session.id(&inner, self.caller.principal.name.as_deref()))
             } else {
                 outer_id
             };
@@ -298,7 +261,7 @@ impl Endpoint {
         if let Ok(known) = HeaderValue::from_str(inner) {
             parts.headers.insert(SESSION_ID, known);
         }
-        let portable = PortableSession::parse(outer, self.principal.name.as_deref());
+        let portable = PortableSession::parse(outer, self.caller.principal.name.as_deref());
         let Some(portable) = portable.filter(|_| !self.sessions.has_ended(inner)) else { return false };
         if is_stateless(&parts.headers) || self.sessions.is_open(inner).await {
             return false;
@@ -316,12 +279,9 @@ impl Endpoint {
             // Another request was faster.
             return;
         }
-        let service = match skill_query::parse(session.query.as_deref()) {
-            Ok(None) => self.service.clone(),
-            Ok(Some(limit)) => match self.narrowed(limit).await {
-                Ok(view) => (self.service_of)(view),
-                Err(_) => return,
-            },
+        let service = match self.caller.view_of(session.query.as_deref()).await {
+            Ok(view) if Arc::ptr_eq(&view, &self.caller.view) => self.service.clone(),
+            Ok(view) => (self.service_of)(view),
             Err(_) => return,
         };
         self.handshakes.add(inner, session.params);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
+use repertoire::serve::{AgentView, Caller, Principal, RunLimit, ViewLimits};
 use repertoire::store::{LazyStore, Role, TOKEN_PREFIX, TokenRecord};
 use repertoire::tool::{OfferedTools, ToolNames, reserved_names};
 use repertoire::{Agent, Library};
@@ -14,12 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::access::{Token, duplicate, find};
 use super::endpoint::Endpoint;
 use super::options::{HttpAccess, HttpLimits};
-use super::quota::{PrincipalLimits, RunLimit};
+use super::quota::PrincipalLimits;
 use super::stored_tokens::StoredTokens;
 use super::url_token::UrlToken;
-use crate::agent_view::{AgentView, ViewLimits};
 use crate::oidc::{OidcFault, Provider, is_jwt};
-use crate::record::Principal;
 use crate::{Error, ErrorKind, Server};
 
 /// Maximum number of endpoints of tokens of the store. One more closes the one that was not used longest, with its sessions.
@@ -165,7 +164,7 @@ impl Principals {
             let view = self.view(&library, &key).await?;
             let known = before.tokens.iter().position(|other| other == token);
             let known = known.map(|index| &before.endpoints[index]);
-            endpoints.push(match known.filter(|known| Arc::ptr_eq(&known.view, &view)) {
+            endpoints.push(match known.filter(|known| Arc::ptr_eq(&known.caller.view, &view)) {
                 Some(known) => Arc::clone(known),
                 None => self.endpoint_of(view, principal),
             });
@@ -174,7 +173,7 @@ impl Principals {
         let anonymous = if is_open {
             let key = self.key(&library, self.agent.as_deref(), ViewLimits::default())?;
             let view = self.view(&library, &key).await?;
-            let known = before.anonymous.clone().filter(|known| Arc::ptr_eq(&known.view, &view));
+            let known = before.anonymous.clone().filter(|known| Arc::ptr_eq(&known.caller.view, &view));
             Some(known.unwrap_or_else(|| self.endpoint_of(view, Principal::default())))
         } else {
             None
@@ -292,12 +291,14 @@ impl Principals {
     }
 
     fn principal(&self, name: &str, role: Role) -> Principal {
-        let runs = RunLimit::new(&self.principal_limits);
+        let runs = RunLimit::new(self.principal_limits.runs);
         Principal { name: Some(name.into()), role, runs, ..Principal::default() }
     }
 
     fn endpoint_of(&self, view: Arc<AgentView>, principal: Principal) -> Arc<Endpoint> {
-        Arc::new(Endpoint::new(view, principal, &self.limits, &self.stopping, &self.closed))
+        let caller = Arc::new(Caller::new(view, principal));
+        let options = self.server.options();
+        Arc::new(Endpoint::new(caller, options, &self.limits, &self.stopping, &self.closed))
     }
 
     fn key(&self, library: &Library, agent: Option<&str>, limits: ViewLimits) -> Result<ViewKey, Error> {

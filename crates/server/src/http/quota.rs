@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
-
 /// The period that requests and bytes are counted in.
 const PERIOD: Duration = Duration::from_secs(60);
 
@@ -68,17 +66,6 @@ impl Quotas {
         if let Some(counts) = counts.get_mut(principal) {
             counts.bytes = counts.bytes.saturating_add(bytes);
         }
-    }
-}
-
-/// The tools and scripts of one principal that may run at a time.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RunLimit(pub(crate) Option<Arc<Semaphore>>);
-
-impl RunLimit {
-    /// Returns the limit of a principal.
-    pub(super) fn new(limits: &PrincipalLimits) -> Self {
-        Self((limits.runs > 0).then(|| Arc::new(Semaphore::new(limits.runs))))
     }
 }
 

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use axum::{Extension, Router};
 use http_body_util::BodyExt as _;
+use repertoire::serve::{AgentView, Principal};
 use tokio::sync::OwnedSemaphorePermit;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
@@ -28,12 +29,10 @@ use super::refuse_access::refuse_access;
 use super::reply::{overloaded, refuse};
 use super::url_token::UrlToken;
 use super::{open_pages, provider_sign_in, request_metrics, sign_in};
-use crate::agent_view::AgentView;
 use crate::api;
 use crate::dashboard::{Asker, Streams};
 use crate::metrics::{CONTENT_TYPE, Gauges, ShownSkills};
 use crate::publish::{self, PublishQuery};
-use crate::record::Principal;
 use crate::{web, well_known};
 
 /// Seconds after which a client may find a free connection.
@@ -273,17 +272,17 @@ async fn metrics(State(app): State<Arc<App>>, Extension(view): Extension<Arc<Age
     let registry = app.server.library().registry();
     let gauges = Gauges {
         registry,
-        dropped_events: view.options().dropped_events.ask(),
+        dropped_events: app.server.options().dropped_events.ask(),
         refused: app.refusals.total(),
         requests: &app.requests,
         streams: app.limits.streams.saturating_sub(app.streams.available_permits()),
         store: store_answers(&app).await,
-        version: &view.options().version,
+        version: &app.server.options().version,
     };
     let snapshot = registry.snapshot();
     let sees = |name: &str, source: Option<&str>| view.sees_records(&snapshot, name, source);
     let shown = if view.is_unrestricted() { ShownSkills::All } else { ShownSkills::Only(&sees) };
-    let text = view.shared.metrics.render(&gauges, shown);
+    let text = app.server.state().metrics.render(&gauges, shown);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
@@ -350,7 +349,7 @@ async fn authenticate_person(State(app): State<Arc<App>>, request: Request, next
     let route = route(&request);
     if let Some(token) = sign_in::token(&app, &request).map(str::to_owned) {
         match app.principals.endpoint(Some(token.as_bytes())).await {
-            Ok(endpoint) if endpoint.principal.name.is_some() => {
+            Ok(endpoint) if endpoint.caller.principal.name.is_some() => {
                 return answer(&app, &endpoint, Some(&token), route, request, next).await;
             }
             // The token has ended, so that the person is signed out.
@@ -389,7 +388,7 @@ async fn answer(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let name = endpoint.principal.name.clone();
+    let name = endpoint.caller.principal.name.clone();
     if let Err(seconds) = app.quotas.request(&name, Instant::now()) {
         let refusal = Refusal { principal: name.as_ref(), route: &route, reason: "rate_limited" };
         app.refusals.refused_often(app.server.library(), &refusal);
@@ -400,14 +399,14 @@ async fn answer(
     }
     // A session of MCP keeps the skills that its handshake named.
     let query = request.uri().query().filter(|_| request.uri().path() != MCP);
-    let mut response = match endpoint.view_of(query).await {
+    let mut response = match endpoint.caller.view_of(query).await {
         Ok(view) => {
             let peer = request.extensions().get::<Peer>().copied();
             let origin = match app.guard.public() {
                 Some(public) => Some(PublicOrigin(public.to_owned())),
                 None => access_log::public_origin(peer, request.headers(), &app.trusted_proxies),
             };
-            let principal = endpoint.principal.clone();
+            let principal = endpoint.caller.principal.clone();
             let asker = asker(app, &view, &principal, request.headers(), &route);
             let asker = match secret {
                 Some(secret) => asker.signed_in(secret),
@@ -416,12 +415,13 @@ async fn answer(
             let extensions = request.extensions_mut();
             extensions.insert(asker);
             extensions.insert(Arc::clone(endpoint));
+            extensions.insert(Arc::clone(app.server.state()));
             extensions.insert(view);
             extensions.insert(principal);
             origin.map(|origin| extensions.insert(origin));
             next.run(request).await
         }
-        Err(response) => response,
+        Err(reason) => refuse(StatusCode::BAD_REQUEST, &reason),
     };
     if response.status() == StatusCode::FORBIDDEN && response.extensions().get::<RecordedRefusal>().is_none()
     {
@@ -441,7 +441,8 @@ fn asker(
     route: &Arc<str>,
 ) -> Asker {
     let is_foreign = app.guard.is_foreign(headers);
-    Asker::new(Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
+    let server = Arc::clone(app.server.state());
+    Asker::new(server, Arc::clone(view), principal.clone(), headers, is_foreign, Arc::clone(route))
 }
 
 /// Returns the method and the route of a request, without its parameters.
@@ -458,12 +459,13 @@ async fn limit_unread(State(app): State<Arc<App>>, mut request: Request, next: N
 
 /// Answers with the archive of a published version of a skill.
 async fn get_version(
+    State(app): State<Arc<App>>,
     Extension(view): Extension<Arc<AgentView>>,
     Extension(principal): Extension<Principal>,
     Path(named): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    publish::download(&view, &principal, named, request.headers()).await
+    publish::download(app.server.state(), &view, &principal, named, request.headers()).await
 }
 
 /// Publishes a version of a skill.
@@ -478,7 +480,7 @@ async fn put_version(
     let limits = HttpLimits { body_bytes: publish::MAX_ARCHIVE_BYTES, ..app.limits };
     let Query(query) = Query::<PublishQuery>::try_from_uri(&parts.uri).unwrap_or_default();
     match body::read(&parts.headers, body, &limits, &app.stopping).await {
-        Ok(body) => publish::publish(&view, &principal, named, query, body).await,
+        Ok(body) => publish::publish(app.server.state(), &view, &principal, named, query, body).await,
         Err(response) => response,
     }
 }
@@ -488,7 +490,8 @@ async fn mcp(
     Extension(endpoint): Extension<Arc<Endpoint>>,
     request: Request,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(app.mounted.clone());
     let body = match body::read(&parts.headers, body, &app.limits, &app.stopping).await {
         Ok(body) => body,
         Err(response) => return response,

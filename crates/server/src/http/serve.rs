@@ -9,6 +9,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use repertoire::serve::{RequestLimits, Stop};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -28,7 +29,7 @@ use super::request_metrics::RequestMetrics;
 use super::router::{overload_router, router};
 use super::unread::UnreadLimit;
 use crate::oidc::Provider;
-use crate::{Error, ErrorKind, Server, Stop};
+use crate::{Error, ErrorKind, Server};
 
 /// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
 const OVERLOAD_CONNECTIONS: usize = 32;
@@ -161,6 +162,8 @@ impl HttpServer {
             principal_limits: self.options.principal_limits,
         };
         let principals = Principals::open(self.server.clone(), options, access.clone()).await?;
+        let unread = UnreadLimit::new(limits.unread_bytes);
+        let streams = Arc::new(Semaphore::new(limits.streams));
         Ok(App {
             server: self.server.clone(),
             guard: Guard::new(&self.options, self.address)?,
@@ -172,8 +175,9 @@ impl HttpServer {
             access_log: self.options.access_log.clone(),
             trusted_proxies: self.options.trusted_proxies.clone(),
             refusals: Refusals::default(),
-            unread: UnreadLimit::new(limits.unread_bytes),
-            streams: Arc::new(Semaphore::new(limits.streams)),
+            mounted: RequestLimits { streams: Arc::clone(&streams), room: unread.room() },
+            unread,
+            streams,
             draining: stop.token().clone(),
             stopping: stopping.clone(),
             requests: RequestMetrics::default(),

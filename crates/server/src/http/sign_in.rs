@@ -131,7 +131,7 @@ async fn post_token(
     let token = form.token.trim();
     let scheme = scheme(&app, peer.map(|Extension(peer)| peer), &headers);
     let problem = match app.principals.endpoint(Some(token.as_bytes())).await {
-        Ok(endpoint) if endpoint.principal.name.is_some() => match cookie::TOKEN.set(token, scheme) {
+        Ok(endpoint) if endpoint.caller.principal.name.is_some() => match cookie::TOKEN.set(token, scheme) {
             Some(cookie) => return signed_in(return_path, cookie),
             None => "This token cannot be kept in a cookie.",
         },

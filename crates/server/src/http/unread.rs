@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
-use rmcp::ErrorData;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::reply::overloaded;
@@ -71,13 +70,19 @@ impl UnreadLimit {
         Ok(response)
     }
 
-    /// Returns an error if too much is unread already for a response of `bytes` more, so that its content need not be read.
-    pub(crate) fn expect_room(&self, bytes: u64) -> Result<(), ErrorData> {
+    /// Fails with the reason if too much is unread already for a response of `bytes` more, so that its content need not be read.
+    fn expect_room(&self, bytes: u64) -> Result<(), String> {
         let units = usize::try_from(bytes).map_or(usize::MAX, |bytes| bytes.div_ceil(UNIT_BYTES));
         if bytes <= CHUNK_BYTES as u64 || units <= self.0.available_permits() {
             return Ok(());
         }
-        Err(ErrorData::internal_error(format!("{TOO_MUCH_UNREAD}; retry in {RETRY_SECONDS} seconds"), None))
+        Err(format!("{TOO_MUCH_UNREAD}; retry in {RETRY_SECONDS} seconds"))
+    }
+
+    /// Returns a function that fails with the reason if there is no room for a response of so many bytes more.
+    pub(super) fn room(&self) -> Arc<dyn Fn(u64) -> Result<(), String> + Send + Sync> {
+        let limit = self.clone();
+        Arc::new(move |bytes| limit.expect_room(bytes))
     }
 
     fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
@@ -242,7 +247,7 @@ mod tests {
         assert!(limit.expect_room((LARGE - 2 * UNIT_BYTES) as u64).is_ok());
         for bytes in [2 * LARGE as u64, u64::MAX] {
             let error = limit.expect_room(bytes).unwrap_err();
-            assert_eq!(error.message, "too many responses wait to be read; retry in 5 seconds");
+            assert_eq!(error, "too many responses wait to be read; retry in 5 seconds");
         }
         drop(unread);
         assert!(limit.expect_room((2 * LARGE - UNIT_BYTES) as u64).is_ok());

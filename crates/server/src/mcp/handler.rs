@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::request::Parts;
+use ::http::request::Parts;
+use repertoire::serve::{AgentView, ListVersions, Principal, RequestLimits};
 use repertoire::tool::Definition;
 use repertoire::{Entry, Session, SkillName};
 use rmcp::model::{
@@ -27,9 +28,7 @@ use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
-use crate::agent_view::{AgentView, ListVersions};
-use crate::http::UnreadLimit;
-use crate::record::Principal;
+use crate::{ServerOptions, instructions};
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -60,6 +59,7 @@ pub fn methods() -> impl Iterator<Item = &'static str> {
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 pub(crate) struct Handler {
     view: Arc<AgentView>,
+    options: Arc<ServerOptions>,
     /// Versions of the lists when the last subscription was accepted.
     accepted: Mutex<ListVersions>,
     /// Counts changes of the tools of this session alone.
@@ -88,6 +88,7 @@ impl Handler {
     /// Returns a handler whose subscriptions end with `closing`, and whose running calls end with `abandoned`.
     pub(crate) fn new(
         view: Arc<AgentView>,
+        options: Arc<ServerOptions>,
         closing: &CancellationToken,
         abandoned: CancellationToken,
     ) -> Self {
@@ -96,6 +97,7 @@ impl Handler {
         let conversation = format!("{}.{number:x}", view.session.id()).into();
         Self {
             view,
+            options,
             accepted: Mutex::default(),
             own_tools: watch::Sender::new(0),
             is_notified: AtomicBool::new(false),
@@ -207,7 +209,7 @@ impl Handler {
             return;
         }
         let is_asked = ProtocolFamily::of(context) == ProtocolFamily::Handshake;
-        let options = self.view.options();
+        let options = &self.options;
         let peer = is_asked.then_some(&context.peer);
         let files = roots::files(peer, options.project.clone(), options.home.clone()).await;
         *looked = Some(now);
@@ -226,26 +228,28 @@ impl Handler {
         ChangeReceiver {
             lists: self.view.list_versions(),
             own_tools: self.own_tools.subscribe(),
-            republished: self.view.shared.republished.subscribe(),
+            republished: self.view.shared.published.changes(),
+            has_tools: self.has_tools(),
+            has_resources: self.has_extension(),
         }
     }
 
     fn server_info(&self) -> Implementation {
-        let options = self.view.options();
+        let options = &self.options;
         Implementation::new(options.name.clone(), options.version.clone())
     }
 
     /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        Some(self.view.instructions(client)).filter(|instructions| !instructions.is_empty())
+        Some(instructions::instructions(&self.view, client, &self.options)).filter(|text| !text.is_empty())
     }
 
     fn has_tools(&self) -> bool {
-        self.view.options().tools.is_on()
+        self.options.tools.is_on()
     }
 
     fn has_extension(&self) -> bool {
-        self.view.options().extension.is_on()
+        self.options.extension.is_on()
     }
 
     fn capabilities(&self) -> ServerCapabilities {
@@ -270,9 +274,12 @@ fn is_stateless_http(context: &RequestContext<RoleServer>) -> bool {
     ProtocolFamily::of(context) == ProtocolFamily::Stateless && context.extensions.get::<Parts>().is_some()
 }
 
-/// Returns the limit of unread responses that a request over HTTP is subject to.
-fn unread_limit(context: &RequestContext<RoleServer>) -> Option<&UnreadLimit> {
-    context.extensions.get::<Parts>()?.extensions.get::<UnreadLimit>()
+/// Fails if a request over HTTP would get a response of `bytes` while too many responses wait to be read.
+fn expect_room(context: &RequestContext<RoleServer>, bytes: u64) -> Result<(), ErrorData> {
+    let parts = context.extensions.get::<Parts>();
+    let limits = parts.and_then(|parts| parts.extensions.get::<RequestLimits>());
+    let room = limits.map_or(Ok(()), |limits| (limits.room)(bytes));
+    room.map_err(|reason| ErrorData::internal_error(reason, None))
 }
 
 /// Returns the error for an unknown method or one that is switched off.
@@ -351,10 +358,8 @@ impl ServerHandler for Handler {
         }
         let (family, session) = (ProtocolFamily::of(&context), self.session(&context).await?);
         let before = tools::may_change(&session).then(|| session.tools());
-        if let Some(limit) = unread_limit(&context)
-            && [READ_FILE, session.options().names.read_file.as_str()].contains(&&*request.name)
-        {
-            limit.expect_room(session.options().read_bytes as u64)?;
+        if [READ_FILE, session.options().names.read_file.as_str()].contains(&&*request.name) {
+            expect_room(&context, session.options().read_bytes as u64)?;
         }
         let parts = context.extensions.get::<Parts>();
         let client =
@@ -365,7 +370,7 @@ impl ServerHandler for Handler {
             biased;
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
-            result = tools::call(&self.view, &session, &origin, request, &client) => result?,
+            result = tools::call(&self.view, &session, &origin, request, &client, self.options.result) => result?,
         };
         self.notify_tools(before, &session, &context);
         if result.is_error != Some(true) {
@@ -405,7 +410,9 @@ impl ServerHandler for Handler {
         }
         let session = self.session(&context).await?;
         let before = tools::may_change(&session).then(|| session.tools());
-        let mut result = prompts::get(&self.view, &session, &self.origin_of(&context), &invocation).await?;
+        let mut result =
+            prompts::get(&self.view, &session, &self.origin_of(&context), &invocation, self.options.tools)
+                .await?;
         self.notify_tools(before, &session, &context);
         result.meta = ProtocolFamily::of(&context).meta(&self.server_info());
         Ok(result.into())
@@ -445,9 +452,9 @@ impl ServerHandler for Handler {
         if !self.has_extension() {
             return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
-        let (session, unread) = (self.current_session(), unread_limit(&context));
+        let (session, room) = (self.current_session(), |bytes| expect_room(&context, bytes));
         let result =
-            resources::read(&self.view, &session, &self.origin_of(&context), &request.uri, unread).await?;
+            resources::read(&self.view, &session, &self.origin_of(&context), &request.uri, &room).await?;
         Ok(stamped!(self, context, result).into())
     }
 
@@ -544,7 +551,6 @@ impl ServerHandler for Handler {
         let mut changes = self.changes();
         // Changes before the task runs must not be lost.
         let seen = changes.versions();
-        let (has_resources, ended) = (self.has_extension(), self.ended.clone());
-        tokio::spawn(notify::notify_peer(context.peer, seen, changes, has_resources, ended));
+        tokio::spawn(notify::notify_peer(context.peer, seen, changes, self.ended.clone()));
     }
 }

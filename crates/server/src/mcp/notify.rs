@@ -1,11 +1,10 @@
 //! Sends `list_changed` notifications to clients.
 
+use repertoire::serve::ListVersions;
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-use crate::agent_view::ListVersions;
 
 /// Receives the changes of the lists that one connection sees.
 #[derive(Clone)]
@@ -16,14 +15,20 @@ pub(crate) struct ChangeReceiver {
     pub(crate) own_tools: watch::Receiver<u64>,
     /// Counts published skills whose files changed after they were listed.
     pub(crate) republished: watch::Receiver<u64>,
+    /// False if the client is offered no tools.
+    pub(crate) has_tools: bool,
+    /// False if it is offered no skills as resources.
+    pub(crate) has_resources: bool,
 }
 
 impl ChangeReceiver {
-    /// Returns the current version of each list.
+    /// Returns the current version of each list; that of a list that the client is not offered stays the same.
     pub(crate) fn versions(&mut self) -> ListVersions {
         let mut versions = *self.lists.borrow_and_update();
         versions.tools += *self.own_tools.borrow_and_update();
         versions.resources += *self.republished.borrow_and_update();
+        versions.tools *= u64::from(self.has_tools);
+        versions.resources *= u64::from(self.has_resources);
         versions
     }
 
@@ -42,7 +47,6 @@ pub(crate) async fn notify_peer(
     peer: Peer<RoleServer>,
     mut seen: ListVersions,
     mut changes: ChangeReceiver,
-    has_resources: bool,
     ended: CancellationToken,
 ) {
     loop {
@@ -61,7 +65,7 @@ pub(crate) async fn notify_peer(
             if now.prompts != seen.prompts {
                 peer.notify_prompt_list_changed().await?;
             }
-            if now.resources != seen.resources && has_resources {
+            if now.resources != seen.resources {
                 peer.notify_resource_list_changed().await?;
             }
             Ok::<(), rmcp::ServiceError>(())

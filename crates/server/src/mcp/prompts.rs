@@ -1,6 +1,7 @@
 //! Skills as prompts, which people invoke by name.
 
 use repertoire::event::Via;
+use repertoire::serve::{AgentView, Principal, RequestRecord};
 use repertoire::{Entry, EventKind, Outcome, Reply, Session, SkillName};
 use repertoire_model::Digest;
 use repertoire_model::answer::guard::guard;
@@ -13,8 +14,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::cursor::{self, PAGE};
-use crate::agent_view::AgentView;
-use crate::record::{Principal, RequestRecord};
+use crate::Switch;
 
 /// The method that returns a prompt.
 const GET: &str = GetPromptRequestMethod::VALUE;
@@ -107,11 +107,12 @@ pub(crate) async fn get(
     session: &Session,
     principal: &Principal,
     Invocation { entry, arguments }: &Invocation,
+    tools: Switch,
 ) -> Result<GetPromptResult, ErrorData> {
     let _permit = view.calls.acquire().await;
     // Escaped, so that they cannot close the surrounding markup.
     let arguments = guard(arguments);
-    let text = instructions(view, session, principal, entry, &arguments).await?;
+    let text = instructions(view, session, principal, entry, &arguments, tools).await?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
@@ -146,8 +147,9 @@ async fn instructions(
     principal: &Principal,
     entry: &Entry,
     arguments: &str,
+    tools: Switch,
 ) -> Result<String, ErrorData> {
-    if view.options().tools.is_on() {
+    if tools.is_on() {
         let mut answer = load(session, principal, entry.name()).await.answer().clone();
         if let Answer::Loaded(loaded) = &mut answer {
             // Inserted before the body gets its fence, which then fits the arguments too.

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use repertoire::event::Via;
+use repertoire::serve::{
+    AgentView, OVERLOADED, Principal, PublishResult, PublishedSkill, RequestRecord, media_type,
+};
 use repertoire::{Entry, ErrorKind, EventKind, LineRange, Outcome, Session, SkillPath};
 use repertoire_model::{BundleFile, Digest};
 use rmcp::ErrorData;
@@ -15,15 +18,10 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
-use super::media_type;
 use super::skills::{
     self, DirectoryParams, find_readable, params_of, published_page, source_meta, withheld_message,
 };
 use super::uri::{SkillUri, skill_uri};
-use crate::agent_view::AgentView;
-use crate::http::UnreadLimit;
-use crate::published_skills::{PublishResult, PublishedSkill};
-use crate::record::{OVERLOADED, Principal, RequestRecord};
 
 /// The unlisted resource that FastMCP's skill functions ask for the files of a skill. A file of this name has precedence.
 const FASTMCP_MANIFEST: &str = "_manifest";
@@ -60,18 +58,21 @@ fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
     resource
 }
 
+/// Fails if there is no room for a response of so many bytes.
+type ExpectRoom<'a> = dyn Fn(u64) -> Result<(), ErrorData> + Sync + 'a;
+
 /// Returns a file, or an error if its bytes do not have the published digest.
 pub(crate) async fn read(
     view: &AgentView,
     session: &Session,
     principal: &Principal,
     uri: &str,
-    unread: Option<&UnreadLimit>,
+    room: &ExpectRoom<'_>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let origin = principal.origin(Via::Resource);
     let mut record =
         RequestRecord::new(session, EventKind::FileRead, ReadResourceRequestMethod::VALUE, &origin);
-    let result = read_file(view, session, uri, unread, &mut record).await;
+    let result = read_file(view, session, uri, room, &mut record).await;
     record.emit();
     result
 }
@@ -80,7 +81,7 @@ async fn read_file(
     view: &AgentView,
     session: &Session,
     uri: &str,
-    unread: Option<&UnreadLimit>,
+    room: &ExpectRoom<'_>,
     record: &mut RequestRecord<'_>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || {
@@ -133,7 +134,7 @@ async fn read_file(
         };
     };
     record.failed(Outcome::Error, OVERLOADED);
-    unread.map_or(Ok(()), |limit| limit.expect_room(file.size))?;
+    room(file.size)?;
     let bytes = registry.read(entry, &path, LineRange::default()).await.map(|content| content.bytes);
     match bytes {
         Ok(bytes) if Digest::of(&bytes) == file.digest => {
@@ -144,7 +145,7 @@ async fn read_file(
         // The published digest is stale.
         _ => {
             record.failed(Outcome::Error, "changed");
-            view.republish(entry).await;
+            published.renew(entry).await;
             Err(ErrorData::internal_error(
                 "the file changed since the skill was listed; ask skills/get or skills/list again, then read it",
                 Some(json!({"uri": uri})),

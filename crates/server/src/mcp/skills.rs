@@ -1,6 +1,7 @@
 //! The methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 does not have.
 
 use repertoire::event::Via;
+use repertoire::serve::{AgentView, Principal, PublishResult, PublishedSkill, RequestRecord};
 use repertoire::{Entry, EventKind, Outcome, Session, Snapshot};
 use repertoire_model::BundleFile;
 use rmcp::ErrorData;
@@ -10,9 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
 use super::uri::{SkillUri, skill_uri};
-use crate::agent_view::AgentView;
-use crate::published_skills::{PublishResult, PublishedSkill};
-use crate::record::{Principal, RequestRecord};
 
 /// The name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use repertoire::serve::Stop;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion,
@@ -24,7 +25,7 @@ use super::decode::{self, DecodedMessage};
 use super::in_flight::{InFlight, RequestRefusal};
 use super::output::OutputQueue;
 use super::protocol::ProtocolFamily;
-use crate::{Error, Server, Stop};
+use crate::{Error, Server};
 
 /// Maximum bytes of a line; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -69,7 +70,7 @@ impl Server {
         followers.spawn(view.follow());
         let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let abandoned = transport.abandoned.clone();
-        let handler = Handler::new(view, &closing, abandoned.clone());
+        let handler = Handler::new(view, Arc::clone(self.options()), &closing, abandoned.clone());
         // A client that disconnects before it sends anything is no error.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
@@ -285,14 +286,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_cancelled_call_frees_its_id_and_its_permit() {
-        let view = server().view(None).await.unwrap();
+        let (server, options) = (server(), Arc::default());
+        let view = server.view(None).await.unwrap();
         let free = view.calls.available_permits();
         let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
         let closing = CancellationToken::new();
         let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let in_flight = Arc::clone(&transport.in_flight);
-        let handler = Handler::new(Arc::clone(&view), &closing, CancellationToken::new());
+        let handler = Handler::new(Arc::clone(&view), options, &closing, CancellationToken::new());
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
         let client = json!({"name": "test", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
@@ -352,7 +354,8 @@ mod tests {
 
     #[tokio::test]
     async fn requests_are_not_read_from_a_client_that_reads_no_responses() {
-        let view = server().view(None).await.unwrap();
+        let (server, options) = (server(), Arc::default());
+        let view = server.view(None).await.unwrap();
         let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
         // Too small for one response.
         let (answers, mut read) = tokio::io::duplex(16);
@@ -360,7 +363,7 @@ mod tests {
         let limits = InFlightLimits { requests: 3, lines: 3, ..InFlightLimits::default() };
         let transport = LineTransport::new(asked, answers, InFlight::with_limits(limits), closing.clone());
         let in_flight = Arc::clone(&transport.in_flight);
-        let handler = Handler::new(view, &closing, CancellationToken::new());
+        let handler = Handler::new(view, options, &closing, CancellationToken::new());
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
         for id in 0..100 {
             let params = match id {

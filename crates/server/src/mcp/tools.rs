@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use repertoire::event::Via;
+use repertoire::serve::{AgentView, Principal};
 use repertoire::session::ToolExposure;
 use repertoire::tool::Definition;
 use repertoire::{Runner, Session};
@@ -15,9 +16,7 @@ use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_view::AgentView;
 use crate::options::ResultForm;
-use crate::record::Principal;
 
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
@@ -108,6 +107,7 @@ pub(crate) async fn call(
     principal: &Principal,
     request: CallToolRequestParams,
     client: &Disconnection,
+    form: ResultForm,
 ) -> Result<CallToolResult, ErrorData> {
     let _run = match &principal.runs.0 {
         Some(limit) if runs(session, &request.name) => {
@@ -139,7 +139,7 @@ pub(crate) async fn call(
     let content = vec![ContentBlock::text(reply.text())];
     let mut result =
         if reply.is_error() { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    if view.options().result == ResultForm::Json {
+    if form == ResultForm::Json {
         // The protocol asks for the same object in both places.
         result.structured_content = serde_json::from_str(reply.text()).ok();
     } else if let Answer::Tool(answer) = reply.answer() {
@@ -228,7 +228,9 @@ mod tests {
         client.0.cancel();
         let request = CallToolRequestParams::new(view.session.options().names.run_script.clone())
             .with_arguments(json!({"skill": "greet", "script": "scripts/a.sh"}).as_object().unwrap().clone());
-        let error = call(&view, &view.session, &Principal::default(), request, &client).await.unwrap_err();
+        let error = call(&view, &view.session, &Principal::default(), request, &client, ResultForm::Markdown)
+            .await
+            .unwrap_err();
         assert_eq!(error.message, "the client has disconnected");
         assert_eq!(view.runs.available_permits(), free);
     }
@@ -244,9 +246,16 @@ mod tests {
         let _running = view.runs.acquire_many(running).await.unwrap();
         let request = CallToolRequestParams::new("load_skill")
             .with_arguments(json!({"name": "greet"}).as_object().unwrap().clone());
-        let result = call(&view, &view.session, &Principal::default(), request, &Disconnection::default())
-            .await
-            .unwrap();
+        let result = call(
+            &view,
+            &view.session,
+            &Principal::default(),
+            request,
+            &Disconnection::default(),
+            ResultForm::Markdown,
+        )
+        .await
+        .unwrap();
         assert_ne!(result.is_error, Some(true));
     }
 }

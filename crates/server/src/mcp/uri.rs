@@ -1,5 +1,6 @@
 //! `skill://` URIs: the name of a skill, then the path of a file in it.
 
+use repertoire::serve::encode_path;
 use repertoire::{SkillName, SkillPath};
 
 /// The scheme and its separator.
@@ -33,22 +34,6 @@ impl SkillUri {
 /// Returns the URI of the file at `path` of the skill called `name`.
 pub(crate) fn skill_uri(name: &str, path: &str) -> String {
     format!("{SCHEME}{name}/{}", encode_path(path))
-}
-
-/// Returns `path` percent-encoded for a URI.
-pub(crate) fn encode_path(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b'/' => encoded.push(char::from(byte)),
-            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 /// Returns `path` percent-decoded, or none if it is invalid or contains an encoded separator.

@@ -3,18 +3,19 @@
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use repertoire::event::{Surface, Via};
+use repertoire::serve::{AgentView, Principal, RequestRecord};
 use repertoire::store::skill_files;
 use repertoire::{EventKind, Outcome};
 use repertoire_model::Digest;
 
 use super::versions::{channels_seen, published_versions};
-use crate::agent_view::AgentView;
 use crate::api::ApiError;
-use crate::record::{Principal, RequestRecord};
+use crate::server_state::ServerState;
 use crate::well_known::{archive_response, pack_files};
 
 /// Returns the archive of the version `version` of the skill called `name`, and records it.
 pub(crate) async fn download(
+    server: &ServerState,
     view: &AgentView,
     principal: &Principal,
     (name, version): (String, String),
@@ -24,7 +25,7 @@ pub(crate) async fn download(
     let mut record = RequestRecord::new(&view.session, EventKind::SkillDownloaded, "download", &origin);
     record.set(|event| event.surface = Surface::Http);
     record.asked(&name, None);
-    let response = match packed(view, &name, version, &mut record).await {
+    let response = match packed(server, view, &name, version, &mut record).await {
         Ok((digest, bytes)) => {
             record.served(Some(digest), &bytes);
             archive_response(headers, &digest, bytes)
@@ -36,6 +37,7 @@ pub(crate) async fn download(
 }
 
 async fn packed(
+    server: &ServerState,
     view: &AgentView,
     name: &str,
     version: String,
@@ -43,8 +45,8 @@ async fn packed(
 ) -> Result<(Digest, Vec<u8>), ApiError> {
     let snapshot = view.shared.registry.touch().await;
     record.unseen(&snapshot, name);
-    let channels = channels_seen(view, &snapshot, name);
-    let options = view.options().publish.clone().filter(|_| !channels.is_empty());
+    let channels = channels_seen(server, view, &snapshot, name);
+    let options = server.options.publish.clone().filter(|_| !channels.is_empty());
     let options = options.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))?;
     record.failed(Outcome::NotFound, "no_version");
     let name = name.to_owned();

@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use repertoire::event::{Event, Surface};
 use repertoire::proposal::{NewPublication, PublishFault, PublishMode, PublishOutcome, channel_source};
+use repertoire::serve::{AgentView, MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
 use repertoire::{EventKind, Outcome};
 use repertoire_model::SkillName;
 use repertoire_model::text::shorten;
@@ -15,10 +16,9 @@ use serde::Deserialize;
 
 use super::answer::PublishAnswer;
 use super::options::PublishOptions;
-use crate::agent_view::AgentView;
 use crate::api::ApiError;
 use crate::http::RecordedRefusal;
-use crate::record::{MAX_NAME_CHARS, OUT_OF_SCOPE, Principal};
+use crate::server_state::ServerState;
 
 /// Maximum bytes of an archive.
 pub(crate) const MAX_ARCHIVE_BYTES: usize = 10 * 1024 * 1024;
@@ -85,6 +85,7 @@ struct PutRequest {
 
 /// Publishes the skill in the archive `body` for `principal`, and records it.
 pub(crate) async fn publish(
+    server: &ServerState,
     view: &AgentView,
     principal: &Principal,
     (name, version): (String, String),
@@ -98,7 +99,7 @@ pub(crate) async fn publish(
     event.principal = principal.name.as_deref().map(str::to_owned);
     event.agent = view.agent().map(|agent| agent.name.clone());
     event.bytes = body.len() as u64;
-    let mut response = match published(view, principal, &name, version, query, body).await {
+    let mut response = match published(server, view, principal, &name, version, query, body).await {
         Ok((request, published)) => {
             event.digest = Some(published.digest);
             response_to(request, &published)
@@ -120,6 +121,7 @@ pub(crate) async fn publish(
 }
 
 async fn published(
+    server: &ServerState,
     view: &AgentView,
     principal: &Principal,
     name: &str,
@@ -127,7 +129,7 @@ async fn published(
     query: PublishQuery,
     body: Bytes,
 ) -> Result<(PutRequest, PublishOutcome), ApiError> {
-    let Some(options) = view.options().publish.clone() else {
+    let Some(options) = server.options.publish.clone() else {
         return Err(ApiError::not_found(
             "this server does not take versions of skills; serve a channel of a store",
         ));

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::channel_source;
+use repertoire::serve::AgentView;
 use repertoire::store::{Publication, Store};
 use repertoire::{Error, Snapshot, State};
 use repertoire_model::Digest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::agent_view::AgentView;
+use crate::server_state::ServerState;
 
 /// A version of a skill that was published under a name of its own.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -37,8 +38,13 @@ impl From<&Publication> for PublishedVersion {
 }
 
 /// Returns the served channels in which `view` sees the skill called `name`.
-pub(crate) fn channels_seen(view: &AgentView, snapshot: &Snapshot, name: &str) -> Vec<String> {
-    let served = view.options().publish.iter().flat_map(|publish| &publish.channels);
+pub(crate) fn channels_seen(
+    server: &ServerState,
+    view: &AgentView,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Vec<String> {
+    let served = server.options.publish.iter().flat_map(|publish| &publish.channels);
     let is_seen = |channel: &&String| {
         let source = channel_source(channel);
         let mut named = snapshot.named(name).iter().filter(|entry| *entry.source == *source);

@@ -45,7 +45,7 @@ impl Page {
             csrf: asker.csrf().to_owned(),
             who: text::actor(&asker.reviewer()).to_owned(),
             person: asker.principal.name.as_deref().filter(|_| asker.is_signed_in()).map(str::to_owned),
-            version: asker.view.options().version.clone(),
+            version: asker.server.options.version.clone(),
         }
     }
 

@@ -3,8 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use repertoire::event::jsonl::rfc3339;
-
-use crate::record::without_kind;
+use repertoire::serve::without_kind;
 
 /// The names of months.
 const MONTHS: [&str; 12] =

@@ -5,6 +5,7 @@ use std::io::{Cursor, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::{Compression, GzBuilder};
+use repertoire::serve::PublishedSkill;
 use repertoire::{Entry, LineRange, Registry};
 use repertoire_model::Digest;
 use serde_json::json;
@@ -12,8 +13,6 @@ use tokio::sync::OnceCell;
 use zip::result::ZipResult;
 use zip::write::SimpleFileOptions;
 use zip::{DateTime, ZipWriter};
-
-use crate::published_skills::PublishedSkill;
 
 /// Maximum digests in the cache.
 const MAX_REMEMBERED: usize = 100_000;

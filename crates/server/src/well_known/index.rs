@@ -3,39 +3,36 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use repertoire::serve::{AgentView, PUBLISHED_AT_ONCE, PublishedSkill, encode_path};
 use repertoire::{Entry, Snapshot};
 use repertoire_model::Digest;
 use serde_json::{Value, json};
 
-use super::archive::ArchiveKind;
-use crate::agent_view::{AgentView, PUBLISHED_AT_ONCE};
-use crate::mcp::encode_path;
-use crate::published_skills::PublishedSkill;
+use super::archive::{ArchiveKind, Archives};
 
 /// The schema by which clients recognize the version.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /// Returns the index, version 0.2.0.
-pub(super) async fn index(view: &AgentView) -> Value {
+pub(super) async fn index(archives: &Archives, view: &AgentView) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;
     let mut skills = Vec::with_capacity(published.len());
     for chunk in published.chunks(PUBLISHED_AT_ONCE) {
-        let items = chunk.iter().map(|(entry, skill)| item(view, entry, skill));
+        let items = chunk.iter().map(|(entry, skill)| item(archives, view, entry, skill));
         skills.extend(join_all(items).await.into_iter().flatten());
     }
     json!({"$schema": SCHEMA, "skills": skills})
 }
 
-async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option<Value> {
-    let shared = &view.shared;
+async fn item(archives: &Archives, view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option<Value> {
     let (kind, url, digest): (_, _, Digest) = match skill.bundle.files() {
         // A single file needs no archive.
         [manifest] => {
             ("skill-md", format!("{}/{}", skill.name, encode_path(manifest.path.as_str())), manifest.digest)
         }
         _ => {
-            let digest = shared.archives.digest(&shared.registry, entry, skill, ArchiveKind::Skill).await?;
+            let digest = archives.digest(&view.shared.registry, entry, skill, ArchiveKind::Skill).await?;
             ("archive", format!("{}.tar.gz", skill.name), digest)
         }
     };

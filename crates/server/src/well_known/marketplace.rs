@@ -2,24 +2,23 @@
 
 use futures_util::future::join_all;
 use repertoire::Entry;
+use repertoire::serve::{AgentView, PUBLISHED_AT_ONCE, PublishedSkill};
 use repertoire_model::plugin::is_plugin_name;
 use serde_json::{Value, json};
 
-use super::archive::ArchiveKind;
+use super::archive::{ArchiveKind, Archives};
 use super::index::published;
-use crate::agent_view::{AgentView, PUBLISHED_AT_ONCE};
-use crate::published_skills::PublishedSkill;
 
 /// Returns the marketplace of a server at `origin`, whose paths begin with `prefix`.
 ///
 /// A plugin has no version of its own, so that clients take its digest for one and update it whenever it changes.
-pub(super) async fn marketplace(view: &AgentView, origin: &str, prefix: &str) -> Value {
+pub(super) async fn marketplace(archives: &Archives, view: &AgentView, origin: &str, prefix: &str) -> Value {
     let snapshot = view.shared.registry.newest().await;
     let published = published(view, &snapshot).await;
     let mut plugins = Vec::with_capacity(published.len());
     for chunk in published.chunks(PUBLISHED_AT_ONCE) {
         let entries = chunk.iter().filter(|(_, skill)| is_plugin_name(&skill.name));
-        let items = entries.map(|(entry, skill)| plugin(view, origin, prefix, entry, skill));
+        let items = entries.map(|(entry, skill)| plugin(archives, view, origin, prefix, entry, skill));
         plugins.extend(join_all(items).await.into_iter().flatten());
     }
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
@@ -28,14 +27,14 @@ pub(super) async fn marketplace(view: &AgentView, origin: &str, prefix: &str) ->
 }
 
 async fn plugin(
+    archives: &Archives,
     view: &AgentView,
     origin: &str,
     prefix: &str,
     entry: &Entry,
     skill: &PublishedSkill,
 ) -> Option<Value> {
-    let shared = &view.shared;
-    let digest = shared.archives.digest(&shared.registry, entry, skill, ArchiveKind::Plugin).await?;
+    let digest = archives.digest(&view.shared.registry, entry, skill, ArchiveKind::Plugin).await?;
     let PublishedSkill { name, description, .. } = skill;
     let url = format!("{origin}{prefix}/.claude-plugin/plugins/{name}.zip");
     let source = json!({"source": "archive", "url": url, "sha256": digest.to_hex()});

@@ -10,17 +10,15 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use repertoire::event::{Surface, Via};
+use repertoire::serve::{AgentView, OVERLOADED, Principal, PublishResult, RequestRecord, media_type};
 use repertoire::{EventKind, LineRange, Outcome, SkillPath};
 use repertoire_model::Digest;
 use serde_json::Value;
 
 use super::archive::ArchiveKind;
 use super::{archive, index, marketplace};
-use crate::agent_view::AgentView;
 use crate::http::{PublicOrigin, UnreadLimit, UrlToken};
-use crate::mcp::media_type_by_name;
-use crate::published_skills::PublishResult;
-use crate::record::{OVERLOADED, Principal, RequestRecord};
+use crate::server_state::ServerState;
 
 /// Clients have to revalidate, so that they see changes.
 const CACHE: &str = "private, no-cache";
@@ -85,8 +83,12 @@ async fn add_security_headers(mut response: Response) -> Response {
     response
 }
 
-async fn index_file(Extension(view): Extension<Arc<AgentView>>, request: Request) -> Response {
-    json(request.headers(), &index::index(&view).await)
+async fn index_file(
+    Extension(server): Extension<Arc<ServerState>>,
+    Extension(view): Extension<Arc<AgentView>>,
+    request: Request,
+) -> Response {
+    json(request.headers(), &index::index(&server.archives, &view).await)
 }
 
 async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Request) -> Response {
@@ -95,6 +97,7 @@ async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Req
 
 /// Answers with the marketplace, whose plugins clients fetch over TLS alone.
 async fn marketplace_file(
+    Extension(server): Extension<Arc<ServerState>>,
     Extension(view): Extension<Arc<AgentView>>,
     origin: Option<Extension<PublicOrigin>>,
     token: Option<Extension<UrlToken>>,
@@ -104,7 +107,7 @@ async fn marketplace_file(
         return (StatusCode::NOT_FOUND, NO_TLS).into_response();
     };
     let prefix = token.map(|Extension(token)| token.prefix()).unwrap_or_default();
-    json(request.headers(), &marketplace::marketplace(&view, &origin, &prefix).await)
+    json(request.headers(), &marketplace::marketplace(&server.archives, &view, &origin, &prefix).await)
 }
 
 async fn plugin_file(
@@ -284,7 +287,7 @@ fn attachment(mut response: Response) -> Response {
 
 /// Returns the media type of the file at `path`, or plain text if a browser would run it.
 fn safe_media_type(path: &str) -> &'static str {
-    match media_type_by_name(path).unwrap_or(BINARY) {
+    match media_type::by_name(path).unwrap_or(BINARY) {
         kind @ ("text/markdown" | "text/plain" | "application/json") => kind,
         kind if kind.starts_with("text/") || kind.contains("xml") || kind.contains("script") => PLAIN,
         kind => kind,

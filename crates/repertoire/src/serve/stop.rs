@@ -17,7 +17,7 @@ impl Stop {
     }
 
     /// Stops the servers that were started with this handle. A second call ends the time in which an HTTP server
-    /// [drains](crate::http::HttpLimits::drain).
+    /// drains.
     pub fn stop(&self) {
         if self.asked.is_cancelled() {
             self.urged.cancel();
@@ -26,12 +26,12 @@ impl Stop {
     }
 
     /// Returns the token that is cancelled by the first call.
-    pub(crate) fn token(&self) -> &CancellationToken {
+    pub fn token(&self) -> &CancellationToken {
         &self.asked
     }
 
     /// Returns the token that is cancelled by the second call.
-    pub(crate) fn urged(&self) -> &CancellationToken {
+    pub fn urged(&self) -> &CancellationToken {
         &self.urged
     }
 }

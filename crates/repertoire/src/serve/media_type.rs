@@ -1,9 +1,9 @@
 //! Media types of files, by the extensions of their names.
 
-use repertoire::provider::content;
+use crate::provider::content;
 
 /// The media type of a directory.
-pub(crate) const DIRECTORY: &str = "inode/directory";
+pub const DIRECTORY: &str = "inode/directory";
 
 /// Extensions of binary files, and of text files with a type of their own.
 const EXTENSIONS: &[(&str, &str)] = &[
@@ -21,7 +21,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
 ];
 
 /// Returns the media type of a file by its name, or none if it is unknown.
-pub(crate) fn by_name(path: &str) -> Option<&'static str> {
+pub fn by_name(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
     let known = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
     let text = || Some(content::media_type(path, b"")).filter(|kind| *kind != "text/plain");
@@ -29,7 +29,7 @@ pub(crate) fn by_name(path: &str) -> Option<&'static str> {
 }
 
 /// Returns the media type of a file by its name, or else by its content.
-pub(crate) fn of(path: &str, bytes: &[u8]) -> &'static str {
+pub fn of(path: &str, bytes: &[u8]) -> &'static str {
     by_name(path).unwrap_or_else(|| content::media_type(path, bytes))
 }
 

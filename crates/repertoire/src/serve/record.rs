@@ -1,71 +1,33 @@
 //! Events of skills that reach clients in other ways than by calls of tools.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use repertoire::event::{CallOrigin, Event, Via};
-use repertoire::store::Role;
-use repertoire::{Entry, EventKind, Lookup, Outcome, Session, Snapshot};
 use repertoire_model::Digest;
 use repertoire_model::text::shorten;
 use repertoire_model::tokens::approximate;
 use serde_json::Value;
 
-use crate::http::RunLimit;
+use crate::event::{CallOrigin, Event, EventKind, Outcome};
+use crate::registry::{Entry, Lookup, Snapshot};
+use crate::session::Session;
 
 /// The name of the file with the instructions of a skill.
 const MANIFEST: &str = "SKILL.md";
 
 /// Maximum characters that are recorded of a name that is no skill.
-pub(crate) const MAX_NAME_CHARS: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// The word of events for a request that is refused because too many responses wait to be read.
-pub(crate) const OVERLOADED: &str = "overloaded";
+pub const OVERLOADED: &str = "overloaded";
 
 /// The word of events for a request about a skill that the sender may not see.
-pub(crate) const OUT_OF_SCOPE: &str = "out_of_scope";
+pub const OUT_OF_SCOPE: &str = "out_of_scope";
 
 /// The word of events for a request about a skill that does not exist.
-pub(crate) const UNKNOWN_SKILL: &str = "unknown_skill";
-
-/// The sender of a request.
-#[derive(Debug, Clone)]
-pub(crate) struct Principal {
-    /// The name of the token that the client authenticated with.
-    pub(crate) name: Option<Arc<str>>,
-    /// Its rights.
-    pub(crate) role: Role,
-    /// The tools and scripts that it may run at a time.
-    pub(crate) runs: RunLimit,
-    /// The conversation of the client, if it shares its session with others.
-    pub(crate) conversation: Option<Arc<str>>,
-}
-
-/// Returns the name of a person or agent without its kind: `ada` of `user:ada`.
-pub(crate) fn without_kind(name: &str) -> &str {
-    name.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "agent")).map_or(name, |(_, name)| name)
-}
-
-/// A sender without a token, who may do what the server lets everybody do.
-impl Default for Principal {
-    fn default() -> Self {
-        Self { name: None, role: Role::Admin, runs: RunLimit::default(), conversation: None }
-    }
-}
-
-impl Principal {
-    /// Returns the origin of a request that gets skills in the way `via`.
-    pub(crate) fn origin(&self, via: Via) -> CallOrigin {
-        let mut origin = CallOrigin::default();
-        origin.principal.clone_from(&self.name);
-        origin.via = via;
-        origin.conversation.clone_from(&self.conversation);
-        origin
-    }
-}
+pub const UNKNOWN_SKILL: &str = "unknown_skill";
 
 /// The event of a request for a skill or a file. Until more is known of it, there is no such skill.
-pub(crate) struct RequestRecord<'a> {
+pub struct RequestRecord<'a> {
     session: &'a Session,
     event: Event,
     started: Instant,
@@ -73,19 +35,19 @@ pub(crate) struct RequestRecord<'a> {
 
 impl<'a> RequestRecord<'a> {
     /// Returns the event of a request of `method` in `session`.
-    pub(crate) fn new(session: &'a Session, kind: EventKind, method: &str, origin: &CallOrigin) -> Self {
+    pub fn new(session: &'a Session, kind: EventKind, method: &str, origin: &CallOrigin) -> Self {
         let mut event = session.event(kind, method, origin);
         (event.outcome, event.error) = (Outcome::NotFound, Some(UNKNOWN_SKILL.to_owned()));
         Self { session, event, started: Instant::now() }
     }
 
     /// Changes fields that are specific to the request.
-    pub(crate) fn set(&mut self, change: impl FnOnce(&mut Event)) {
+    pub fn set(&mut self, change: impl FnOnce(&mut Event)) {
         change(&mut self.event);
     }
 
     /// Notes the requested skill and file. Reading the `SKILL.md` of a skill is loading it.
-    pub(crate) fn asked(&mut self, skill: &str, file: Option<&str>) {
+    pub fn asked(&mut self, skill: &str, file: Option<&str>) {
         self.event.skill = Some(shorten(skill, MAX_NAME_CHARS));
         if self.event.kind == EventKind::FileRead && file == Some(MANIFEST) {
             self.event.kind = EventKind::SkillLoaded;
@@ -95,7 +57,7 @@ impl<'a> RequestRecord<'a> {
     }
 
     /// Notes that the client does not get the skill called `name`: it is not there, or outside the scope of the agent.
-    pub(crate) fn unseen(&mut self, snapshot: &Snapshot, name: &str) {
+    pub fn unseen(&mut self, snapshot: &Snapshot, name: &str) {
         if let Lookup::Found(entry) | Lookup::Quarantined(entry) = snapshot.find(name)
             && entry.name().as_str() == name
         {
@@ -104,18 +66,18 @@ impl<'a> RequestRecord<'a> {
     }
 
     /// Notes that the skill was found; there may be no such file.
-    pub(crate) fn found(&mut self, entry: &Entry) {
+    pub fn found(&mut self, entry: &Entry) {
         entry.describe(&mut self.event);
         self.event.error = Some("no_file".to_owned());
     }
 
     /// Notes that the request came to nothing.
-    pub(crate) fn failed(&mut self, outcome: Outcome, error: &str) {
+    pub fn failed(&mut self, outcome: Outcome, error: &str) {
         (self.event.outcome, self.event.error) = (outcome, Some(error.to_owned()));
     }
 
     /// Notes that the client gets `bytes`; those of a text count as tokens.
-    pub(crate) fn served(&mut self, digest: Option<Digest>, bytes: &[u8]) {
+    pub fn served(&mut self, digest: Option<Digest>, bytes: &[u8]) {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         (self.event.outcome, self.event.error) = (Outcome::Ok, None);
         (self.event.bytes, self.event.tokens) = (bytes.len() as u64, approximate(text) as u64);
@@ -123,18 +85,18 @@ impl<'a> RequestRecord<'a> {
     }
 
     /// Notes that the client gets a list, which has no tokens of instructions or files.
-    pub(crate) fn listed(&mut self, digest: Option<Digest>, list: &Value) {
+    pub fn listed(&mut self, digest: Option<Digest>, list: &Value) {
         self.served(digest, &[]);
         self.event.bytes = list.to_string().len() as u64;
     }
 
     /// Notes that the client has the content already.
-    pub(crate) fn acknowledged(&mut self, digest: Option<Digest>) {
+    pub fn acknowledged(&mut self, digest: Option<Digest>) {
         self.served(digest, &[]);
     }
 
     /// Hands the event to the sinks.
-    pub(crate) fn emit(mut self) {
+    pub fn emit(mut self) {
         self.event.duration = self.started.elapsed();
         self.session.library().emit(&self.event);
     }

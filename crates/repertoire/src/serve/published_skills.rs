@@ -7,36 +7,40 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use repertoire::registry::Publication;
-use repertoire::{Diagnostic, Entry, ErrorKind, Registry, Snapshot};
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, document::frontmatter_json};
+use repertoire_model::{
+    Bundle, BundleFile, Diagnostic, Digest, Document, Policy, RuleId, document::frontmatter_json,
+};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
-use crate::options::{Notice, Notices};
+use super::notice::{Notice, Notices};
+use crate::error::{Error, ErrorKind};
+use crate::registry::{Entry, Publication, Registry, Snapshot};
 
 /// Maximum reasons that are kept for a withheld skill.
 const MAX_REASONS: usize = 5;
 
 /// A skill as clients see it.
 #[derive(Debug)]
-pub(crate) struct PublishedSkill {
+pub struct PublishedSkill {
     /// Its name, the first part of its URIs.
-    pub(crate) name: String,
+    pub name: String,
     /// The source that it comes from, as models are told it.
-    pub(crate) source: String,
+    pub source: String,
     /// The description in the frontmatter.
-    pub(crate) description: String,
+    pub description: String,
     /// The frontmatter, typed by the YAML core schema.
-    pub(crate) frontmatter: Map<String, Value>,
-    pub(crate) bundle: Bundle,
+    pub frontmatter: Map<String, Value>,
+    /// Its files.
+    pub bundle: Bundle,
     /// The digest of the bundle.
-    pub(crate) digest: Digest,
+    pub digest: Digest,
 }
 
 impl PublishedSkill {
     /// Returns the file at `path`.
-    pub(crate) fn file(&self, path: &str) -> Option<&BundleFile> {
+    pub fn file(&self, path: &str) -> Option<&BundleFile> {
         let files = self.bundle.files();
         let index = files.binary_search_by(|file| file.path.as_str().as_bytes().cmp(path.as_bytes())).ok()?;
         files.get(index)
@@ -45,7 +49,8 @@ impl PublishedSkill {
 
 /// The result of publishing a skill.
 #[derive(Debug, Clone)]
-pub(crate) enum PublishResult {
+pub enum PublishResult {
+    /// It is served.
     Published(Arc<PublishedSkill>),
     /// It is not served for these reasons, the most important first; empty if the skill is gone.
     Withheld(Arc<Vec<Diagnostic>>),
@@ -104,7 +109,8 @@ struct PublishInputs {
 
 /// The change that publishing a skill again brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Renewal {
+enum Renewal {
+    /// Clients see the same.
     Same,
     /// It is published for the first time, or the snapshot changed, of which clients are notified anyway.
     New,
@@ -113,34 +119,48 @@ pub(crate) enum Renewal {
 }
 
 /// A cache of published skills by qualified name.
-pub(crate) struct PublishedSkills {
+pub struct PublishedSkills {
     registry: Registry,
     notices: Notices,
     cache: RwLock<HashMap<String, CachedResult>>,
     /// The number of the snapshot that the cache was last pruned for.
     pruned: AtomicU64,
+    /// Counts published skills whose files changed after clients saw them.
+    changes: watch::Sender<u64>,
 }
 
 impl PublishedSkills {
-    pub(crate) fn new(registry: Registry, notices: Notices) -> Self {
-        Self { registry, notices, cache: RwLock::default(), pruned: AtomicU64::default() }
-    }
-
-    /// Returns the skill as clients have seen it, publishing it if none has.
-    pub(crate) async fn known(&self, entry: &Entry) -> PublishResult {
-        match self.cached(entry) {
-            Some(cached) => cached.result,
-            None => self.renew(entry).await.0,
+    /// Returns the published skills of `registry`. `notices` tell of those that are withheld.
+    pub fn new(registry: Registry, notices: Notices) -> Self {
+        Self {
+            registry,
+            notices,
+            cache: RwLock::default(),
+            pruned: AtomicU64::default(),
+            changes: watch::Sender::default(),
         }
     }
 
-    /// Returns the skill as it is now. If no file changed, this costs a look at their metadata.
-    pub(crate) async fn current(&self, entry: &Entry) -> (PublishResult, Renewal) {
+    /// Returns the number of published skills whose files changed after clients saw them, to wait for changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Returns the skill as clients have seen it, publishing it if none has.
+    pub async fn known(&self, entry: &Entry) -> PublishResult {
+        match self.cached(entry) {
+            Some(cached) => cached.result,
+            None => self.renew(entry).await,
+        }
+    }
+
+    /// Returns the skill as it is now, and tells clients of a change. If no file changed, this costs a look at their metadata.
+    pub async fn current(&self, entry: &Entry) -> PublishResult {
         if let Some(cached) = self.cached(entry)
             && let Some(inputs) = &cached.inputs
             && self.is_unchanged(entry, inputs).await
         {
-            return (cached.result, Renewal::Same);
+            return cached.result;
         }
         self.renew(entry).await
     }
@@ -159,8 +179,8 @@ impl PublishedSkills {
         (!is_alone).then(|| self.registry.snapshot().number())
     }
 
-    /// Publishes the skill again.
-    pub(crate) async fn renew(&self, entry: &Entry) -> (PublishResult, Renewal) {
+    /// Publishes the skill again, and tells clients if they may have seen another version.
+    pub async fn renew(&self, entry: &Entry) -> PublishResult {
         let snapshot = self.relevant_snapshot(entry);
         let publication = self.registry.publication(entry).await;
         let inputs = publication.as_ref().ok().map(|publication| PublishInputs {
@@ -181,6 +201,9 @@ impl PublishedSkills {
             Some(before) if before.is_for(entry) => Renewal::Changed,
             Some(_) | None => Renewal::New,
         };
+        if renewal == Renewal::Changed {
+            self.changes.send_modify(|count| *count += 1);
+        }
         if let PublishResult::Withheld(reasons) = &result
             && renewal != Renewal::Same
             && !reasons.is_empty()
@@ -191,11 +214,11 @@ impl PublishedSkills {
                 reasons: reasons.to_vec(),
             });
         }
-        (result, renewal)
+        result
     }
 
     /// Removes skills that are not in `snapshot`. All views call it for each snapshot, and the first one does it.
-    pub(crate) fn prune(&self, snapshot: &Snapshot) {
+    pub fn prune(&self, snapshot: &Snapshot) {
         if self.pruned.swap(snapshot.number(), Ordering::Relaxed) == snapshot.number() {
             return;
         }
@@ -210,11 +233,7 @@ impl PublishedSkills {
 }
 
 /// Returns the published skill, or the reasons for withholding it.
-fn publish(
-    entry: &Entry,
-    publication: Result<Publication, repertoire::Error>,
-    policy: &Policy,
-) -> PublishResult {
+fn publish(entry: &Entry, publication: Result<Publication, Error>, policy: &Policy) -> PublishResult {
     let Publication { document, text, bundle, objections, .. } = match publication {
         Ok(publication) => publication,
         Err(error) if error.kind() == ErrorKind::SkillNotFound => return withheld(Vec::new()),
@@ -254,7 +273,7 @@ fn unreadable(why: &str, policy: &Policy) -> PublishResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use repertoire::{Library, MemoryProvider, SkillDefinition};
+    use crate::{Library, MemoryProvider, SkillDefinition};
 
     #[test]
     fn a_skill_is_withheld_without_a_reason_only_if_it_is_gone() {
@@ -264,7 +283,7 @@ mod tests {
         let snapshot = library.snapshot();
         let entry = &snapshot.entries()[0];
         let check = |kind: ErrorKind, expect: &[RuleId]| {
-            let result = publish(entry, Err(repertoire::Error::new(kind)), library.registry().policy());
+            let result = publish(entry, Err(Error::new(kind)), library.registry().policy());
             let PublishResult::Withheld(reasons) = &result else { panic!("{kind:?}") };
             let rules: Vec<RuleId> = reasons.iter().map(|reason| reason.rule).collect();
             assert_eq!(rules, expect, "{kind:?}");

@@ -4,20 +4,21 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::join_all;
-use repertoire::registry::VisibleSkills;
-use repertoire::store::AGENT_PREFIX;
-use repertoire::tool::OfferedTools;
-use repertoire::{Agent, Entry, Library, Session, Snapshot, State};
-use repertoire_model::catalog::CatalogOptions;
+use repertoire_model::State;
 use repertoire_model::scope::Scope;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 
-use crate::instructions::{self, InstructionsLimit};
-use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
-use crate::record::Principal;
-use crate::server_state::ServerState;
-use crate::{Error, ServerOptions};
+use super::principal::Principal;
+use super::published_skills::{PublishResult, PublishedSkill};
+use super::served_library::ServedLibrary;
+use crate::error::Error;
+use crate::library::Library;
+use crate::prompt::Agent;
+use crate::registry::{Entry, Snapshot, VisibleSkills};
+use crate::session::Session;
+use crate::store::AGENT_PREFIX;
+use crate::tool::OfferedTools;
 
 /// Maximum concurrent calls of one agent per processor; more wait. They mostly read cached files, so more would not be faster,
 /// and each takes a thread.
@@ -31,21 +32,25 @@ const RUNS_PER_PROCESSOR: usize = 4;
 const USER_PREFIX: &str = "user:";
 
 /// The number of skills that are published concurrently.
-pub(crate) const PUBLISHED_AT_ONCE: usize = 16;
+pub const PUBLISHED_AT_ONCE: usize = 16;
 
 /// Counts the changes of each list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ListVersions {
-    pub(crate) tools: u64,
-    pub(crate) prompts: u64,
-    pub(crate) resources: u64,
+pub struct ListVersions {
+    /// The changes of the tools.
+    pub tools: u64,
+    /// Those of the prompts.
+    pub prompts: u64,
+    /// Those of the skills that models are offered.
+    pub resources: u64,
 }
 
 /// One agent's view of the library, or the view without restriction.
-pub(crate) struct AgentView {
-    pub(crate) shared: Arc<ServerState>,
+pub struct AgentView {
+    /// The library and what its views share.
+    pub shared: Arc<ServedLibrary>,
     /// Answers the calls of all connections: a server sees no transcript, so it tracks none.
-    pub(crate) session: Arc<Session>,
+    pub session: Arc<Session>,
     agent: Option<Agent>,
     /// The library with the agents of the configuration that the view was opened under.
     library: Library,
@@ -54,8 +59,10 @@ pub(crate) struct AgentView {
     /// The snapshot when the view was opened.
     opened: Arc<Snapshot>,
     list_versions: watch::Sender<ListVersions>,
-    pub(crate) calls: Arc<Semaphore>,
-    pub(crate) runs: Arc<Semaphore>,
+    /// One permit for each call that does not run a tool.
+    pub calls: Arc<Semaphore>,
+    /// One permit for each call that runs a tool.
+    pub runs: Arc<Semaphore>,
     /// The task that follows the library, for a view that is not followed by others.
     follower: OnceLock<AbortHandle>,
     /// The fingerprint of the skills, and the size of their catalog.
@@ -63,15 +70,15 @@ pub(crate) struct AgentView {
 }
 
 /// The tokens of a catalog, and the number of skills whose descriptions are shortened in it.
-pub(crate) type CatalogSize = (usize, usize);
+pub type CatalogSize = (usize, usize);
 
 /// Limits of a view beside those of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ViewLimits {
+pub struct ViewLimits {
     /// The skills that it may see: those that all of them allow.
-    pub(crate) scopes: Vec<Scope>,
+    pub scopes: Vec<Scope>,
     /// The tools for models that it may have.
-    pub(crate) tools: OfferedTools,
+    pub tools: OfferedTools,
 }
 
 impl Drop for AgentView {
@@ -83,8 +90,9 @@ impl Drop for AgentView {
 }
 
 impl AgentView {
-    pub(crate) async fn open(
-        shared: Arc<ServerState>,
+    /// Opens the view of the agent called `agent` of `library`, or one without restriction, within `limits`.
+    pub async fn open(
+        shared: Arc<ServedLibrary>,
         library: Library,
         agent: Option<&str>,
         limits: ViewLimits,
@@ -113,7 +121,7 @@ impl AgentView {
     /// library for as long as it is used.
     ///
     /// Fails if a skill that is bound to the agent is not among them.
-    pub(crate) async fn narrowed(&self, limit: Scope) -> Result<Arc<Self>, repertoire::Error> {
+    pub async fn narrowed(&self, limit: Scope) -> Result<Arc<Self>, Error> {
         let opened = self.shared.registry.snapshot();
         let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
         let mut limits = self.limits.clone();
@@ -138,33 +146,29 @@ impl AgentView {
     }
 
     /// Follows the library for as long as the view is used.
-    pub(crate) fn start_following(self: &Arc<Self>) {
+    pub fn start_following(self: &Arc<Self>) {
         let _ = self.follower.set(tokio::spawn(self.follow()).abort_handle());
     }
 
-    pub(crate) fn options(&self) -> &ServerOptions {
-        &self.shared.options
-    }
-
     /// Returns the agent whose view it is, if it is one's.
-    pub(crate) fn agent(&self) -> Option<&Agent> {
+    pub fn agent(&self) -> Option<&Agent> {
         self.agent.as_ref()
     }
 
     /// Returns whether the view has the whole library.
-    pub(crate) fn is_unrestricted(&self) -> bool {
+    pub fn is_unrestricted(&self) -> bool {
         self.agent.is_none() && self.limits.scopes.iter().all(|scope| *scope == Scope::default())
     }
 
     /// Returns the list versions, to wait for changes.
-    pub(crate) fn list_versions(&self) -> watch::Receiver<ListVersions> {
+    pub fn list_versions(&self) -> watch::Receiver<ListVersions> {
         self.list_versions.subscribe()
     }
 
     /// Returns whether the skill `name` of `source` may be changed, or made if it is not in `snapshot`.
     ///
     /// A skill that may not be seen can neither be changed nor made, so that the answer does not tell if there is one.
-    pub(crate) fn may_change(&self, snapshot: &Snapshot, source: &str, name: &str) -> bool {
+    pub fn may_change(&self, snapshot: &Snapshot, source: &str, name: &str) -> bool {
         match snapshot.named(name).iter().find(|entry| &*entry.source == source) {
             Some(entry) => self.sees(entry),
             None => {
@@ -175,7 +179,7 @@ impl AgentView {
     }
 
     /// Returns the name under which `principal` proposes and decides: `agent:NAME` or `user:NAME`; `None` if nobody is known.
-    pub(crate) fn author(&self, principal: &Principal) -> Option<String> {
+    pub fn author(&self, principal: &Principal) -> Option<String> {
         match (&self.agent, &principal.name) {
             (Some(_), Some(name)) => Some(format!("{AGENT_PREFIX}{name}")),
             (Some(agent), None) => Some(format!("{AGENT_PREFIX}{}", agent.name)),
@@ -185,21 +189,21 @@ impl AgentView {
     }
 
     /// Returns whether a skill that is called `name` exists, and may not be seen.
-    pub(crate) fn hides(&self, snapshot: &Snapshot, name: &str) -> bool {
+    pub fn hides(&self, snapshot: &Snapshot, name: &str) -> bool {
         let named = snapshot.named(name).iter().chain(snapshot.qualified(name));
         let mut reachable = named.filter(|entry| entry.state != State::Disabled).peekable();
         reachable.peek().is_some() && !reachable.any(|entry| self.sees(entry))
     }
 
     /// Returns whether the agent may see the skill.
-    pub(crate) fn sees(&self, entry: &Entry) -> bool {
+    pub fn sees(&self, entry: &Entry) -> bool {
         self.limits.scopes.iter().all(|scope| entry.is_within(scope))
             && self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
     }
 
     /// Returns whether records about the skill `name` of `source` may be seen. Without a source they may be about any skill of the
     /// name, so all of these must be visible.
-    pub(crate) fn sees_records(&self, snapshot: &Snapshot, name: &str, source: Option<&str>) -> bool {
+    pub fn sees_records(&self, snapshot: &Snapshot, name: &str, source: Option<&str>) -> bool {
         let named = snapshot.named(name);
         match source {
             Some(source) => named.iter().any(|entry| &*entry.source == source && self.sees(entry)),
@@ -208,54 +212,49 @@ impl AgentView {
     }
 
     /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
-    pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
+    pub fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
         self.session.visible_skills(snapshot)
     }
 
     /// Returns the size of the catalog of the skills with this fingerprint, if it is known.
-    pub(crate) fn catalog_size(&self, fingerprint: u64) -> Option<CatalogSize> {
+    pub fn catalog_size(&self, fingerprint: u64) -> Option<CatalogSize> {
         let known = *self.catalog_size.lock().unwrap_or_else(PoisonError::into_inner);
         known.filter(|(of, _)| *of == fingerprint).map(|(_, size)| size)
     }
 
     /// Keeps the size of the catalog of the skills with this fingerprint.
-    pub(crate) fn keep_catalog_size(&self, fingerprint: u64, size: CatalogSize) {
+    pub fn keep_catalog_size(&self, fingerprint: u64, size: CatalogSize) {
         *self.catalog_size.lock().unwrap_or_else(PoisonError::into_inner) = Some((fingerprint, size));
     }
 
     /// Opens a session for one client alone.
-    pub(crate) async fn open_session(&self) -> Result<Arc<Session>, Error> {
+    pub async fn open_session(&self) -> Result<Arc<Session>, Error> {
         let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
         Ok(Arc::new(limited_session(&self.library, agent, &self.limits).await?))
     }
 
     /// Returns the skills that models are offered, sorted by name.
-    pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+    pub fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
         self.visible(snapshot).held().filter(|entry| entry.allows_models())
     }
 
     /// Returns the skills that people may invoke, sorted by name.
-    pub(crate) fn invocable<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+    pub fn invocable<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
         self.visible(snapshot).held().filter(|entry| entry.document.manifest.user_invocable != Some(false))
     }
 
     /// Returns the skill called `name`, if the agent may see it.
-    pub(crate) fn find<'s>(&self, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+    pub fn find<'s>(&self, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
         snapshot.held_as(name, |entry| self.sees(entry))
     }
 
-    /// Publishes a skill as it is now, and announces a change.
-    pub(crate) async fn publish(&self, entry: &Entry) -> PublishResult {
-        let (result, renewal) = self.shared.published.current(entry).await;
-        self.announce(renewal);
-        result
+    /// Publishes a skill as it is now, and tells clients of a change.
+    pub async fn publish(&self, entry: &Entry) -> PublishResult {
+        self.shared.published.current(entry).await
     }
 
     /// Returns those of `entries` that are published, as they are now and in the same order.
-    pub(crate) async fn publish_all<'s>(
-        &self,
-        entries: &[&'s Entry],
-    ) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
+    pub async fn publish_all<'s>(&self, entries: &[&'s Entry]) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
         let mut published = Vec::with_capacity(entries.len());
         for chunk in entries.chunks(PUBLISHED_AT_ONCE) {
             let pending = chunk.iter().map(|entry| self.publish(entry));
@@ -268,40 +267,13 @@ impl AgentView {
         published
     }
 
-    /// Publishes a skill again because its files differ from the published ones, and announces it.
-    pub(crate) async fn republish(&self, entry: &Entry) {
-        let (_, renewal) = self.shared.published.renew(entry).await;
-        self.announce(renewal);
-    }
-
-    /// Notifies the clients of all agents if a published skill has changed.
-    fn announce(&self, renewal: Renewal) {
-        if renewal == Renewal::Changed {
-            self.shared.republished.send_modify(|count| *count += 1);
-        }
-    }
-
     /// Notifies clients that the tools changed.
-    pub(crate) fn tools_changed(&self) {
+    pub fn tools_changed(&self) {
         self.list_versions.send_modify(|versions| versions.tools += 1);
     }
 
-    /// Returns the catalog for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
-    pub(crate) fn instructions(&self, client: Option<&str>) -> String {
-        let snapshot = self.shared.registry.snapshot();
-        // The instructions hold no prompt of the agent, so the catalog is written as without one.
-        let mut options = self.session.catalog_options();
-        options.bound.clear();
-        let limit = InstructionsLimit::of(client, self.options());
-        let visible = self.visible(&snapshot);
-        let notices = self.session.notices(&snapshot);
-        instructions::render(limit, &options, &notices, |options: &CatalogOptions| {
-            snapshot.catalog_of(options, |entry| visible.contains(entry)).ok()
-        })
-    }
-
     /// Follows the library for as long as it is polled and the view is used, and notifies clients of changed lists.
-    pub(crate) fn follow(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
+    pub fn follow(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
         let mut changes = self.shared.registry.subscribe();
         // Changes since the view was opened count.
         let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
@@ -310,14 +282,12 @@ impl AgentView {
             while let Some(view) = view.upgrade() {
                 view.session.renew().await;
                 let (new_tools, newest) = (view.session.tools(), view.shared.registry.snapshot());
-                let has_new_tools = view.options().tools.is_on() && tools != new_tools;
+                let has_new_tools = tools != new_tools;
                 // Most changes of a large library are outside of a small view.
                 let has_new_skills =
                     view.visible(&snapshot).fingerprint() != view.visible(&newest).fingerprint();
                 let has_new_prompts = has_new_skills && view.prompts_differ(&snapshot, &newest);
-                let has_new_resources = has_new_skills
-                    && view.options().extension.is_on()
-                    && view.skills_differ(&snapshot, &newest);
+                let has_new_resources = has_new_skills && view.skills_differ(&snapshot, &newest);
                 (tools, snapshot) = (new_tools, newest);
                 view.shared.published.prune(&snapshot);
                 view.list_versions.send_if_modified(|versions| {
@@ -349,7 +319,7 @@ async fn limited_session(
     library: &Library,
     agent: Option<&str>,
     limits: &ViewLimits,
-) -> Result<Session, repertoire::Error> {
+) -> Result<Session, Error> {
     let ViewLimits { scopes, tools } = limits.clone();
     library.session_without_reload_within(agent, scopes, tools).await
 }
