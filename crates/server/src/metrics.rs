@@ -22,9 +22,9 @@ const OTHER: &str = "other";
 /// The label of requests for skills that do not exist.
 const UNKNOWN: &str = "unknown";
 
-/// A sink that counts events.
+/// A sink that counts events, for `/metrics`.
 #[derive(Default)]
-pub(crate) struct MetricsSink(Mutex<Counters>);
+pub struct MetricsSink(Mutex<Counters>);
 
 #[derive(Default)]
 struct Counters {

@@ -11,20 +11,18 @@ use crate::server_state::ServerState;
 use crate::well_known::Archives;
 use crate::{Error, ServerOptions};
 
-/// Serves a library over MCP and HTTP. Clones serve the same library.
+/// Serves a library over HTTP. Clones serve the same library.
 ///
 /// ```
 /// use std::sync::Arc;
+/// use repertoire::serve::{Notices, ServedLibrary};
 /// use repertoire::{Library, MemoryProvider, SkillDefinition};
-/// use repertoire_server::{Server, ServerOptions};
-/// let options = ServerOptions::default();
+/// use repertoire_server::{MetricsSink, Server, ServerOptions};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
-/// let library = Library::builder()
-///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
-///     .session_options(options.session_options(Default::default()))
-///     .open();
-/// let library = pollster::block_on(library)?;
-/// let server = Server::new(library, options);
+/// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", vec![skill]))).open();
+/// let metrics = Arc::new(MetricsSink::default());
+/// let library = pollster::block_on(library)?.with_sink(metrics.clone());
+/// let server = Server::new(ServedLibrary::new(library, Notices::default()), metrics, ServerOptions::default());
 /// assert_eq!(server.library().snapshot().active().count(), 1);
 /// # Ok::<(), repertoire::Error>(())
 /// ```
@@ -34,12 +32,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server of the skills of `library`, which should have been opened with
-    /// [`ServerOptions::session_options`].
-    pub fn new(library: Library, options: ServerOptions) -> Self {
-        let metrics = Arc::new(MetricsSink::default());
-        let library = library.with_sink(metrics.clone());
-        let served = ServedLibrary::new(library, options.notices.clone());
+    /// Returns a server of the skills of `served`, whose library has the sink `metrics`.
+    pub fn new(served: Arc<ServedLibrary>, metrics: Arc<MetricsSink>, options: ServerOptions) -> Self {
         Self {
             shared: Arc::new(ServerState {
                 served,
@@ -68,11 +62,6 @@ impl Server {
     /// Waits until cancelled tools of skills have been cleaned up.
     pub(crate) async fn settled(&self) {
         self.shared.served.settled().await;
-    }
-
-    /// Returns the view of the agent called `agent`, or of one without restriction.
-    pub(crate) async fn view(&self, agent: Option<&str>) -> Result<Arc<AgentView>, Error> {
-        self.limited_view(self.library().clone(), agent, ViewLimits::default()).await
     }
 
     /// Returns the view of the agent called `agent` of `library`, or of one without restriction, within `limits`.

@@ -8,12 +8,12 @@ use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
+use repertoire_server::ServerOptions;
 use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
 use repertoire_server::http::{HttpOptions, PageSecret, Token};
-use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 
-use crate::world::{Http, World, changed};
+use crate::world::{Http, Server, World, changed};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const OTHER_TOKEN: &str = "fedcba9876543210fedcba9876543210";

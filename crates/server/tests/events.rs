@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use repertoire::event::{Event, MemorySink, Surface, Via};
 use repertoire::{Agent, EventKind, Outcome, SessionOptions};
+use repertoire_mcp::methods;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_server::http::{HttpOptions, Token};
-use repertoire_server::mcp::methods;
 use serde_json::{Value, json};
 
 use crate::world::*;

@@ -9,12 +9,13 @@ use repertoire::event::MemorySink;
 use repertoire::serve::Stop;
 use repertoire::session::ToolExposure;
 use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
+use repertoire_mcp::SessionLimits;
+use repertoire_server::ErrorKind;
 use repertoire_server::http::{HttpLimits, HttpOptions, Token};
-use repertoire_server::{ErrorKind, Server};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 
-use crate::world::{Http, MODERN, TIMEOUT, World, changed, event, watched, with_meta};
+use crate::world::{Http, MODERN, Server, TIMEOUT, World, changed, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
@@ -330,9 +331,10 @@ fn event_streams_and_sessions_are_limited() {
     let world = World::new();
     let mut limits = HttpLimits::default();
     limits.streams = 2;
-    limits.sessions = 2;
-    let http =
-        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
+    let mut sessions = SessionLimits::default();
+    sessions.sessions = 2;
+    let server = world.server_with_sessions(sessions);
+    let http = Http::start(&server, changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
         let params = with_meta(json!({"notifications": {"toolsListChanged": true}}));
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
@@ -700,10 +702,9 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 #[test]
 fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let world = World::new();
-    let mut limits = HttpLimits::default();
+    let mut limits = SessionLimits::default();
     limits.idle_sessions = 2;
-    let http =
-        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
+    let http = Http::start(&world.server_with_sessions(limits), HttpOptions::default());
     let ping = |id: &str| {
         let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
         http.ask("POST", "/mcp", &[JSON[0], JSON[1], ("Mcp-Session-Id", id)], &body).0
@@ -727,10 +728,9 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
 #[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
-    let mut limits = HttpLimits::default();
+    let mut limits = SessionLimits::default();
     limits.sessions = 2;
-    let http =
-        Http::start(&world.server(), changed(HttpOptions::default(), |options| options.limits = limits));
+    let http = Http::start(&world.server_with_sessions(limits), HttpOptions::default());
     let post = |more: &[(&str, &str)], body: &str| {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)

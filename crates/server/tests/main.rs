@@ -1,4 +1,4 @@
-//! The server as clients meet it: bytes in, bytes out.
+//! The server as clients meet it over HTTP, with MCP mounted: bytes in, bytes out.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,12 +11,6 @@
 
 mod world;
 mod skill_tools;
-mod stdio;
-mod roots;
-mod skills;
-mod reload;
-mod bad_input;
-mod mutations;
 mod http;
 mod replicas;
 mod well_known;

@@ -1,11 +1,11 @@
-//! Tools of MCP servers for the sessions of a host, with a server of this crate at the other end.
+//! Tools of MCP servers for the sessions of a host, with MCP mounted at the other end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 
 use repertoire::Library;
+use repertoire_mcp::client::{McpServer, ToolServers};
 use repertoire_server::http::{HttpOptions, Token};
-use repertoire_server::mcp_client::{McpServer, ToolServers};
 use serde_json::json;
 
 use crate::world::{Http, World, changed};

@@ -2,12 +2,12 @@
 
 use repertoire::Agent;
 use repertoire_model::{Pattern, Policy};
+use repertoire_server::ServerOptions;
 use repertoire_server::http::{HttpOptions, Token};
-use repertoire_server::{Server, ServerOptions};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-use crate::world::{Client, Http, World, changed, event, watched};
+use crate::world::{Client, Http, Server, World, changed, event, watched};
 
 fn agent(name: &str, allow: &str) -> Agent {
     let mut agent = Agent::new(name);
@@ -19,7 +19,7 @@ fn agent(name: &str, allow: &str) -> Agent {
 async fn an_agent_is_served_only_skills_in_its_scope() {
     let world = World::new();
     let server = world.server_for(ServerOptions::default(), vec![agent("narrow", "beta")]);
-    let mut client = Client::start(&server, Some("narrow"));
+    let mut client = Client::start(&server.mcp, Some("narrow"));
     let everything = client.initialize("2025-11-25").await.to_string();
     let mut seen = everything;
     for method in ["tools/list", "prompts/list", "skills/list", "resources/list"] {
@@ -50,7 +50,7 @@ fn without_alpha(world: &World) -> Server {
 #[tokio::test]
 async fn a_disabled_skill_does_not_exist_for_mcp_clients() {
     let world = World::new();
-    let mut client = Client::start(&without_alpha(&world), None);
+    let mut client = Client::start(&without_alpha(&world).mcp, None);
     let mut seen = client.initialize("2025-11-25").await.to_string();
     for method in ["tools/list", "prompts/list", "skills/list", "resources/list"] {
         seen.push_str(&client.request(method, json!({})).await.to_string());

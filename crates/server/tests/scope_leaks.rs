@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use repertoire::event::{Event, EventKind, MemorySink, Outcome};
 use repertoire::proposal::{NewPublication, ProposalRules, Proposer, PublishMode, publish};
 use repertoire::provider::store::StoreProvider;
+use repertoire::serve::{Notices, ServedLibrary};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
 use repertoire::testing::WordSearcher;
 use repertoire::{Library, SessionOptions};
@@ -15,10 +16,10 @@ use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Pattern, Policy, SkillName, SkillPath};
 use repertoire_server::http::HttpOptions;
 use repertoire_server::publish::PublishOptions;
-use repertoire_server::{Server, ServerOptions, pack_files};
+use repertoire_server::{MetricsSink, ServerOptions, pack_files};
 use serde_json::{Value, json};
 
-use crate::world::{Http, changed};
+use crate::world::{Http, Server, changed, mcp_options};
 
 const SECRET: &str = "rep_narrow_0123456789abcdef";
 
@@ -142,15 +143,18 @@ fn server(lazy: &LazyStore, sink: &Arc<MemorySink>) -> Server {
         let channels = channels.map(str::to_owned).to_vec();
         options.publish = Some(PublishOptions::new(Arc::clone(&proposer), channels, unpack));
     });
+    let metrics = Arc::new(MetricsSink::default());
     let mut builder = Library::builder()
         .searcher(WordSearcher)
         .proposer(proposer)
         .sink(Arc::clone(sink))
-        .session_options(options.session_options(SessionOptions::default()));
+        .sink(metrics.clone())
+        .session_options(mcp_options().session_options(SessionOptions::default()));
     for channel in channels {
         builder = builder.provider(Arc::new(StoreProvider::new(lazy.clone(), channel)));
     }
-    Server::new(pollster::block_on(builder.open()).unwrap(), options)
+    let library = pollster::block_on(builder.open()).unwrap();
+    Server::new(ServedLibrary::new(library, Notices::default()), metrics, mcp_options(), options)
 }
 
 #[derive(Debug)]

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use repertoire::session::ToolExposure;
 use repertoire::tool::OfferedTools;
 use repertoire::{HandlerError, SessionOptions};
-use repertoire_server::Server;
 use repertoire_server::http::HttpOptions;
 use serde_json::{Map, Value, json};
 
-use crate::world::{Client, Http, World};
+use crate::world::{Client, Http, Server, World};
 
 const DECLARED: &str = r#"[
   {"name": "add", "description": "Adds.", "parameters": {
@@ -47,7 +46,7 @@ fn text(answer: &Value) -> &str {
 async fn call_skill_tool_calls_tools_of_skills_this_client_loaded() {
     let world = World::new();
     let server = server(&world, ToolExposure::Stable);
-    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    let (mut client, mut other) = (Client::start(&server.mcp, None), Client::start(&server.mcp, None));
     client.initialize("2025-11-25").await;
     other.initialize("2025-11-25").await;
     let before = client.request("tools/list", json!({})).await;
@@ -86,7 +85,7 @@ async fn call_skill_tool_calls_tools_of_skills_this_client_loaded() {
 async fn dynamic_tools_are_announced_when_skills_are_loaded_and_unloaded() {
     let world = World::new();
     let server = server(&world, ToolExposure::Dynamic);
-    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    let (mut client, mut other) = (Client::start(&server.mcp, None), Client::start(&server.mcp, None));
     client.initialize("2025-11-25").await;
     other.initialize("2025-11-25").await;
     let before = names(&mut client).await;
@@ -114,7 +113,7 @@ async fn h42_a_skill_without_tools_is_unloaded_for_the_client_that_loaded_it() {
     let mut options = SessionOptions::default();
     options.offered = OfferedTools::Only(["unload_skill".to_owned()].into());
     let server = world.server_equipped(options, |builder| builder);
-    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    let (mut client, mut other) = (Client::start(&server.mcp, None), Client::start(&server.mcp, None));
     client.initialize("2025-11-25").await;
     other.initialize("2025-11-25").await;
     assert_eq!(names(&mut client).await, ["load_skill", "unload_skill"]);
@@ -130,7 +129,7 @@ async fn h42_a_skill_without_tools_is_unloaded_for_the_client_that_loaded_it() {
 async fn an_invoked_skill_brings_its_tools() {
     let world = World::new();
     let server = server(&world, ToolExposure::Dynamic);
-    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    let (mut client, mut other) = (Client::start(&server.mcp, None), Client::start(&server.mcp, None));
     client.initialize("2025-11-25").await;
     other.initialize("2025-11-25").await;
     client.request("prompts/get", json!({"name": "alpha"})).await;
@@ -144,7 +143,7 @@ async fn an_invoked_skill_brings_its_tools() {
 async fn stateless_clients_can_call_skill_tools() {
     let world = World::new();
     let server = server(&world, ToolExposure::Stable);
-    let mut client = Client::start(&server, None);
+    let mut client = Client::start(&server.mcp, None);
     let add = json!({"name": "call_skill_tool", "arguments": {"skill": "alpha", "tool": "add", "arguments": {"a": 1}}});
     assert!(text(&client.modern("tools/call", add.clone()).await).contains("is not loaded"));
     client.modern("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;

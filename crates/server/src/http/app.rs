@@ -35,7 +35,7 @@ pub(super) struct App {
     pub(super) unread: UnreadLimit,
     /// One permit for each event stream that waits for changes.
     pub(super) streams: Arc<Semaphore>,
-    /// The limits of requests for MCP.
+    /// The limits of requests for the mounted service.
     pub(super) mounted: RequestLimits,
     /// Cancelled when the server was asked to stop, and goes on for [`HttpLimits::drain`].
     pub(super) draining: CancellationToken,

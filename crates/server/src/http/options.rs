@@ -36,13 +36,6 @@ pub struct HttpLimits {
     pub connections: usize,
     /// Maximum open event streams that wait for changes. More get 503.
     pub streams: usize,
-    /// Maximum MCP sessions of one token. One more closes the session that was idle longest.
-    pub sessions: usize,
-    /// Maximum idle MCP sessions of one token: those without an event stream and without a request in flight. One more closes
-    /// the session that was idle longest.
-    pub idle_sessions: usize,
-    /// Time after which an idle session is closed.
-    pub session_time: Duration,
     /// Time between the call to stop and the stop, in which requests are served and `/readyz` answers 503: proxies send requests
     /// elsewhere meanwhile. Zero for none.
     pub drain: Duration,
@@ -60,9 +53,6 @@ impl Default for HttpLimits {
             unread_bytes: 128 * 1024 * 1024,
             connections: 1_024,
             streams: 512,
-            sessions: 1_024,
-            idle_sessions: 128,
-            session_time: Duration::from_secs(30 * 60),
             drain: Duration::ZERO,
             grace: Duration::from_secs(10),
         }

@@ -13,8 +13,8 @@ use repertoire_model::scope::{Pattern, Scope};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Token, duplicate, find};
-use super::endpoint::Endpoint;
-use super::options::{HttpAccess, HttpLimits};
+use super::mount::Endpoint;
+use super::options::HttpAccess;
 use super::quota::PrincipalLimits;
 use super::stored_tokens::StoredTokens;
 use super::url_token::UrlToken;
@@ -77,7 +77,6 @@ struct ViewKey {
 /// The people and programs that a server knows.
 pub(super) struct Principals {
     server: Server,
-    limits: HttpLimits,
     stopping: CancellationToken,
     closed: CancellationToken,
     /// The agent of requests without a token.
@@ -94,7 +93,6 @@ pub(super) struct Principals {
 
 /// The options of [`Principals`] that stay for as long as the server runs.
 pub(super) struct PrincipalsOptions {
-    pub(super) limits: HttpLimits,
     pub(super) stopping: CancellationToken,
     pub(super) closed: CancellationToken,
     pub(super) agent: Option<String>,
@@ -110,8 +108,7 @@ impl Principals {
         options: PrincipalsOptions,
         access: HttpAccess,
     ) -> Result<Self, Error> {
-        let PrincipalsOptions { limits, stopping, closed, agent, needs_token, store, principal_limits } =
-            options;
+        let PrincipalsOptions { stopping, closed, agent, needs_token, store, principal_limits } = options;
         let empty = ConfiguredAccess {
             generation: 0,
             library: server.library().clone(),
@@ -123,7 +120,6 @@ impl Principals {
         };
         let principals = Self {
             server,
-            limits,
             stopping,
             closed,
             agent,
@@ -297,8 +293,7 @@ impl Principals {
 
     fn endpoint_of(&self, view: Arc<AgentView>, principal: Principal) -> Arc<Endpoint> {
         let caller = Arc::new(Caller::new(view, principal));
-        let options = self.server.options();
-        Arc::new(Endpoint::new(caller, options, &self.limits, &self.stopping, &self.closed))
+        Arc::new(Endpoint::new(caller, &self.server.options().mcp, &self.stopping, &self.closed))
     }
 
     fn key(&self, library: &Library, agent: Option<&str>, limits: ViewLimits) -> Result<ViewKey, Error> {
@@ -388,6 +383,7 @@ fn tools(role: Role) -> OfferedTools {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use repertoire::serve::{Notices, ServedLibrary};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn the_first_requests_of_a_token_share_an_endpoint() {
@@ -397,7 +393,6 @@ mod tests {
         let record = TokenRecord::new("rep_1", "ann", Role::Reader, std::time::SystemTime::now());
         store.add_token(&record).unwrap();
         let options = PrincipalsOptions {
-            limits: HttpLimits::default(),
             stopping: CancellationToken::new(),
             closed: CancellationToken::new(),
             agent: None,
@@ -405,7 +400,8 @@ mod tests {
             store: Some(LazyStore::from(store as Arc<dyn Store>)),
             principal_limits: PrincipalLimits::default(),
         };
-        let server = Server::new(library, crate::ServerOptions::default());
+        let served = ServedLibrary::new(library, Notices::default());
+        let server = Server::new(served, Arc::default(), crate::ServerOptions::default());
         let principals = Arc::new(Principals::open(server, options, HttpAccess::default()).await.unwrap());
         let requests: Vec<_> = (0..64)
             .map(|_| {

@@ -20,8 +20,8 @@ use super::access_log::{self, LoggedRequest, Peer, PublicOrigin};
 use super::app::App;
 use super::body;
 use super::counted_body::CountedBody;
-use super::endpoint::{Endpoint, RequestKind};
 use super::guard::ForeignLinks;
+use super::mount::Endpoint;
 use super::options::HttpLimits;
 use super::principals::AccessFault;
 use super::refusals::{RecordedRefusal, Refusal, RefusalCode};
@@ -490,23 +490,13 @@ async fn mcp(
     Extension(endpoint): Extension<Arc<Endpoint>>,
     request: Request,
 ) -> Response {
-    let (mut parts, body) = request.into_parts();
-    parts.extensions.insert(app.mounted.clone());
+    let (parts, body) = request.into_parts();
     let body = match body::read(&parts.headers, body, &app.limits, &app.stopping).await {
         Ok(body) => body,
         Err(response) => return response,
     };
-    let kind = RequestKind::of(&parts, &body);
-    if !kind.is_stream() {
-        return endpoint.answer(parts, body, kind).await;
+    match (endpoint.service)(Request::from_parts(parts, body), app.mounted.clone()).await {
+        Some(response) => response.map(axum::body::Body::new),
+        None => overloaded("too many event streams", STREAM_RETRY_SECONDS),
     }
-    let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
-        return overloaded("too many event streams", STREAM_RETRY_SECONDS);
-    };
-    let response = endpoint.answer(parts, body, kind).await;
-    if response.status() != StatusCode::OK {
-        return response;
-    }
-    // The permit is dropped with the body.
-    hold(response, permit)
 }

@@ -153,7 +153,6 @@ impl HttpServer {
     ) -> Result<App, Error> {
         let HttpOptions { access, limits, agent, needs_token, store, .. } = &self.options;
         let options = PrincipalsOptions {
-            limits: *limits,
             stopping: stopping.clone(),
             closed: closed.clone(),
             agent: agent.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use repertoire::serve::Notice;
 use repertoire::{Registry, Snapshot, Watcher};
-use repertoire_server::Switch;
+use repertoire_mcp::Switch;
 
 use crate::ui::say;
 use crate::wire;

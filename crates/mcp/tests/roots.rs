@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::Agent;
+use repertoire_mcp::McpOptions;
 use repertoire_model::Pattern;
-use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, changed, watched};
+use crate::server::watched;
+use crate::world::{Client, World, changed};
 
 /// A library with a skill for files of Terraform, and one for migrations.
 fn world() -> World {
@@ -30,8 +31,8 @@ fn project() -> tempfile::TempDir {
 }
 
 /// Returns the options of a server that was started in `project`.
-fn options_in(project: &Path) -> ServerOptions {
-    changed(ServerOptions::default(), |options| options.project = Some(project.to_owned()))
+fn options_in(project: &Path) -> McpOptions {
+    changed(McpOptions::default(), |options| options.project = Some(project.to_owned()))
 }
 
 /// Loads a skill, and answers the server's question for the roots meanwhile if there is an `answer`.

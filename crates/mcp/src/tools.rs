@@ -152,8 +152,9 @@ pub(crate) async fn call(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Server, ServerOptions};
+    use crate::{McpOptions, Server};
     use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
+    use repertoire::serve::{Notices, ServedLibrary};
     use repertoire::{BoxFuture, Library, MemoryProvider, SkillDefinition, Trust};
     use repertoire_model::SkillTool;
     use serde_json::json;
@@ -202,7 +203,8 @@ mod tests {
             library = library.runner(runner);
         }
         let library = pollster::block_on(library.open()).unwrap();
-        Server::new(library, ServerOptions::default()).view(None).await.unwrap()
+        let served = ServedLibrary::new(library, Notices::default());
+        Server::new(served, McpOptions::default()).view(None).await.unwrap()
     }
 
     #[tokio::test]

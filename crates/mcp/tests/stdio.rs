@@ -1,9 +1,9 @@
 //! Both ways to speak over two streams.
 
+use repertoire_mcp::{McpOptions, ResultForm, Switch};
 use repertoire_model::Digest;
 use repertoire_model::answer::recognise;
 use repertoire_model::catalog::Tokenizer;
-use repertoire_server::{ResultForm, ServerOptions, Switch};
 use serde_json::{Value, json};
 
 use crate::world::{Client, MODERN, World, changed};
@@ -117,7 +117,7 @@ async fn failed_calls_are_results_and_unknown_tools_are_protocol_errors() {
 #[tokio::test]
 async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
     let world = World::new();
-    let options = changed(ServerOptions::default(), |options| options.result = ResultForm::Json);
+    let options = changed(McpOptions::default(), |options| options.result = ResultForm::Json);
     let mut client = Client::start(&world.server_with(options), None);
     client.initialize("2025-11-25").await;
     let answer =
@@ -139,7 +139,7 @@ async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
 #[tokio::test]
 async fn switched_off_features_are_neither_announced_nor_served() {
     let world = World::new();
-    let options = changed(ServerOptions::default(), |options| options.tools = Switch::Off);
+    let options = changed(McpOptions::default(), |options| options.tools = Switch::Off);
     let mut client = Client::start(&world.server_with(options), None);
     let result = client.initialize("2025-11-25").await;
     assert_eq!((result["capabilities"].get("tools"), result.get("instructions")), (None, None));
@@ -150,7 +150,7 @@ async fn switched_off_features_are_neither_announced_nor_served() {
             "{method}"
         );
     }
-    let options = changed(ServerOptions::default(), |options| options.extension = Switch::Off);
+    let options = changed(McpOptions::default(), |options| options.extension = Switch::Off);
     let mut client = Client::start(&world.server_with(options), None);
     let result = client.initialize("2025-11-25").await;
     let capabilities = result["capabilities"].as_object().unwrap();
@@ -286,7 +286,7 @@ async fn instructions_keep_to_their_budget() {
         world.skill(&format!("skill-number-{number:03}"), "", "# X\n");
     }
     let instructions = |budget| {
-        let options = changed(ServerOptions::default(), |options| options.instructions_tokens = budget);
+        let options = changed(McpOptions::default(), |options| options.instructions_tokens = budget);
         let server = world.server_with(options);
         async move {
             let mut client = Client::start(&server, None);
@@ -358,7 +358,7 @@ async fn instructions_keep_to_their_budget_in_any_script() {
         world.write(&format!("skill-{number:02}/SKILL.md"), text);
     }
     for budget in [1_000, 2_000, 4_000] {
-        let options = changed(ServerOptions::default(), |options| options.instructions_tokens = budget);
+        let options = changed(McpOptions::default(), |options| options.instructions_tokens = budget);
         let mut client = Client::start(&world.server_with(options), None);
         let answer = client.initialize("2025-11-25").await;
         let text = answer["instructions"].as_str().unwrap();

@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Handler;
 use super::decode::{self, DecodedMessage};
+use super::handler::Handler;
 use super::in_flight::{InFlight, RequestRefusal};
 use super::output::OutputQueue;
 use super::protocol::ProtocolFamily;
@@ -270,7 +270,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
 mod tests {
     use super::super::in_flight::InFlightLimits;
     use super::*;
-    use crate::ServerOptions;
+    use crate::McpOptions;
+    use repertoire::serve::{Notices, ServedLibrary};
     use repertoire::{Library, MemoryProvider, SkillDefinition};
     use serde_json::json;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -278,10 +279,8 @@ mod tests {
     fn server() -> Server {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        Server::new(
-            pollster::block_on(Library::builder().provider(provider).open()).unwrap(),
-            ServerOptions::default(),
-        )
+        let library = pollster::block_on(Library::builder().provider(provider).open()).unwrap();
+        Server::new(ServedLibrary::new(library, Notices::default()), McpOptions::default())
     }
 
     #[tokio::test]

@@ -1,12 +1,12 @@
-//! The `/mcp` endpoint of one token, or of all clients if there are no tokens.
+//! The endpoint of one caller: of a token, or of all clients if there are no tokens.
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use repertoire::serve::{AgentView, Caller};
+use ::http::request::Parts;
+use ::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Collected, Empty, Full, Limited};
+use hyper::body::{Bytes, Frame};
+use repertoire::serve::{AgentView, Caller, RequestLimits};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
@@ -15,13 +15,14 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::media;
-use super::options::HttpLimits;
 use super::portable_session::{PendingHandshakes, PortableSession, inner_id};
-use super::reply::refuse;
+use super::reply::{EndpointResponse, json_response, refuse};
 use super::session::{LAST_EVENT_ID, McpSession, WaitingClient, non_empty, release_when_answered};
 use super::sessions::McpSessions;
-use crate::ServerOptions;
-use crate::mcp::{DecodedMessage, Handler, SUPPORTED_VERSIONS, decode, id_in_use};
+use crate::Server;
+use crate::decode::{DecodedMessage, decode, id_in_use};
+use crate::handler::Handler;
+use crate::protocol::SUPPORTED_VERSIONS;
 
 /// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
@@ -42,7 +43,7 @@ const MAX_REASON_BYTES: usize = 4096;
 
 /// The kind of a request by its method and body. Headers are not trusted for this.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RequestKind {
+enum RequestKind {
     /// A handshake, which starts a session.
     Initialize,
     /// A handshake under a protocol version that has none.
@@ -61,7 +62,7 @@ pub(super) enum RequestKind {
 
 impl RequestKind {
     /// Returns the kind of a request with this body.
-    pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
+    fn of(parts: &Parts, body: &[u8]) -> Self {
         if parts.method == Method::GET {
             return Self::EventStream;
         }
@@ -96,16 +97,16 @@ impl RequestKind {
     }
 
     /// Returns whether the response is an event stream that stays open.
-    pub(super) fn is_stream(&self) -> bool {
+    fn is_stream(&self) -> bool {
         matches!(self, Self::EventStream | Self::Subscription(_))
     }
 }
 
 type McpService = StreamableHttpService<Handler, LocalSessionManager>;
 
-/// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
-pub(super) struct Endpoint {
-    pub(super) caller: Arc<Caller>,
+/// The endpoint of one caller. Sessions of other callers are out of reach.
+pub struct Endpoint {
+    caller: Arc<Caller>,
     service: McpService,
     /// Returns the service of another view. All services have the same sessions.
     service_of: Box<dyn Fn(Arc<AgentView>) -> McpService + Send + Sync>,
@@ -115,15 +116,15 @@ pub(super) struct Endpoint {
     stopping: CancellationToken,
 }
 
-impl Endpoint {
+impl Server {
     /// Returns the endpoint for `caller`. Streams that wait for changes end with `stopping`, everything else with `closed`.
-    pub(super) fn new(
+    pub fn endpoint(
+        &self,
         caller: Arc<Caller>,
-        options: &Arc<ServerOptions>,
-        limits: &HttpLimits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
-    ) -> Self {
+    ) -> Endpoint {
+        let limits = self.options().session_limits;
         let mut session = SessionConfig::default();
         session.keep_alive = Some(limits.session_time);
         // Clients before 2025-11-25 fail on events without data, which carry the retry interval.
@@ -132,17 +133,17 @@ impl Endpoint {
         manager.session_config = session;
         let manager = Arc::new(manager);
         let handshakes = Arc::new(PendingHandshakes::default());
-        // The guard has checked Host and Origin.
+        // The host has checked Host, Origin and the size of the body.
         let mut config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
             .with_sse_retry(None)
-            .with_max_request_body_bytes(limits.body_bytes)
+            .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(closed.clone());
         config.session_store = Some(Arc::clone(&handshakes) as Arc<dyn SessionStore>);
-        let sessions = McpSessions::new(Arc::clone(&manager), *limits);
-        let (sender, options) = (caller.principal.clone(), Arc::clone(options));
+        let sessions = McpSessions::new(Arc::clone(&manager), limits);
+        let (sender, options) = (caller.principal.clone(), Arc::clone(self.options()));
         let (closing, closed) = (stopping.clone(), closed.clone());
         let service_of = Box::new(move |view: Arc<AgentView>| {
             let (sender, options) = (sender.clone(), Arc::clone(&options));
@@ -154,13 +155,38 @@ impl Endpoint {
             StreamableHttpService::new(handler, Arc::clone(&manager), config.clone())
         });
         let service = service_of(Arc::clone(&caller.view));
-        Self { caller, service, service_of, sessions, handshakes, stopping: stopping.clone() }
+        Endpoint { caller, service, service_of, sessions, handshakes, stopping: stopping.clone() }
+    }
+}
+
+impl Endpoint {
+    /// Answers a request, whose body was read. `None` if the response would be an event stream that stays open, and `limits` allow
+    /// no more of these.
+    pub async fn answer(&self, request: Request<Bytes>, limits: RequestLimits) -> Option<EndpointResponse> {
+        let (mut parts, body) = request.into_parts();
+        let kind = RequestKind::of(&parts, &body);
+        if !kind.is_stream() {
+            parts.extensions.insert(limits);
+            return Some(self.answer_kind(parts, body, kind).await);
+        }
+        let permit = Arc::clone(&limits.streams).try_acquire_owned().ok()?;
+        parts.extensions.insert(limits);
+        let response = self.answer_kind(parts, body, kind).await;
+        if response.status() != StatusCode::OK {
+            return Some(response);
+        }
+        // The permit is dropped with the body.
+        let hold = move |frame: Frame<Bytes>| {
+            let _held = &permit;
+            frame
+        };
+        Some(response.map(|body| body.map_frame(hold).boxed_unsync()))
     }
 
     /// Returns the service for a request: the one that offers only the skills that its URL names, if it names some.
     ///
     /// A session keeps the skills that the URL of its handshake named.
-    async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, Response> {
+    async fn service(&self, parts: &Parts, kind: &RequestKind) -> Result<McpService, EndpointResponse> {
         let view = self.caller.view_of(parts.uri.query()).await;
         let view = view.map_err(|reason| refuse(StatusCode::BAD_REQUEST, &reason))?;
         let is_meant = *kind == RequestKind::Initialize || is_stateless(&parts.headers);
@@ -172,7 +198,7 @@ impl Endpoint {
     }
 
     /// Answers a request of this kind.
-    pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, kind: RequestKind) -> Response {
+    async fn answer_kind(&self, mut parts: Parts, body: Bytes, kind: RequestKind) -> EndpointResponse {
         let method = parts.method.clone();
         media::normalize(&mut parts.headers);
         let service = match self.service(&parts, &kind).await {
@@ -217,8 +243,8 @@ impl Endpoint {
                 self.event_stream(parts, id, session).await
             }
             _ => {
-                let request = Request::from_parts(parts, Body::from(body.clone()));
-                service.handle(request).await.into_response()
+                let request = Request::from_parts(parts, Full::new(body.clone()));
+                service.handle(request).await.map(BodyExt::boxed_unsync)
             }
         };
         if let Some(inner) = self::session_id(response.headers()).map(str::to_owned) {
@@ -245,7 +271,11 @@ impl Endpoint {
                 refuse(StatusCode::NOT_FOUND, SESSION_NOT_FOUND)
             }
             // The official Python client takes rmcp's 202 for a failure.
-            StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
+            StatusCode::ACCEPTED if method == Method::DELETE => {
+                let mut ended = Response::new(Empty::new().boxed_unsync());
+                *ended.status_mut() = StatusCode::NO_CONTENT;
+                ended
+            }
             // rmcp answers 415 to a JSON body that is no message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if method == Method::POST && is_json => {
                 invalid_message(&body).unwrap_or(response)
@@ -292,7 +322,7 @@ impl Endpoint {
             .header(SESSION_ID, inner)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json, text/event-stream")
-            .body(Body::from(message));
+            .body(Full::<Bytes>::from(message));
         if let Ok(request) = request {
             service.handle(request).await;
         }
@@ -305,7 +335,7 @@ impl Endpoint {
     }
 
     /// Answers a GET for the event stream of a session.
-    async fn event_stream(&self, mut parts: Parts, id: &str, session: &Arc<McpSession>) -> Response {
+    async fn event_stream(&self, mut parts: Parts, id: &str, session: &Arc<McpSession>) -> EndpointResponse {
         let stream = session.stream.lock().await;
         // A request that will be refused must not end the open stream.
         let is_acceptable = accepts_event_stream(&parts.headers);
@@ -315,7 +345,8 @@ impl Endpoint {
             self.sessions.end_stream(id).await;
         }
         let is_unknown_event = is_acceptable && first.is_none() && !resumes_answer(&parts.headers);
-        let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
+        let request = Request::from_parts(parts, Empty::<Bytes>::new());
+        let response = self.service.handle(request).await.map(BodyExt::boxed_unsync);
         if first.is_some() {
             return stream.follow(response, session, &self.stopping);
         }
@@ -346,7 +377,7 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Returns `response` with the terse error text of rmcp replaced by one line that says what to do.
-async fn with_own_reason(response: Response, method: &Method) -> Response {
+async fn with_own_reason(response: EndpointResponse, method: &Method) -> EndpointResponse {
     if !response.status().is_client_error() || media::is_json(response.headers()) {
         return response;
     }
@@ -362,7 +393,8 @@ async fn with_own_reason(response: Response, method: &Method) -> Response {
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "the body must be of the type application/json".into(),
         _ => {
-            let text = axum::body::to_bytes(body, MAX_REASON_BYTES).await.unwrap_or_default();
+            let text = Limited::new(body, MAX_REASON_BYTES).collect().await;
+            let text = text.map(Collected::to_bytes).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             bad_request_reason(text.trim().strip_prefix("Bad Request: ").unwrap_or(text.trim()))
         }
@@ -391,7 +423,7 @@ fn bad_request_reason(text: &str) -> String {
 }
 
 /// Returns the response to a body that is no message.
-fn invalid_message(body: &[u8]) -> Option<Response> {
+fn invalid_message(body: &[u8]) -> Option<EndpointResponse> {
     match decode(body) {
         DecodedMessage::Message(_) => None,
         DecodedMessage::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
@@ -401,12 +433,8 @@ fn invalid_message(body: &[u8]) -> Option<Response> {
     }
 }
 
-fn json_response(status: StatusCode, answer: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
-}
-
 /// Returns the response to `initialize` under a protocol version without a handshake.
-fn unsupported_initialize(body: &[u8]) -> Response {
+fn unsupported_initialize(body: &[u8]) -> EndpointResponse {
     let message = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let reason = "this protocol version has no handshake; call server/discover";
     let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);

@@ -1,6 +1,6 @@
 //! Tests that the server keeps serving after any invalid input.
 
-use repertoire_server::mcp::stdio::MAX_LINE_BYTES;
+use repertoire_mcp::stdio::MAX_LINE_BYTES;
 use serde_json::json;
 
 use crate::world::{Client, World};

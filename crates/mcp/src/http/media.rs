@@ -2,7 +2,7 @@
 //!
 //! rmcp 3.8 searches these headers for exact substrings. HTTP compares media types without case and allows ranges such as `*/*`.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use ::http::{HeaderMap, HeaderValue, header};
 
 const JSON: &str = "application/json";
 pub(super) const EVENT_STREAM: &str = "text/event-stream";

@@ -1,9 +1,10 @@
 //! Changes while clients are connected.
 
-use repertoire_server::{ServerOptions, Switch};
+use repertoire_mcp::{McpOptions, Switch};
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, changed, watched, with_meta};
+use crate::server::watched;
+use crate::world::{Client, World, changed, with_meta};
 
 const TOOLS: &str = "notifications/tools/list_changed";
 const PROMPTS: &str = "notifications/prompts/list_changed";
@@ -144,7 +145,7 @@ async fn broken_and_removed_skills_are_not_served() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_that_are_switched_off_are_not_announced() {
     let world = World::new();
-    let server = world.server_with(changed(ServerOptions::default(), |options| {
+    let server = world.server_with(changed(McpOptions::default(), |options| {
         options.tools = Switch::Off;
         options.extension = Switch::Off;
     }));

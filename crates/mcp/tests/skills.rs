@@ -1,7 +1,7 @@
 //! The Skills extension.
 
+use repertoire_mcp::McpOptions;
 use repertoire_model::{Policy, RuleId, Severity};
-use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
 use crate::world::{Client, World};
@@ -232,7 +232,7 @@ async fn configuration_cannot_relax_the_publish_check() {
     policy.rule_severities.insert(RuleId::MetadataValues, None);
     policy.rule_severities.insert(RuleId::BodyEmpty, Some(Severity::Error));
     world.skill("hollow", "", "");
-    let server = world.server_under(ServerOptions::default(), Vec::new(), policy);
+    let server = world.server_under(McpOptions::default(), Vec::new(), policy);
     let mut client = Client::start(&server, None);
     client.initialize("2025-11-25").await;
     let listed = client.request("skills/list", json!({})).await;

@@ -11,8 +11,8 @@ use rmcp::transport::streamable_http_server::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::options::HttpLimits;
 use super::session::McpSession;
+use crate::SessionLimits;
 
 /// Maximum ids of sessions that were ended, which are remembered so that none of them comes back.
 const MAX_ENDED: usize = 1_024;
@@ -20,7 +20,7 @@ const MAX_ENDED: usize = 1_024;
 /// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    limits: HttpLimits,
+    limits: SessionLimits,
     sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
     /// Sessions that a client ended, or that made room for others.
     ended: std::sync::Mutex<VecDeque<String>>,
@@ -42,7 +42,7 @@ impl TrackedSession {
 
 impl McpSessions {
     /// Returns the sessions of `manager`.
-    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: HttpLimits) -> Self {
+    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: SessionLimits) -> Self {
         Self {
             manager,
             limits,

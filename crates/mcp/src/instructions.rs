@@ -6,7 +6,7 @@ use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
 use repertoire_model::text::escape_xml;
 use repertoire_model::tokens::approximate;
 
-use crate::ServerOptions;
+use crate::McpOptions;
 
 /// Safety margin on the approximate token count.
 const CAUTION_PERCENT: usize = 8;
@@ -32,7 +32,7 @@ struct InstructionsLimit {
 
 impl InstructionsLimit {
     /// Returns the limit for `client`.
-    fn of(client: Option<&str>, options: &ServerOptions) -> Self {
+    fn of(client: Option<&str>, options: &McpOptions) -> Self {
         // Without tools, models cannot load skills.
         let tokens = if options.tools.is_on() { options.instructions_tokens } else { 0 };
         let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
@@ -50,7 +50,7 @@ impl InstructionsLimit {
 }
 
 /// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
-pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &ServerOptions) -> String {
+pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
     let snapshot = view.shared.registry.snapshot();
     // The instructions hold no prompt of the agent, so the catalog is written as without one.
     let mut catalog = view.session.catalog_options();

@@ -10,15 +10,15 @@ use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use ::http::{HeaderMap, Response, StatusCode};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use http_body_util::{BodyExt as _, BodyStream, StreamBody};
+use hyper::body::{Bytes, Frame};
 use rmcp::model::RequestId;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::Disconnection;
+use super::reply::EndpointResponse;
+use crate::tools::Disconnection;
 
 /// Names the last event that a client received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";
@@ -89,17 +89,21 @@ impl Drop for WaitingClient {
 
 /// Returns `response`, which releases the request of `client` with its first event: a client may reuse the id as soon as it has
 /// the answer, before the stream ends.
-pub(super) fn release_when_answered(response: Response, mut client: WaitingClient) -> Response {
+pub(super) fn release_when_answered(
+    response: EndpointResponse,
+    mut client: WaitingClient,
+) -> EndpointResponse {
     if response.status() != StatusCode::OK {
         return response;
     }
     response.map(|body| {
-        Body::new(body.map_frame(move |frame| {
+        let answered = move |frame: Frame<Bytes>| {
             if !frame.data_ref().is_some_and(is_keep_alive) {
                 client.answered();
             }
             frame
-        }))
+        };
+        body.map_frame(answered).boxed_unsync()
     })
 }
 
@@ -111,14 +115,14 @@ fn is_keep_alive(event: &Bytes) -> bool {
 /// Returns `response`, a resumed stream, or none if it ends without an event.
 ///
 /// rmcp answers 200 with an empty stream if there is nothing to resume. Clients would reconnect forever.
-pub(super) async fn non_empty(response: Response) -> Option<Response> {
+pub(super) async fn non_empty(response: EndpointResponse) -> Option<EndpointResponse> {
     let (parts, mut body) = response.into_parts();
     let body = match body.frame().now_or_never() {
         None => body,
         Some(None) => return None,
         Some(Some(first)) => {
             let events = stream::once(ready(first)).chain(BodyStream::new(body));
-            Body::new(StreamBody::new(events))
+            StreamBody::new(events).boxed_unsync()
         }
     };
     Some(Response::from_parts(parts, body))
@@ -145,10 +149,10 @@ impl EventStream {
     /// Returns `response`, which records the events it sends, holds `session` and ends with `stopping`.
     pub(super) fn follow(
         &self,
-        response: Response,
+        response: EndpointResponse,
         session: &Arc<McpSession>,
         stopping: &CancellationToken,
-    ) -> Response {
+    ) -> EndpointResponse {
         if response.status() != StatusCode::OK {
             return response;
         }
@@ -160,7 +164,7 @@ impl EventStream {
                     next.fetch_max(index.saturating_add(1), Ordering::Relaxed);
                 }
             });
-            Body::from_stream(events.take_until(stopping.cancelled_owned()))
+            StreamBody::new(events.map_ok(Frame::data).take_until(stopping.cancelled_owned())).boxed_unsync()
         })
     }
 }
@@ -175,12 +179,17 @@ fn event_index(event: &Bytes) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::response::IntoResponse as _;
+    use futures_util::Stream;
     use std::convert::Infallible;
 
-    fn events(events: &'static [&'static str]) -> Response {
-        let events = stream::iter(events).map(|event| Ok::<_, Infallible>(*event));
-        Body::from_stream(events.chain(stream::pending())).into_response()
+    fn response(events: impl Stream<Item = &'static str> + Send + 'static) -> EndpointResponse {
+        let frames =
+            events.map(|event| Ok::<_, Infallible>(Frame::data(Bytes::from_static(event.as_bytes()))));
+        Response::new(StreamBody::new(frames).boxed_unsync())
+    }
+
+    fn events(events: &'static [&'static str]) -> EndpointResponse {
+        response(stream::iter(events.iter().copied()).chain(stream::pending()))
     }
 
     #[tokio::test]
@@ -210,7 +219,7 @@ mod tests {
         let handled = session.open_request(&id).unwrap();
         let client = WaitingClient::new(Arc::clone(&handled));
         let disconnection = client.disconnection();
-        let response = release_when_answered(Body::empty().into_response(), client);
+        let response = release_when_answered(response(stream::empty()), client);
         assert!(!disconnection.0.is_cancelled());
         drop(response);
         assert!(disconnection.0.is_cancelled());
@@ -221,14 +230,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_stream_is_distinguished_from_one_with_events() {
-        let response = |events: &'static [&'static str]| {
-            Body::from_stream(stream::iter(events).map(|event| Ok::<_, Infallible>(*event))).into_response()
-        };
-        assert!(non_empty(response(&[])).await.is_none());
-        let body = non_empty(response(&["one", "two"])).await.unwrap().into_body();
+        assert!(non_empty(response(stream::empty())).await.is_none());
+        let body = non_empty(response(stream::iter(["one", "two"]))).await.unwrap().into_body();
         assert_eq!(body.collect().await.unwrap().to_bytes(), "onetwo");
-        let waiting = Body::from_stream(stream::pending::<Result<&str, Infallible>>()).into_response();
-        assert!(non_empty(waiting).await.is_some());
+        assert!(non_empty(response(stream::pending())).await.is_some());
     }
 
     #[tokio::test]
@@ -243,7 +248,7 @@ mod tests {
         let stream = EventStream::default();
         check(&stream, None, Some(0));
         let sent = ["data: {\"id\":9}\nid: 0\n\n", ":\n\n", "data: {}\nid: 1\n\n", "data: {}\nid: 2\n\n"];
-        let sent = Body::from_stream(stream::iter(sent).map(Ok::<_, Infallible>)).into_response();
+        let sent = response(stream::iter(sent));
         let (session, stopping) = (Arc::new(McpSession::default()), CancellationToken::new());
         let mut body = stream.follow(sent, &session, &stopping).into_body();
         for _ in 0..3 {

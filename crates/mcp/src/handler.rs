@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::http::request::Parts;
+use http::request::Parts;
 use repertoire::serve::{AgentView, ListVersions, Principal, RequestLimits};
 use repertoire::tool::Definition;
 use repertoire::{Entry, Session, SkillName};
@@ -28,7 +28,7 @@ use super::notify::{self, ChangeReceiver};
 use super::protocol::{ProtocolFamily, SUPPORTED_VERSIONS};
 use super::tools::Disconnection;
 use super::{prompts, resources, roots, skills, tools};
-use crate::{ServerOptions, instructions};
+use crate::{McpOptions, instructions};
 
 /// The usual name of the tool that reads files, to which it answers under any other name too.
 const READ_FILE: &str = "read_skill_file";
@@ -59,7 +59,7 @@ pub fn methods() -> impl Iterator<Item = &'static str> {
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 pub(crate) struct Handler {
     view: Arc<AgentView>,
-    options: Arc<ServerOptions>,
+    options: Arc<McpOptions>,
     /// Versions of the lists when the last subscription was accepted.
     accepted: Mutex<ListVersions>,
     /// Counts changes of the tools of this session alone.
@@ -88,7 +88,7 @@ impl Handler {
     /// Returns a handler whose subscriptions end with `closing`, and whose running calls end with `abandoned`.
     pub(crate) fn new(
         view: Arc<AgentView>,
-        options: Arc<ServerOptions>,
+        options: Arc<McpOptions>,
         closing: &CancellationToken,
         abandoned: CancellationToken,
     ) -> Self {
