@@ -114,7 +114,7 @@ pub(crate) fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
 mod tests {
     use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS, McpResult};
     use repertoire_mcp::ResultForm;
-    use repertoire_server::http::HttpLimits;
+    use repertoire_web::http::HttpLimits;
 
     #[test]
     fn settings_of_other_crates_have_their_words_and_defaults() {

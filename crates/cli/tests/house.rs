@@ -91,11 +91,8 @@ fn messages_cite_no_file_of_this_repository() {
 }
 
 /// Edges that tests alone have, with the reason.
-const TEST_EDGES: &[(&str, &str, &str)] = &[(
-    "repertoire-server",
-    "repertoire-mcp",
-    "HTTP is tested with MCP mounted, as the command line mounts it",
-)];
+const TEST_EDGES: &[(&str, &str, &str)] =
+    &[("repertoire-web", "repertoire-mcp", "HTTP is tested with MCP mounted, as the command line mounts it")];
 
 #[test]
 fn crates_depend_on_each_other_as_drawn() {
@@ -131,7 +128,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-sources", vec!["repertoire", "repertoire-model"]),
         ("repertoire-agent", vec!["repertoire", "repertoire-model"]),
         ("repertoire-mcp", vec!["repertoire", "repertoire-model"]),
-        ("repertoire-server", vec!["repertoire", "repertoire-model"]),
+        ("repertoire-web", vec!["repertoire", "repertoire-model"]),
         (
             "repertoire-cli",
             vec![
@@ -141,7 +138,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "repertoire-mcp",
                 "repertoire-model",
                 "repertoire-search",
-                "repertoire-server",
+                "repertoire-web",
                 "repertoire-sources",
                 "repertoire-store",
             ],
@@ -304,7 +301,7 @@ const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
 const DEPENDENCIES_OF_ONE: &[(&str, &[&str])] = &[
     ("exec", &["close_fds", "landlock", "libc", "seccompiler"]),
     ("mcp", &["rmcp"]),
-    ("server", &["askama", "axum"]),
+    ("web", &["askama", "axum"]),
 ];
 
 #[test]

@@ -15,7 +15,7 @@ use repertoire_agent::economics::{
 };
 use repertoire_model::text::nearest;
 use repertoire_model::tokens::Tokenizer;
-use repertoire_server::dashboard::{self, Cost, CostOfWay};
+use repertoire_web::dashboard::{self, Cost, CostOfWay};
 use serde_json::{Value, json};
 
 use crate::error::CliError;

@@ -21,9 +21,9 @@ use repertoire::discovery::repository_root;
 use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_mcp::{McpOptions, ResultForm, Switch};
-use repertoire_server::dashboard::{DashboardOptions, Host};
-use repertoire_server::http::{AddressRange, HttpOptions, Mount, PageSecret};
-use repertoire_server::{MetricsSink, Probe, ServerOptions};
+use repertoire_web::dashboard::{DashboardOptions, Host};
+use repertoire_web::http::{AddressRange, HttpOptions, Mount, PageSecret};
+use repertoire_web::{MetricsSink, Probe, ServerOptions};
 
 use self::address::DEFAULT;
 use self::host::DashboardHost;
@@ -178,7 +178,7 @@ pub(super) fn run_and_tell(
         Some(http) => {
             open_files::make_room(http.limits.connections);
             options.mcp = mount(mcp);
-            let server = repertoire_server::Server::new(Arc::clone(&served), metrics, options);
+            let server = repertoire_web::Server::new(Arc::clone(&served), metrics, options);
             let bound = server.bind_http(http)?;
             let reader = AccessReader::new(context, args.served.clone(), args.tokens());
             let _ = reload.set(reader.start(context, bound.control()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use repertoire::regular_file;
 use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, SkillName, SkillPath};
-use repertoire_server::pack_files;
+use repertoire_web::pack_files;
 use serde_json::{Value, json};
 
 use super::skill_copies::PublishedFiles;

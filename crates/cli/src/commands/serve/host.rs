@@ -6,9 +6,7 @@ use repertoire::{Entry, Registry, Watcher};
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
-use repertoire_server::dashboard::{
-    Cost, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin,
-};
+use repertoire_web::dashboard::{Cost, Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
 
 use super::switch;
 use crate::clients::Places;

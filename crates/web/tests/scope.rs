@@ -2,8 +2,8 @@
 
 use repertoire::Agent;
 use repertoire_model::{Pattern, Policy};
-use repertoire_server::ServerOptions;
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_web::ServerOptions;
+use repertoire_web::http::{HttpOptions, Token};
 use serde_json::{Value, json};
 use std::io::Write as _;
 

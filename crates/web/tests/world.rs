@@ -13,8 +13,8 @@ use repertoire::serve::{ServedLibrary, Stop};
 use repertoire::{Agent, LibraryBuilder, SessionOptions, Watcher};
 use repertoire_mcp::{McpOptions, SessionLimits};
 use repertoire_model::Policy;
-use repertoire_server::http::{HttpControl, HttpOptions, Mount, PageSecret};
-use repertoire_server::{MetricsSink, ServerOptions};
+use repertoire_web::http::{HttpControl, HttpOptions, Mount, PageSecret};
+use repertoire_web::{MetricsSink, ServerOptions};
 use serde_json::{Value, json};
 
 pub use self::library::*;
@@ -22,11 +22,11 @@ pub use self::library::*;
 /// A server over two streams and over HTTP.
 pub struct Server {
     pub mcp: repertoire_mcp::Server,
-    http: repertoire_server::Server,
+    http: repertoire_web::Server,
 }
 
 impl Deref for Server {
-    type Target = repertoire_server::Server;
+    type Target = repertoire_web::Server;
 
     fn deref(&self) -> &Self::Target {
         &self.http
@@ -51,7 +51,7 @@ impl Server {
             })
         });
         let options = changed(options, |options| options.mcp = mount);
-        Self { mcp, http: repertoire_server::Server::new(served, metrics, options) }
+        Self { mcp, http: repertoire_web::Server::new(served, metrics, options) }
     }
 }
 

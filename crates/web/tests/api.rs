@@ -8,9 +8,9 @@ use repertoire::proposal::{ProposalRules, ProposalText, Proposer};
 use repertoire::store::{Journal as _, LazyStore, MemoryStore, Origin, Store};
 use repertoire::{Agent, Entry, Library, Registry, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::ServerOptions;
-use repertoire_server::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
-use repertoire_server::http::{HttpOptions, PageSecret, Token};
+use repertoire_web::ServerOptions;
+use repertoire_web::dashboard::{Cost, CostOfWay, DashboardOptions, Decision, Host, NewestVersion};
+use repertoire_web::http::{HttpOptions, PageSecret, Token};
 use serde_json::{Value, json};
 
 use crate::world::{Http, Server, World, changed};

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use repertoire::EventKind;
 use repertoire::store::{LazyStore, Role, Store, TokenRecord, Tokens as _};
-use repertoire_server::http::HttpOptions;
+use repertoire_web::http::HttpOptions;
 use serde_json::json;
 
 use crate::api::Dashboard;
@@ -151,7 +151,7 @@ fn cookies_are_secure_where_people_use_https() {
     let secret = token(&dashboard, "ann", Role::Reader);
     let expect = format!("__Host-rep_token={secret}; Path=/; HttpOnly; SameSite=Lax; Secure");
     let proxied = guarded(&dashboard, |options| {
-        options.trusted_proxies = vec![repertoire_server::http::AddressRange::parse("127.0.0.1").unwrap()];
+        options.trusted_proxies = vec![repertoire_web::http::AddressRange::parse("127.0.0.1").unwrap()];
     });
     let (_, answer) = sign_in(&proxied, &secret, "%2F", &[("X-Forwarded-Proto", "https")]);
     assert_eq!(header(&answer, "set-cookie"), Some(expect.as_str()));

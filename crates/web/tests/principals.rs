@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use repertoire::Agent;
 use repertoire::model::Pattern;
 use repertoire::store::{LazyStore, MemoryStore, Role, Store, TokenRecord, Tokens as _};
-use repertoire_server::ServerOptions;
-use repertoire_server::http::{AccessLog, HttpAccess, HttpOptions, Token};
+use repertoire_web::ServerOptions;
+use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions, Token};
 use serde_json::{Value, json};
 
 use crate::world::{Http, World, changed};

@@ -7,7 +7,7 @@ use repertoire::event::{Event, MemorySink, Surface, Via};
 use repertoire::{Agent, EventKind, Outcome, SessionOptions};
 use repertoire_mcp::methods;
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_web::http::{HttpOptions, Token};
 use serde_json::{Value, json};
 
 use crate::world::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use repertoire::session::ToolExposure;
 use repertoire::tool::OfferedTools;
 use repertoire::{HandlerError, SessionOptions};
-use repertoire_server::http::HttpOptions;
+use repertoire_web::http::HttpOptions;
 use serde_json::{Map, Value, json};
 
 use crate::world::{Client, Http, Server, World};

@@ -7,8 +7,8 @@ use repertoire::provider::store::StoreProvider;
 use repertoire::store::{LazyStore, MemoryStore, Store};
 use repertoire::{Agent, Error, ErrorKind, SessionOptions};
 use repertoire_model::scope::{Pattern, Scope};
-use repertoire_server::http::{HttpOptions, Token};
-use repertoire_server::{Probe, ServerOptions};
+use repertoire_web::http::{HttpOptions, Token};
+use repertoire_web::{Probe, ServerOptions};
 use serde_json::json;
 
 use crate::world::*;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use repertoire_server::ErrorKind;
-use repertoire_server::http::{AccessLog, HttpAccess, HttpOptions, PageSecret, Token};
+use repertoire_web::ErrorKind;
+use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions, PageSecret, Token};
 use serde_json::Value;
 
 use crate::api::Dashboard;

@@ -14,9 +14,9 @@ use repertoire::testing::WordSearcher;
 use repertoire::{Library, SessionOptions};
 use repertoire_model::patch::{FileData, SkillFiles};
 use repertoire_model::{Pattern, Policy, SkillName, SkillPath};
-use repertoire_server::http::HttpOptions;
-use repertoire_server::publish::PublishOptions;
-use repertoire_server::{MetricsSink, ServerOptions, pack_files};
+use repertoire_web::http::HttpOptions;
+use repertoire_web::publish::PublishOptions;
+use repertoire_web::{MetricsSink, ServerOptions, pack_files};
 use serde_json::{Value, json};
 
 use crate::world::{Http, Server, changed, mcp_options};

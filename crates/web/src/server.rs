@@ -17,7 +17,7 @@ use crate::{Error, ServerOptions};
 /// use std::sync::Arc;
 /// use repertoire::serve::{Notices, ServedLibrary};
 /// use repertoire::{Library, MemoryProvider, SkillDefinition};
-/// use repertoire_server::{MetricsSink, Server, ServerOptions};
+/// use repertoire_web::{MetricsSink, Server, ServerOptions};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
 /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", vec![skill]))).open();
 /// let metrics = Arc::new(MetricsSink::default());

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use repertoire::Library;
 use repertoire_mcp::client::{McpServer, ToolServers};
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_web::http::{HttpOptions, Token};
 use serde_json::json;
 
 use crate::world::{Http, World, changed};

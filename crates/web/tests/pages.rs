@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use repertoire::event::{Event, EventKind};
 use repertoire::store::Journal as _;
-use repertoire_server::http::{HttpOptions, Token};
+use repertoire_web::http::{HttpOptions, Token};
 
 use crate::api::Dashboard;
 use crate::world::{Http, World, changed};

@@ -10,8 +10,8 @@ use repertoire::serve::Stop;
 use repertoire::session::ToolExposure;
 use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
 use repertoire_mcp::SessionLimits;
-use repertoire_server::ErrorKind;
-use repertoire_server::http::{HttpLimits, HttpOptions, Token};
+use repertoire_web::ErrorKind;
+use repertoire_web::http::{HttpLimits, HttpOptions, Token};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use repertoire::model::Digest;
-use repertoire_server::http::{AddressRange, HttpOptions};
+use repertoire_web::http::{AddressRange, HttpOptions};
 use serde_json::{Value, json};
 
 use crate::world::{Http, World, changed};

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use repertoire::EventKind;
 use repertoire::model::{Pattern, Scope};
 use repertoire::store::{LazyStore, Role, Store, Tokens as _};
-use repertoire_server::http::{AccessLog, HttpAccess, HttpOptions};
-use repertoire_server::oidc::{OidcGroup, OidcOptions};
+use repertoire_web::http::{AccessLog, HttpAccess, HttpOptions};
+use repertoire_web::oidc::{OidcGroup, OidcOptions};
 use ring::hmac;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
-use repertoire_server::http::{HttpLimits, HttpOptions, Token};
+use repertoire_web::http::{HttpLimits, HttpOptions, Token};
 use serde_json::json;
 
 use crate::world::{Http, World, changed, event, watched};
