@@ -5,8 +5,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
+use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
-use repertoire_server::{Server, ServerOptions, Stop};
+use repertoire_mcp::{McpOptions, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
@@ -17,11 +18,12 @@ static RUNTIME: LazyLock<Runtime> =
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let skill = SkillDefinition::new("alpha", "Does alpha things well.", "# Alpha\n")
         .with_resource("references/guide.md", "one\ntwo\n");
-    let options = ServerOptions::default();
+    let options = McpOptions::default();
     let library = Library::builder()
         .provider(Arc::new(MemoryProvider::new("memory", vec![skill])))
         .session_options(options.session_options(SessionOptions::default()));
-    Server::new(pollster::block_on(library.open()).expect("a library"), options)
+    let library = pollster::block_on(library.open()).expect("a library");
+    Server::new(ServedLibrary::new(library, Notices::default()), options)
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -15,7 +15,7 @@ mod postgres_server;
 #[path = "../../agent/tests/support/mod.rs"]
 #[allow(dead_code, reason = "the tests of the agent use all of it")]
 mod model_server;
-#[path = "../../server/tests/provider.rs"]
+#[path = "../../web/tests/provider.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the tests of the server use all of it")]
 mod oidc_provider;
 mod sandbox;

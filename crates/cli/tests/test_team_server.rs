@@ -132,7 +132,7 @@ fn send(
 /// Returns an archive of a skill.
 fn archive(name: &str, body: &str) -> Vec<u8> {
     let files = [("SKILL.md".to_owned(), false, crate::sandbox::skill(name, body).into_bytes())];
-    repertoire_server::pack_files(&files).unwrap()
+    repertoire_web::pack_files(&files).unwrap()
 }
 
 #[test]

@@ -64,6 +64,7 @@
 //! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
 //! - `http`: a client of HTTP servers, which is given the certificates to trust and the proxy.
 //! - `otel`: sends a span for every call to an OpenTelemetry collector.
+//! - `serve`: what servers share; it needs tokio.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -96,6 +97,8 @@ pub mod usage;
 pub mod unused;
 pub mod history;
 pub mod proposal;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "fs")]
 pub mod regular_file;
 #[cfg(feature = "fs")]

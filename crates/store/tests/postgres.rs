@@ -170,7 +170,9 @@ fn nobody_waits_for_a_server_that_does_not_answer() {
 fn a_server_far_away_is_opened() {
     let Some(server) = shared() else { return };
     let delay = Duration::from_millis(800);
-    let store = PostgresStore::open_to_serve(&server.delayed_url(&server.database(), delay), &Certificates::none()).unwrap();
+    let store =
+        PostgresStore::open_to_serve(&server.delayed_url(&server.database(), delay), &Certificates::none())
+            .unwrap();
     store.append(&[event()]).unwrap();
     assert_eq!(store.events(&EventQuery::default()).unwrap().len(), 1);
 }

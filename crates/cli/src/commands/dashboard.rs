@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use repertoire_exec::notify::run_with_input;
-use repertoire_server::http::PageSecret;
+use repertoire_web::http::PageSecret;
 use serde_json::json;
 
 use super::serve::{self, ServeArgs};

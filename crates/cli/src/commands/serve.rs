@@ -18,10 +18,12 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::discovery::repository_root;
+use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
-use repertoire_server::dashboard::{DashboardOptions, Host};
-use repertoire_server::http::{AddressRange, HttpOptions, PageSecret};
-use repertoire_server::{Notices, Probe, ResultForm, Server, ServerOptions, Stop, Switch};
+use repertoire_mcp::{McpOptions, ResultForm, Switch};
+use repertoire_web::dashboard::{DashboardOptions, Host};
+use repertoire_web::http::{AddressRange, HttpOptions, Mount, PageSecret};
+use repertoire_web::{MetricsSink, Probe, ServerOptions};
 
 use self::address::DEFAULT;
 use self::host::DashboardHost;
@@ -130,9 +132,11 @@ pub(super) fn run_and_tell(
     let context = &*context;
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
-    let mut options = options(context, args);
+    let mcp_options = mcp_options(context, args);
+    let mut options = options(context);
     options.dashboard = dashboard(context, args, &host);
-    let library = open(ui, context, args, &options, http.as_ref())?;
+    let notices = NoticeWriter::new(mcp_options.tools);
+    let library = open(ui, context, args, &mcp_options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
     context.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
     context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
@@ -141,10 +145,14 @@ pub(super) fn run_and_tell(
     host.follows(watcher.as_ref());
     let _releases = context.follow_releases(library.registry());
     let _recorder = context.recorder(library.registry());
-    let server = Server::new(library, options);
+    let metrics = Arc::new(MetricsSink::default());
+    let library = library.with_sink(metrics.clone());
+    let served = ServedLibrary::new(library, Notices::new(move |notice| notices.tell(notice)));
+    let library = &served.library;
+    let mcp = repertoire_mcp::Server::new(Arc::clone(&served), mcp_options);
     let stop = Stop::new();
     let interrupted = stop.clone();
-    let runner = server.library().runner().cloned();
+    let runner = library.runner().cloned();
     // A server of HTTP cancels running tools itself, once it has drained.
     let ending = runner.clone().filter(|_| args.http.is_none());
     let reload: Arc<OnceLock<Sender<()>>> = Arc::default();
@@ -160,19 +168,21 @@ pub(super) fn run_and_tell(
             runner.end();
         }
     })?;
-    if args.http.is_some() || server.library().snapshot().entries().len() > MANY_SKILLS {
+    if args.http.is_some() || library.snapshot().entries().len() > MANY_SKILLS {
         // Nobody waits for the thread, not even the end of the program.
-        let library = server.library().clone();
+        let library = library.clone();
         std::thread::spawn(move || pollster::block_on(library.warm_up_search()));
     }
     let served = match http {
-        None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
+        None => mcp.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
         Some(http) => {
             open_files::make_room(http.limits.connections);
+            options.mcp = mount(mcp);
+            let server = repertoire_web::Server::new(Arc::clone(&served), metrics, options);
             let bound = server.bind_http(http)?;
             let reader = AccessReader::new(context, args.served.clone(), args.tokens());
             let _ = reload.set(reader.start(context, bound.control()));
-            let skills = count(server.library().snapshot().active().count(), "skill");
+            let skills = count(library.snapshot().active().count(), "skill");
             match args.page_secret {
                 Some(_) => writeln!(ui.err(), "rep: showing {skills} until this command ends")?,
                 None => writeln!(ui.err(), "rep: serving {skills} at http://{}/mcp", bound.address())?,
@@ -188,7 +198,7 @@ pub(super) fn run_and_tell(
         pollster::block_on(runner.settled());
     }
     served?;
-    pollster::block_on(server.library().save());
+    pollster::block_on(library.save());
     Ok(Exit::Success)
 }
 
@@ -223,7 +233,7 @@ fn open(
     ui: &mut Ui,
     context: &Context,
     args: &ServeArgs,
-    options: &ServerOptions,
+    options: &McpOptions,
     http: Option<&HttpOptions>,
 ) -> Result<Library, CliError> {
     let tokens = http.into_iter().flat_map(|http| &http.access.tokens);
@@ -238,25 +248,39 @@ fn open(
     context.library(options.session_options(context.session_options(None)), &needed, runner)
 }
 
+/// Returns what is mounted at `/mcp`.
+fn mount(mcp: repertoire_mcp::Server) -> Mount {
+    Mount::new(move |caller, stopping, closed| {
+        let endpoint = Arc::new(mcp.endpoint(caller, stopping, closed));
+        Box::new(move |request, limits| {
+            let endpoint = Arc::clone(&endpoint);
+            Box::pin(async move { endpoint.answer(request, limits).await })
+        })
+    })
+}
+
 /// Returns the options of MCP, from the flags and the configuration.
-fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
+fn mcp_options(context: &Context, args: &ServeArgs) -> McpOptions {
     let settings = &context.settings;
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
-    let tools = switch(settings.mcp_tools && !args.no_tools);
-    let teller = NoticeWriter::new(tools);
     let result = args.result.as_deref().and_then(ResultForm::parse);
-    let mut options = ServerOptions::default();
-    options.tools = tools;
+    let mut options = McpOptions::default();
+    options.tools = switch(settings.mcp_tools && !args.no_tools);
     options.extension = switch(settings.mcp_extension && !args.no_extension);
     options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
     options.instructions_tokens = settings.mcp_instructions;
-    options.notices = Notices::new(move |notice| teller.tell(notice));
     let (here, home) = (context.env.working_directory(), context.env.home());
     // Some applications start servers in the home directory, which is no project.
     let is_home = home.as_ref().is_some_and(|home| home.canonicalize().ok() == here.canonicalize().ok());
     let is_project = !is_home && repository_root(here, home.as_deref()).is_some();
     options.project = is_project.then(|| here.to_owned());
     options.home = home;
+    options
+}
+
+/// Returns the options of the server behind HTTP, from the configuration.
+fn options(context: &Context) -> ServerOptions {
+    let mut options = ServerOptions::default();
     let (journal, traces) = (context.journal(), context.traces());
     if journal.is_some() || traces.is_some() {
         options.dropped_events = Probe::new(move || {
@@ -265,7 +289,7 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
         });
     }
     options.publish = context.publishing();
-    if !settings.store_url.is_empty() {
+    if !context.settings.store_url.is_empty() {
         let store = context.lazy_store();
         options.store = Probe::new(move || Context::is_store_ready(&store));
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use repertoire::Entry;
 use repertoire::discovery::{Place, Tier};
 use repertoire_clients::projects;
-use repertoire_sources::origin::{Comparison, Origin, OriginBase, Origins, InstalledFiles};
+use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase, Origins};
 use serde::Serialize;
 
 use super::context::Context;

@@ -18,7 +18,7 @@ use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, 
 use repertoire::usage::most_loaded_first;
 use repertoire::{Error, ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
-use repertoire_server::publish::PublishOptions;
+use repertoire_web::publish::PublishOptions;
 
 use super::context::Context;
 use super::notify::Notifier;

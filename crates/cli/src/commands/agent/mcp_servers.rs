@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use repertoire::http::HttpClient;
 use repertoire::regular_file;
 use repertoire_exec::HostProcess;
-use repertoire_server::mcp_client::{McpServer, ServerTool, ToolServers};
+use repertoire_mcp::client::{McpServer, ServerTool, ToolServers};
 use serde::Deserialize;
 
 use crate::env::Env;

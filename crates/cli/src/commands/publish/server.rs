@@ -1,7 +1,7 @@
 //! `rep publish --to https://HOST`: versions for a server of a team.
 
-use repertoire_server::pack_files;
 use repertoire_sources::{VersionToSend, send_version};
+use repertoire_web::pack_files;
 use serde_json::{Value, json};
 
 use super::args::PublishArgs;

@@ -7,7 +7,7 @@ use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file, target_of_tempo
 use repertoire::regular_file;
 use repertoire_model::patch::FileData;
 use repertoire_model::{Digest, SkillName, SkillPath};
-use repertoire_server::pack_files;
+use repertoire_web::pack_files;
 use serde_json::{Value, json};
 
 use super::skill_copies::PublishedFiles;

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use repertoire_server::http::AccessLog;
+use repertoire_web::http::AccessLog;
 
 use crate::error::CliError;
 use crate::ui::log;

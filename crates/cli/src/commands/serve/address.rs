@@ -37,6 +37,6 @@ mod tests {
         for bad in ["", "localhost", "example.com:80", "127.0.0.1", "70000", ":80"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        assert_eq!(DEFAULT, repertoire_server::http::DEFAULT_ADDRESS.to_string());
+        assert_eq!(DEFAULT, repertoire_web::http::DEFAULT_ADDRESS.to_string());
     }
 }

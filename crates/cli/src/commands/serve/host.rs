@@ -7,7 +7,7 @@ use repertoire_clients::disable::still_read;
 use repertoire_exec::{Launcher, probe};
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Digest, Pattern};
-use repertoire_server::dashboard::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
+use repertoire_web::dashboard::{Decision, HealthItem, HealthState, Host, NewestVersion, SkillOrigin};
 
 use super::switch;
 use crate::commands::{approvals, explain, update};

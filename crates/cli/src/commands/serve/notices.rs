@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use repertoire::serve::Notice;
 use repertoire::{Registry, Snapshot, Watcher};
-use repertoire_server::{Notice, Switch};
+use repertoire_mcp::Switch;
 
 use crate::ui::say;
 use crate::wire;

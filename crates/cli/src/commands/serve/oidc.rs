@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repertoire_server::oidc::{OidcGroup, OidcOptions};
+use repertoire_web::oidc::{OidcGroup, OidcOptions};
 
 use super::tokens;
 use crate::error::CliError;

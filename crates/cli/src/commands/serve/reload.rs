@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use repertoire::config::ConfigFiles;
-use repertoire_server::http::{HttpAccess, HttpControl};
+use repertoire_web::http::{HttpAccess, HttpControl};
 
 use super::{oidc, tokens};
 use crate::config;

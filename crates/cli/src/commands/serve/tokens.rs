@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repertoire_server::http::Token;
+use repertoire_web::http::Token;
 
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;

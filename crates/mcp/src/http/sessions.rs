@@ -1,0 +1,130 @@
+//! The MCP sessions of one token, up to two limits: a new one replaces the one that was idle longest.
+//!
+//! rmcp 3.8 expires idle sessions but does not limit their number, and each takes about 100 KiB. Most clients do not end their
+//! sessions, so few idle ones are kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use rmcp::transport::streamable_http_server::SessionManager as _;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::session::McpSession;
+use crate::SessionLimits;
+
+/// Maximum ids of sessions that were ended, which are remembered so that none of them comes back.
+const MAX_ENDED: usize = 1_024;
+
+/// The MCP sessions of one token.
+pub(super) struct McpSessions {
+    manager: Arc<LocalSessionManager>,
+    limits: SessionLimits,
+    sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
+    /// Sessions that a client ended, or that made room for others.
+    ended: std::sync::Mutex<VecDeque<String>>,
+    /// Locked while a session starts, so that no two take the last slot.
+    starting: Mutex<()>,
+}
+
+struct TrackedSession {
+    last_used: Instant,
+    session: Arc<McpSession>,
+}
+
+impl TrackedSession {
+    /// Returns whether no event stream is open and no request is in flight: each holds the session.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.session) == 1
+    }
+}
+
+impl McpSessions {
+    /// Returns the sessions of `manager`.
+    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: SessionLimits) -> Self {
+        Self {
+            manager,
+            limits,
+            sessions: std::sync::Mutex::default(),
+            ended: std::sync::Mutex::default(),
+            starting: Mutex::default(),
+        }
+    }
+
+    /// Closes the longest idle session if a limit is reached. No other session starts while the returned guard is held.
+    ///
+    /// The client of a closed session gets 404 and starts a new one.
+    pub(super) async fn make_room(&self) -> MutexGuard<'_, ()> {
+        let starting = self.starting.lock().await;
+        while let Some(idle) = self.longest_idle_over_limit().await {
+            self.sessions().remove(&*idle);
+            self.ended(&idle);
+            // The manager forgets it even if closing fails.
+            let _ = self.manager.close_session(&idle).await;
+        }
+        starting
+    }
+
+    async fn longest_idle_over_limit(&self) -> Option<Arc<str>> {
+        let open = self.manager.sessions.read().await;
+        let mut sessions = self.sessions();
+        sessions.retain(|id, _| open.contains_key(id.as_str()));
+        let is_full = open.len() >= self.limits.sessions;
+        let idle = sessions.values().filter(|tracked| tracked.is_idle()).count();
+        if !is_full && idle < self.limits.idle_sessions {
+            return None;
+        }
+        let tracked = |id: &Arc<str>| sessions.get(&**id);
+        let is_idle = |id: &&Arc<str>| tracked(id).is_none_or(TrackedSession::is_idle);
+        let last_used = |id: &&Arc<str>| tracked(id).map(|tracked| tracked.last_used);
+        let longest_idle = open.keys().filter(is_idle).min_by_key(last_used);
+        longest_idle.or_else(|| open.keys().filter(|_| is_full).min_by_key(last_used)).cloned()
+    }
+
+    /// Records that the session `id` has started.
+    pub(super) fn started(&self, id: &str) {
+        let tracked = TrackedSession { last_used: Instant::now(), session: Arc::default() };
+        self.sessions().insert(id.to_owned(), tracked);
+    }
+
+    /// Records that the session `id` was ended, and is not to come back.
+    pub(super) fn ended(&self, id: &str) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.len() >= MAX_ENDED {
+            ended.pop_front();
+        }
+        ended.push_back(id.to_owned());
+    }
+
+    /// Returns whether the session `id` was ended.
+    pub(super) fn has_ended(&self, id: &str) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|ended| ended == id)
+    }
+
+    /// Returns the session `id` and marks it as used.
+    pub(super) fn find(&self, id: &str) -> Option<Arc<McpSession>> {
+        let mut sessions = self.sessions();
+        let tracked = sessions.get_mut(id)?;
+        tracked.last_used = Instant::now();
+        Some(Arc::clone(&tracked.session))
+    }
+
+    /// Returns whether the session `id` is open.
+    pub(super) async fn is_open(&self, id: &str) -> bool {
+        self.manager.sessions.read().await.contains_key(id)
+    }
+
+    /// Ends the open GET event stream of the session `id`, if there is one.
+    pub(super) async fn end_stream(&self, id: &str) {
+        let handle = self.manager.sessions.read().await.get(id).cloned();
+        if let Some(handle) = handle {
+            // It fails only if the session is closing, which ends its streams as well.
+            let _ = handle.close_standalone_sse_stream(None).await;
+        }
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<String, TrackedSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

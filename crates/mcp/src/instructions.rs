@@ -1,0 +1,133 @@
+//! The catalog in the server's `instructions`.
+
+use repertoire::Catalog;
+use repertoire::serve::AgentView;
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
+use repertoire_model::text::escape_xml;
+use repertoire_model::tokens::approximate;
+
+use crate::McpOptions;
+
+/// Safety margin on the approximate token count.
+const CAUTION_PERCENT: usize = 8;
+
+/// Maximum attempts to write a catalog that fits, each with a smaller budget.
+const MAX_TRIES: usize = 6;
+
+/// Each attempt reduces the budget by at least one part in this many.
+const STEPS: usize = 16;
+
+/// Clients that truncate instructions, and a length that is safe with each. The end of the text says how to find other skills.
+const TRUNCATING_CLIENTS: &[(&str, usize)] = &[("claude-code", 4_000)];
+
+/// Some clients have tools of the same names, and some prefix the tools of servers.
+const PREAMBLE: &str = "The tools named here are those of this MCP server; your client may show them with a prefix before their names.\n\n";
+
+/// The maximum length of instructions.
+#[derive(Debug, Clone, Copy)]
+struct InstructionsLimit {
+    tokens: usize,
+    characters: usize,
+}
+
+impl InstructionsLimit {
+    /// Returns the limit for `client`.
+    fn of(client: Option<&str>, options: &McpOptions) -> Self {
+        // Without tools, models cannot load skills.
+        let tokens = if options.tools.is_on() { options.instructions_tokens } else { 0 };
+        let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
+        Self { tokens, characters: truncating.map_or(usize::MAX, |(_, characters)| *characters) }
+    }
+
+    /// Returns the share of the limit that `text` uses, in thousandths.
+    fn share(self, text: &str) -> usize {
+        let tokens = approximate(text) * (100 + CAUTION_PERCENT) / 100;
+        // The truncating clients are JavaScript programs, which count UTF-16 units.
+        let characters = text.encode_utf16().count();
+        let thousandths = |size: usize, room: usize| size.saturating_mul(1000).div_ceil(room.max(1));
+        thousandths(tokens, self.tokens).max(thousandths(characters, self.characters))
+    }
+}
+
+/// Returns the catalog of `view` for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
+pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &McpOptions) -> String {
+    let snapshot = view.shared.registry.snapshot();
+    // The instructions hold no prompt of the agent, so the catalog is written as without one.
+    let mut catalog = view.session.catalog_options();
+    catalog.bound.clear();
+    let limit = InstructionsLimit::of(client, options);
+    let visible = view.visible(&snapshot);
+    let notices = view.session.notices(&snapshot);
+    render(limit, &catalog, &notices, |catalog: &CatalogOptions| {
+        snapshot.catalog_of(catalog, |entry| visible.contains(entry)).ok()
+    })
+}
+
+/// Returns the instructions with the catalog that `write` returns and behind it those of `notices` for which there is room; empty
+/// if there is none or the limit is 0.
+fn render(
+    limit: InstructionsLimit,
+    options: &CatalogOptions,
+    notices: &[String],
+    write: impl Fn(&CatalogOptions) -> Option<Catalog>,
+) -> String {
+    if limit.tokens == 0 {
+        return String::new();
+    }
+    let write = |over_budget, budget| {
+        let mut options = options.clone();
+        options.budget_tokens = Some(budget);
+        options.highlight = None;
+        options.over_budget = over_budget;
+        // A server knows no task, but if not all names fit, some are better than none.
+        options.ranking = Some(Ranking::default());
+        // An exact count would dominate the start-up time.
+        options.tokenizer = Tokenizer::Chars4;
+        let catalog = write(&options)?;
+        let preamble = if catalog.text.is_empty() { "" } else { PREAMBLE };
+        Some((format!("{preamble}{}", catalog.text), catalog.report.over_budget))
+    };
+    // About four characters are a token.
+    let mut budget = limit.tokens.min(limit.characters / 4);
+    for _ in 0..MAX_TRIES {
+        let Some((text, is_over)) = write(OverBudget::Tiers, budget) else { break };
+        let share = limit.share(&text);
+        if share <= 1000 {
+            return with_notices(text, notices, limit);
+        }
+        // Nothing is left to leave out.
+        if is_over {
+            break;
+        }
+        budget = (budget * 1000 / share).min(budget - budget.div_ceil(STEPS));
+    }
+    let (text, _) = write(OverBudget::SearchOnly, limit.tokens).unwrap_or_default();
+    with_notices(text, notices, limit)
+}
+
+/// Returns `text` with those of `notices` behind it that do not exceed the limit.
+fn with_notices(mut text: String, notices: &[String], limit: InstructionsLimit) -> String {
+    for notice in notices {
+        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let longer = format!("{text}{separator}Note: {}.\n", escape_xml(notice));
+        if limit.share(&longer) <= 1000 {
+            text = longer;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_take_the_room_that_the_catalog_leaves() {
+        let limit = InstructionsLimit { tokens: 1_000, characters: 60 };
+        let notices = ["x".repeat(60), "1 skill is broken: <a>".to_owned()];
+        let text = with_notices("the catalog".to_owned(), &notices, limit);
+        assert_eq!(text, "the catalog\nNote: 1 skill is broken: &lt;a&gt;.\n");
+        let full = "c".repeat(60);
+        assert_eq!(with_notices(full.clone(), &notices, limit), full);
+    }
+}

@@ -1,0 +1,59 @@
+//! The server of a library over MCP.
+
+use std::sync::Arc;
+
+use repertoire::Library;
+use repertoire::serve::{AgentView, ServedLibrary, ViewLimits};
+
+use crate::{Error, McpOptions};
+
+/// Serves a library over MCP. Clones serve the same library.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::serve::{Notices, ServedLibrary};
+/// use repertoire::{Library, MemoryProvider, SkillDefinition};
+/// use repertoire_mcp::{McpOptions, Server};
+/// let options = McpOptions::default();
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let library = Library::builder()
+///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
+///     .session_options(options.session_options(Default::default()))
+///     .open();
+/// let library = pollster::block_on(library)?;
+/// let server = Server::new(ServedLibrary::new(library, Notices::default()), options);
+/// assert_eq!(server.library().snapshot().active().count(), 1);
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Server {
+    served: Arc<ServedLibrary>,
+    options: Arc<McpOptions>,
+}
+
+impl Server {
+    /// Returns a server of the skills of `served`, whose library should have been opened with [`McpOptions::session_options`].
+    pub fn new(served: Arc<ServedLibrary>, options: McpOptions) -> Self {
+        Self { served, options: Arc::new(options) }
+    }
+
+    /// Returns the library.
+    pub fn library(&self) -> &Library {
+        &self.served.library
+    }
+
+    pub(crate) fn options(&self) -> &Arc<McpOptions> {
+        &self.options
+    }
+
+    /// Waits until cancelled tools of skills have been cleaned up.
+    pub(crate) async fn settled(&self) {
+        self.served.settled().await;
+    }
+
+    /// Returns the view of the agent called `agent`, or of one without restriction.
+    pub(crate) async fn view(&self, agent: Option<&str>) -> Result<Arc<AgentView>, Error> {
+        let library = self.library().clone();
+        Ok(AgentView::open(Arc::clone(&self.served), library, agent, ViewLimits::default()).await?)
+    }
+}

@@ -1,0 +1,109 @@
+//! `GET /api/v1/health`: the state of the parts of the server.
+
+use axum::Extension;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::records::{blocking, with_store};
+use super::request::Answer;
+use crate::dashboard::{Asker, HealthItem, HealthState};
+
+/// The state of the parts of the server.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Health {
+    /// The version of the server.
+    pub(crate) version: String,
+    /// The parts.
+    pub(crate) parts: Vec<HealthRow>,
+}
+
+/// A part of the server and its state.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct HealthRow {
+    /// The part, such as `store`.
+    pub(crate) part: String,
+    /// The state: `ok`, `warning`, `error` or `off`.
+    pub(crate) state: String,
+    /// The state in a few words.
+    pub(crate) detail: String,
+}
+
+impl From<HealthItem> for HealthRow {
+    fn from(item: HealthItem) -> Self {
+        Self { part: item.part, state: item.state.as_str().to_owned(), detail: item.detail }
+    }
+}
+
+/// Answers with the state of the server.
+pub(crate) async fn get(Extension(asker): Extension<Asker>) -> Result<Answer<Health>, ApiError> {
+    Ok(Answer(health(&asker).await?))
+}
+
+/// Returns the state of the parts of the server.
+pub(crate) async fn health(asker: &Asker) -> Result<Health, ApiError> {
+    let mut parts = vec![library(asker), store(asker).await];
+    parts.extend(replicas(asker).await);
+    if let Some(dropped) = asker.server.options.dropped_events.ask() {
+        let (state, detail) = match dropped {
+            0 => (HealthState::Ok, "every event was recorded".to_owned()),
+            number => (HealthState::Warning, format!("{number} events could not be recorded")),
+        };
+        parts.push(item("events", state, detail));
+    }
+    if let Some(host) = asker.options().host.clone().filter(|_| asker.sees_all()) {
+        parts.extend(blocking(move || Ok(host.health())).await?);
+    }
+    let parts = parts.into_iter().map(HealthRow::from).collect();
+    Ok(Health { version: asker.server.options.version.clone(), parts })
+}
+
+fn item(part: &str, state: HealthState, detail: impl Into<String>) -> HealthItem {
+    HealthItem { part: part.to_owned(), state, detail: detail.into() }
+}
+
+fn library(asker: &Asker) -> HealthItem {
+    let snapshot = asker.view.shared.registry.snapshot();
+    if !asker.sees_all() {
+        return item("library", HealthState::Ok, "the sources were read");
+    }
+    if let Some(source) = snapshot.unlisted_sources().next() {
+        return item("library", HealthState::Error, format!("{source} could not be read"));
+    }
+    match snapshot.problems() {
+        [] => {
+            item("library", HealthState::Ok, format!("all sources were read, snapshot {}", snapshot.number()))
+        }
+        [problem, ..] => item("library", HealthState::Warning, problem.diagnostic.message.clone()),
+    }
+}
+
+async fn store(asker: &Asker) -> HealthItem {
+    if asker.options().store.is_none() {
+        return item("store", HealthState::Off, "nothing is recorded");
+    }
+    let is_told = asker.sees_all();
+    let asked = with_store(asker, move |store| {
+        let schema = store.schema_version()?;
+        let place = if is_told { format!(" at {}", store.location()) } else { String::new() };
+        Ok(format!("schema {schema}{place}"))
+    });
+    match asked.await {
+        Ok(detail) => item("store", HealthState::Ok, detail),
+        Err(error) => {
+            item("store", HealthState::Error, if is_told { error.message } else { "away".to_owned() })
+        }
+    }
+}
+
+/// Returns the state of the servers that share the store; `None` without a store that answers.
+async fn replicas(asker: &Asker) -> Option<HealthItem> {
+    let processes = with_store(asker, |store| Ok(store.processes()?)).await.ok()?;
+    Some(match processes {
+        None => item("replicas", HealthState::Off, "the store is for one machine"),
+        Some(1) => item("replicas", HealthState::Ok, "this server alone uses the store"),
+        Some(number) => {
+            item("replicas", HealthState::Ok, format!("{number} servers and commands share the store"))
+        }
+    })
+}

@@ -1,0 +1,463 @@
+//! `GET /api/v1/skills/{name}`: everything about one skill.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use axum::Extension;
+use repertoire::event::jsonl::rfc3339;
+use repertoire::provider::content::media_type;
+use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot, State};
+use repertoire_model::catalog::Format;
+use repertoire_model::tokens::approximate;
+use repertoire_model::toolbox::Toolbox;
+use repertoire_model::{Digest, RuleId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::records::blocking;
+use super::request::{Answer, PathParams};
+use super::skills::{Facts, SkillRow, address};
+use crate::dashboard::{Asker, KnownUpdate};
+
+/// Maximum bytes of a file that the API answers with as text.
+const MAX_TEXT_BYTES: u64 = 1024 * 1024;
+
+/// Everything about one skill.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct SkillDetail {
+    /// The skill as in lists.
+    #[serde(flatten)]
+    pub(crate) row: SkillRow,
+    /// Its location, for people.
+    pub(crate) path: String,
+    /// The digest of all its files.
+    pub(crate) digest: Option<String>,
+    /// The author in its frontmatter.
+    pub(crate) author: Option<String>,
+    /// The licence in its frontmatter.
+    pub(crate) license: Option<String>,
+    /// The requirements in its frontmatter.
+    pub(crate) compatibility: Option<String>,
+    /// The tools that its frontmatter allows.
+    pub(crate) allowed_tools: Vec<String>,
+    /// The whole `SKILL.md`.
+    pub(crate) text: String,
+    /// The instructions: `SKILL.md` without its frontmatter.
+    pub(crate) body: String,
+    /// The tokens of the instructions, counted approximately.
+    pub(crate) body_tokens: u64,
+    /// The reason that its instructions cannot be read.
+    pub(crate) unreadable: Option<String>,
+    /// The files.
+    pub(crate) files: Vec<FileRow>,
+    /// Everything that the rules find.
+    pub(crate) diagnostics: Vec<DiagnosticRow>,
+    /// The tools that it brings along.
+    pub(crate) tools: Vec<ToolRow>,
+    /// The state of the approval of its tools; absent if they were never approved.
+    pub(crate) approval: Option<String>,
+    /// The calls about it in the last 30 days.
+    pub(crate) usage: UsageRow,
+    /// Its entry in a catalog, in each format.
+    pub(crate) catalog_lines: Vec<CatalogLine>,
+    /// The records of installers.
+    pub(crate) origins: Vec<OriginRow>,
+    /// The newest version in its source, as it was when the source was asked last.
+    pub(crate) update: Option<UpdateAnswer>,
+    /// Other paths that lead to the same skill.
+    pub(crate) also: Vec<String>,
+    /// Skills of the same name.
+    pub(crate) namesakes: Vec<Namesake>,
+    /// A sentence about each client that reads it from files although it is disabled.
+    pub(crate) still_read: Vec<String>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct FileRow {
+    /// The path in the skill.
+    pub(crate) path: String,
+    /// The size in bytes.
+    pub(crate) size: u64,
+    /// The kind: `manifest`, `reference`, `script`, `asset` or `other`.
+    pub(crate) kind: String,
+    /// True if it is executable.
+    pub(crate) executable: bool,
+    /// The digest of its bytes.
+    pub(crate) digest: Option<String>,
+    /// The number of times that agents read it in the last 30 days.
+    pub(crate) reads: u64,
+    /// The time of the last read, in RFC 3339.
+    pub(crate) last_use: Option<String>,
+}
+
+/// A finding of the rules.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct DiagnosticRow {
+    /// The rule.
+    pub(crate) rule: String,
+    /// The severity: `info`, `warning` or `error`.
+    pub(crate) severity: String,
+    /// The problem.
+    pub(crate) message: String,
+    /// The advice.
+    pub(crate) help: Option<String>,
+    /// The file.
+    pub(crate) file: Option<String>,
+    /// The line, from 1.
+    pub(crate) line: Option<u32>,
+    /// The text of the line.
+    pub(crate) source_line: Option<String>,
+}
+
+/// A tool that a skill brings along.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct ToolRow {
+    /// The name.
+    pub(crate) name: String,
+    /// The description.
+    pub(crate) description: String,
+    /// The command that it runs.
+    pub(crate) command: Option<Vec<String>>,
+    /// The capabilities that it declares, such as the network.
+    pub(crate) needs: Vec<String>,
+}
+
+/// The calls about a skill.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub(crate) struct UsageRow {
+    /// The loads of its instructions.
+    pub(crate) loads: u64,
+    /// The reads of its files.
+    pub(crate) reads: u64,
+    /// The failed calls.
+    pub(crate) failures: u64,
+    /// The tokens that agents were given.
+    pub(crate) tokens: u64,
+    /// The number of agents.
+    pub(crate) agents: usize,
+}
+
+/// The entry of a skill in a catalog.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct CatalogLine {
+    /// The format.
+    pub(crate) format: String,
+    /// The text.
+    pub(crate) text: String,
+}
+
+/// The newest version of a skill in its source.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct UpdateAnswer {
+    /// The state: `current`, `outdated`, `renamed`, `removed`, `broken`, `unreachable`, or `untracked` for a skill that was not added
+    /// with `rep add`.
+    pub(crate) state: String,
+    /// The newest version, the new name, or the reason that it is not known.
+    pub(crate) newest: Option<String>,
+    /// The time at which the source was asked, in RFC 3339.
+    pub(crate) time: String,
+}
+
+impl From<KnownUpdate> for UpdateAnswer {
+    fn from(known: KnownUpdate) -> Self {
+        Self {
+            state: known.newest.as_ref().map_or("untracked", |newest| newest.state).to_owned(),
+            newest: known.newest.and_then(|newest| newest.detail),
+            time: rfc3339(known.time),
+        }
+    }
+}
+
+/// A record of an installer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct OriginRow {
+    /// The installer.
+    pub(crate) installer: String,
+    /// The source.
+    pub(crate) source: Option<String>,
+    /// The difference since the installation, in words.
+    pub(crate) state: String,
+}
+
+/// A skill of the same name.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Namesake {
+    /// The name by which the API finds it.
+    pub(crate) address: String,
+    /// The source.
+    pub(crate) source: String,
+    /// The state.
+    pub(crate) state: String,
+}
+
+/// The content of a file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct FileText {
+    /// The path in the skill.
+    pub(crate) path: String,
+    /// The size in bytes.
+    pub(crate) size: u64,
+    /// The media type.
+    pub(crate) media_type: String,
+    /// The text; absent for a file that is not text.
+    pub(crate) text: Option<String>,
+}
+
+/// Answers with the skill called `name`.
+pub(crate) async fn get(
+    Extension(asker): Extension<Asker>,
+    PathParams(name): PathParams<String>,
+) -> Result<Answer<SkillDetail>, ApiError> {
+    Ok(Answer(detail(&asker, &name).await?))
+}
+
+/// Answers with a file of the skill called `name`.
+pub(crate) async fn get_file(
+    Extension(asker): Extension<Asker>,
+    PathParams((name, path)): PathParams<(String, String)>,
+) -> Result<Answer<FileText>, ApiError> {
+    Ok(Answer(file(&asker, &name, &path).await?))
+}
+
+/// Returns the skill called `name` if there is one that the sender may see.
+pub(crate) fn look_up<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+    if asker.sees_all() { snapshot.find_known(name) } else { asker.view.find(snapshot, name) }
+}
+
+/// Returns the skill called `name`, or the error of a skill that the sender does not see, which is recorded.
+pub(crate) fn find<'s>(asker: &Asker, snapshot: &'s Snapshot, name: &str) -> Result<&'s Entry, ApiError> {
+    let found = look_up(asker, snapshot, name);
+    if found.is_none() {
+        asker.record_unseen(name, asker.view.hides(snapshot, name));
+    }
+    found.ok_or_else(|| ApiError::not_found(format!("there is no skill `{name}`")))
+}
+
+/// Returns everything about the skill called `name`.
+pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, ApiError> {
+    let registry = &asker.view.shared.registry;
+    let snapshot = registry.snapshot();
+    let entry = find(asker, &snapshot, name)?;
+    let facts = Facts::of_skill(asker, &snapshot, entry).await?;
+    let usage = facts.counts(entry);
+    let (text, body, unreadable) = match registry.get(entry).await {
+        Ok(skill) => (skill.text.clone(), skill.body().to_owned(), None),
+        Err(error) => (String::new(), String::new(), Some(error.chain())),
+    };
+    let mut found = registry.check(entry).await;
+    if !asker.sees_all() {
+        // They tell which skills there are.
+        found.retain(|found| !matches!(found.rule, RuleId::RequiresUnknown | RuleId::RequiresCycle));
+        found.iter_mut().filter(|found| found.rule == RuleId::LinkEscape).for_each(|found| found.help = None);
+    }
+    let toolbox = registry.toolbox(entry).await;
+    let digest = registry.digest(entry).await.ok();
+    let (origins, approval) = surroundings(asker, entry, digest, toolbox.clone()).await?;
+    let tools = toolbox.tools.into_iter().map(|tool| ToolRow {
+        needs: tool.needs.clauses(),
+        name: tool.name,
+        description: tool.description,
+        command: tool.command,
+    });
+    let tools: Vec<ToolRow> = tools.collect();
+    let manifest = &entry.document.manifest;
+    let namesakes = snapshot
+        .named(entry.name().as_str())
+        .iter()
+        .filter(|other| !std::ptr::eq(*other, entry) && (asker.sees_all() || asker.view.sees(other)));
+    let namesakes = namesakes.map(|other| Namesake {
+        address: address(other),
+        source: other.source.to_string(),
+        state: other.state.as_str().to_owned(),
+    });
+    Ok(SkillDetail {
+        row: facts.row(&snapshot, entry),
+        path: entry.path.to_string(),
+        digest: digest.map(|digest| digest.to_string()),
+        author: manifest.author.clone(),
+        license: manifest.license.clone(),
+        compatibility: manifest.compatibility.clone(),
+        allowed_tools: manifest.allowed_tools.clone(),
+        body_tokens: approximate(&body) as u64,
+        diagnostics: diagnostics(asker, entry, &text, &found).await,
+        text,
+        body,
+        unreadable,
+        files: files(asker, entry, usage).await,
+        tools,
+        approval,
+        usage: usage.map_or_else(UsageRow::default, |usage| UsageRow {
+            loads: usage.loads,
+            reads: usage.reads,
+            failures: usage.failures,
+            tokens: usage.tokens,
+            agents: usage.agents,
+        }),
+        catalog_lines: catalog_lines(asker, entry),
+        origins,
+        update: known_update(asker, entry),
+        also: entry.also.iter().map(|route| route.path.to_string()).collect(),
+        namesakes: namesakes.collect(),
+        still_read: still_read(asker, &snapshot, entry).await?,
+    })
+}
+
+/// Returns a sentence about each client that reads `entry`, or another skill of its name, from files although it is disabled; none where
+/// it is not, and for senders that see a part of the library.
+pub(crate) async fn still_read(
+    asker: &Asker,
+    snapshot: &Snapshot,
+    entry: &Entry,
+) -> Result<Vec<String>, ApiError> {
+    let host = asker.options().host.clone().filter(|_| asker.sees_all());
+    let Some(host) = host.filter(|_| entry.state == State::Disabled) else { return Ok(Vec::new()) };
+    // Skills are switched by their name.
+    let named = snapshot.named(entry.name().as_str()).iter();
+    let disabled: Vec<Entry> = named.filter(|entry| entry.state == State::Disabled).cloned().collect();
+    let sentences: BTreeSet<String> =
+        blocking(move || Ok(disabled.iter().flat_map(|entry| host.still_read(entry)).collect())).await?;
+    Ok(sentences.into_iter().collect())
+}
+
+/// Returns the newest version of `entry` in its source, if the source was asked.
+fn known_update(asker: &Asker, entry: &Entry) -> Option<UpdateAnswer> {
+    let known = asker.server.dashboard.update(&entry.qualified_name()).filter(|_| asker.sees_all())?;
+    Some(UpdateAnswer::from(known))
+}
+
+/// Returns the records of installers about `entry`, and the state of its approval.
+async fn surroundings(
+    asker: &Asker,
+    entry: &Entry,
+    digest: Option<Digest>,
+    toolbox: Toolbox,
+) -> Result<(Vec<OriginRow>, Option<String>), ApiError> {
+    let Some(host) = asker.options().host.clone() else { return Ok((Vec::new(), None)) };
+    let entry = entry.clone();
+    blocking(move || {
+        let origins = host.origins(&entry).into_iter().map(|origin| OriginRow {
+            installer: origin.installer,
+            source: origin.source,
+            state: origin.state,
+        });
+        let digest = digest.filter(|_| !toolbox.tools.is_empty());
+        Ok((origins.collect(), digest.and_then(|digest| host.approval(&entry, &digest, &toolbox))))
+    })
+    .await
+}
+
+async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::SkillUsage>) -> Vec<FileRow> {
+    let registry = &asker.view.shared.registry;
+    let digests: HashMap<String, String> = match registry.bundle(entry).await {
+        Ok(bundle) => {
+            bundle.files().iter().map(|file| (file.path.to_string(), file.digest.to_string())).collect()
+        }
+        Err(_) => HashMap::new(),
+    };
+    let listed = registry.files(entry).await.map(|listing| listing.files).unwrap_or_default();
+    let row = |file: repertoire_model::FileEntry| {
+        let path = file.path.to_string();
+        let used = usage.and_then(|usage| usage.files.iter().find(|used| used.path == path));
+        FileRow {
+            digest: digests.get(&path).cloned(),
+            size: file.size,
+            kind: file.kind.as_str().to_owned(),
+            executable: file.executable,
+            reads: used.map_or(0, |used| used.reads),
+            last_use: used.and_then(|used| used.last_use).map(rfc3339),
+            path,
+        }
+    };
+    listed.into_iter().map(row).collect()
+}
+
+/// Returns the findings about `entry`, with the lines that they are about.
+async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnostic]) -> Vec<DiagnosticRow> {
+    let others: BTreeSet<&str> = found.iter().filter_map(|found| found.file.as_deref()).collect();
+    let mut texts: HashMap<&str, String> = HashMap::new();
+    for file in others {
+        let Ok(path) = SkillPath::new(file) else { continue };
+        let content = asker.view.shared.registry.read_in_force(entry, &path, LineRange::default()).await;
+        if let Ok(content) = content
+            && let Some(text) = content.text()
+        {
+            texts.insert(file, text.to_owned());
+        }
+    }
+    let row = |found: &Diagnostic| {
+        let text = found.file.as_deref().map_or(Some(text), |file| texts.get(file).map(String::as_str));
+        let line = found.line();
+        let source =
+            line.zip(text).and_then(|(line, text)| text.lines().nth((line as usize).saturating_sub(1)));
+        DiagnosticRow {
+            rule: found.rule.to_string(),
+            severity: found.severity.as_str().to_owned(),
+            message: found.message.clone(),
+            help: found.help.clone(),
+            file: found.file.clone().or_else(|| Some(entry.manifest_file.to_string())),
+            line,
+            source_line: source.map(|line| line.chars().take(200).collect()),
+        }
+    };
+    let mut rows: Vec<&Diagnostic> = found.iter().collect();
+    rows.sort_by_key(|found| std::cmp::Reverse(found.severity));
+    rows.into_iter().map(row).collect()
+}
+
+/// Returns the entry of `entry` in a catalog, in each format.
+fn catalog_lines(asker: &Asker, entry: &Entry) -> Vec<CatalogLine> {
+    if !entry.is_offered() {
+        return Vec::new();
+    }
+    let base = asker.view.shared.library.catalog_options();
+    let lines = Format::ALL.into_iter().filter_map(|format| {
+        let mut options = base.clone();
+        (options.format, options.usage) = (format, false);
+        (options.budget_tokens, options.highlight, options.ranking) = (None, None, None);
+        let catalog = entry.catalog(&options).ok()?;
+        Some(CatalogLine { format: format.as_str().to_owned(), text: entry_text(&catalog.text, entry) })
+    });
+    lines.collect()
+}
+
+/// Returns the part of a catalog of one skill that is its entry: the block of its own, or else the line with its name and the beginning
+/// of its description.
+fn entry_text(catalog: &str, entry: &Entry) -> String {
+    let name = entry.name().as_str();
+    let word = entry.document.description.split_whitespace().next().unwrap_or_default();
+    let block = catalog.find("<skill>\n").and_then(|start| {
+        let end = catalog[start..].find("</skill>")?;
+        Some(&catalog[start..start + end + "</skill>".len()])
+    });
+    let line = || catalog.lines().rfind(|line| line.contains(name) && line.contains(word));
+    block.or_else(line).unwrap_or(catalog).to_owned()
+}
+
+/// Returns the file at `path` of the skill called `name`.
+pub(crate) async fn file(asker: &Asker, name: &str, path: &str) -> Result<FileText, ApiError> {
+    let registry = &asker.view.shared.registry;
+    let snapshot: Arc<Snapshot> = registry.snapshot();
+    let entry = find(asker, &snapshot, name)?;
+    let path = SkillPath::new(path)
+        .map_err(|fault| ApiError::not_found(format!("`{name}` has no such file: {fault}")))?;
+    let files = registry.files(entry).await?.files;
+    let listed = files.iter().find(|file| file.path == path);
+    let Some(listed) = listed else {
+        return Err(ApiError::not_found(format!("`{name}` has no file `{path}`")));
+    };
+    if listed.size > MAX_TEXT_BYTES {
+        return Err(ApiError::conflict(
+            "too_large",
+            format!("`{path}` is larger than {MAX_TEXT_BYTES} bytes"),
+        ));
+    }
+    let content = registry.read_in_force(entry, &path, LineRange::default()).await?;
+    Ok(FileText {
+        media_type: media_type(path.as_str(), &content.bytes).to_owned(),
+        path: path.to_string(),
+        size: content.size,
+        text: content.text().map(str::to_owned),
+    })
+}

@@ -1,0 +1,36 @@
+//! `GET /api/v1/skills/{name}/update`: asks the source of a skill for its newest version.
+
+use std::time::SystemTime;
+
+use axum::Extension;
+
+use super::error::ApiError;
+use super::records::blocking;
+use super::request::{Answer, PathParams};
+use super::skill::{self, UpdateAnswer};
+use crate::dashboard::{Asker, KnownUpdate};
+
+/// Answers with the newest version of the skill called `name`.
+pub(crate) async fn get(
+    Extension(asker): Extension<Asker>,
+    PathParams(name): PathParams<String>,
+) -> Result<Answer<UpdateAnswer>, ApiError> {
+    Ok(Answer(update(&asker, &name).await?))
+}
+
+/// Asks the source of the skill called `name` for its newest version, and keeps the answer for its page.
+pub(crate) async fn update(asker: &Asker, name: &str) -> Result<UpdateAnswer, ApiError> {
+    let snapshot = asker.view.shared.registry.snapshot();
+    let entry = skill::find(asker, &snapshot, name)?.clone();
+    let unsupported = || ApiError::unsupported("this server does not ask sources; use `rep outdated`");
+    let host = asker.options().host.clone().filter(|_| asker.sees_all()).ok_or_else(unsupported)?;
+    let dashboard = &asker.server.dashboard;
+    // One source is asked at a time: that may fetch a repository.
+    let _asking = dashboard.asking.lock().await;
+    let of = entry.clone();
+    let newest = blocking(move || host.newest(&of).map_err(|reason| ApiError::conflict("not_asked", reason)));
+    let newest = newest.await?;
+    let known = KnownUpdate { newest, time: SystemTime::now() };
+    dashboard.keep_update(entry.qualified_name(), known.clone());
+    Ok(UpdateAnswer::from(known))
+}

@@ -1,0 +1,42 @@
+//! The HTTP server: MCP at `/mcp`, the well-known index, the dashboard, and health checks.
+
+mod options;
+mod access;
+mod guard;
+mod cookie;
+mod page_secret;
+mod reply;
+mod unread;
+mod body;
+mod mount;
+mod quota;
+mod counted_body;
+mod url_token;
+mod access_log;
+mod stored_tokens;
+mod principals;
+mod request_metrics;
+mod app;
+mod refusals;
+mod refuse_access;
+mod signed_in_tokens;
+mod sign_in;
+mod provider_sign_in;
+mod open_pages;
+mod router;
+mod control;
+mod serve;
+
+pub use access::Token;
+pub(crate) use access_log::PublicOrigin;
+pub use access_log::{AccessLog, AddressRange};
+pub use control::HttpControl;
+pub use mount::{Mount, MountedResponse, MountedService};
+pub use options::{DEFAULT_ADDRESS, HttpAccess, HttpLimits, HttpOptions};
+pub use page_secret::PageSecret;
+pub use quota::PrincipalLimits;
+pub(crate) use refusals::{RecordedRefusal, RefusalCode};
+pub(crate) use request_metrics::RequestMetrics;
+pub use serve::HttpServer;
+pub(crate) use unread::UnreadLimit;
+pub(crate) use url_token::UrlToken;

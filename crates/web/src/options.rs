@@ -1,0 +1,67 @@
+//! Options of a server.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dashboard::DashboardOptions;
+use crate::http::Mount;
+use crate::publish::PublishOptions;
+
+/// A question that the server asks its host. It may be asked from any thread, and may block for a short time.
+#[derive(Clone)]
+pub struct Probe<T>(Option<Arc<dyn Fn() -> T + Send + Sync>>);
+
+impl<T> Probe<T> {
+    /// Returns a probe that calls `ask`.
+    pub fn new(ask: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(ask)))
+    }
+
+    /// Returns the answer, if there is anything to ask.
+    pub(crate) fn ask(&self) -> Option<T> {
+        self.0.as_ref().map(|ask| ask())
+    }
+}
+
+impl<T> Default for Probe<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> fmt::Debug for Probe<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Probe")
+    }
+}
+
+/// Options of a server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// The version of the server.
+    pub version: String,
+    /// The service at `/mcp`.
+    pub mcp: Mount,
+    /// Returns the number of events that the journal dropped, for `/metrics`.
+    pub dropped_events: Probe<u64>,
+    /// Returns whether the store answers, which `/readyz` reports.
+    pub store: Probe<bool>,
+    /// The pages for people, and their API.
+    pub dashboard: DashboardOptions,
+    /// Options of publishing over HTTP; `None` if versions of skills are not taken.
+    pub publish: Option<PublishOptions>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mcp: Mount::default(),
+            dropped_events: Probe::default(),
+            store: Probe::default(),
+            dashboard: DashboardOptions::default(),
+            publish: None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The frame of every page, and its response.
+
+use askama::Template;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::text;
+use crate::api::{ApiError, proposals};
+use crate::dashboard::Asker;
+
+/// The frame of a page.
+pub(super) struct Page {
+    /// The title.
+    pub(super) title: String,
+    /// The section that is marked in the navigation.
+    pub(super) section: &'static str,
+    /// The name of the library.
+    pub(super) library: String,
+    /// The number of proposals that wait for a decision.
+    pub(super) pending: usize,
+    /// True if the sender may change something.
+    pub(super) may_write: bool,
+    /// The token of forms.
+    pub(super) csrf: String,
+    /// The name under which the sender decides.
+    pub(super) who: String,
+    /// The name of the person that signed in, if the sender is one.
+    pub(super) person: Option<String>,
+    /// The version of the server.
+    pub(super) version: String,
+}
+
+impl Page {
+    /// Returns the frame of a page of `section` for the sender.
+    pub(super) async fn new(asker: &Asker, section: &'static str, title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            section,
+            library: asker.options().title.clone(),
+            pending: proposals::pending(asker).await,
+            may_write: asker.write_refusal().is_none(),
+            csrf: asker.csrf().to_owned(),
+            who: text::actor(&asker.reviewer()).to_owned(),
+            person: asker.principal.name.as_deref().filter(|_| asker.is_signed_in()).map(str::to_owned),
+            version: asker.server.options.version.clone(),
+        }
+    }
+
+    /// Returns the attributes of the link to `section` in the navigation.
+    pub(super) fn current(&self, section: &str) -> &'static str {
+        if self.section == section { "page" } else { "false" }
+    }
+}
+
+/// Returns the response with `template`.
+pub(super) fn html(template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text)
+            .into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// The page of an error.
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    page: Page,
+    heading: &'static str,
+    message: String,
+    /// The file with its conflicts marked, if there are any.
+    conflict: Option<String>,
+    hint: &'static str,
+}
+
+/// Returns the page of `error`.
+pub(super) async fn error(asker: &Asker, section: &'static str, error: ApiError) -> Response {
+    let (heading, hint) = match error.code {
+        "not_found" => ("Not found", "It may have been renamed, removed, or be outside of what you may see."),
+        "no_store" => {
+            ("Nothing is recorded", "With a store, this page shows events, versions and proposals.")
+        }
+        "store_unavailable" => {
+            ("The store is away", "Skills are served all the same. Try again in a moment.")
+        }
+        "bad_address" => ("There is no such page", "Choose a section, or go back."),
+        "invalid_request" => ("That cannot be shown", "Correct the address, or clear the filters."),
+        "own_proposal" => ("It is your own proposal", "Somebody else has to approve it."),
+        "read_only" => (
+            "This page is read only",
+            "Decide in `rep dashboard --allow-write`, or sign in to a server that has tokens.",
+        ),
+        "csrf" => ("The form is out of date", "Go back, reload the page, and try again."),
+        "stale" => (
+            "The skill changed meanwhile",
+            "Rebase the proposal to repeat its change on the skill as it is now.",
+        ),
+        "conflict" => (
+            "The changes contradict each other",
+            "Reject the proposal, or ask its author to propose the change anew.",
+        ),
+        "state" => {
+            ("It was decided already", "Somebody else was faster; reload the page to see the decision.")
+        }
+        "unrecorded_edits" => {
+            ("There are changes that no version holds", "Tick the box to record and replace them.")
+        }
+        _ => ("That did not work", "Nothing was changed."),
+    };
+    let page = Page::new(asker, section, heading).await;
+    let (message, conflict) = match error.message.split_once('\n') {
+        Some((message, conflict)) => (message.to_owned(), Some(conflict.to_owned())),
+        None => (error.message, None),
+    };
+    let mut response = html(&ErrorPage { page, heading, message, conflict, hint });
+    *response.status_mut() = error.status;
+    response
+}
