@@ -289,19 +289,6 @@ impl From<repertoire_clients::Error> for CliError {
     }
 }
 
-impl From<repertoire_mcp::Error> for CliError {
-    fn from(error: repertoire_mcp::Error) -> Self {
-        let kind = match error.kind() {
-            repertoire_mcp::ErrorKind::Io => CliErrorKind::Failure,
-            _ => CliErrorKind::Usage,
-        };
-        let mut converted = Self::new(kind, error.to_string());
-        let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
-        converted.causes.extend(causes.map(ToString::to_string));
-        converted
-    }
-}
-
 impl From<repertoire_web::Error> for CliError {
     fn from(error: repertoire_web::Error) -> Self {
         let kind = match error.kind() {

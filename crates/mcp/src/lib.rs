@@ -5,7 +5,6 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-mod error;
 mod options;
 mod instructions;
 mod decode;
@@ -27,7 +26,6 @@ mod http;
 pub mod client;
 
 pub use self::http::{Endpoint, EndpointResponse};
-pub use error::{Error, ErrorKind};
 pub use handler::methods;
-pub use options::{INSTRUCTIONS_TOKENS, McpOptions, ResultForm, SessionLimits, Switch};
+pub use options::{INSTRUCTIONS_TOKENS, McpOptions, ResultForm, Switch};
 pub use server::Server;

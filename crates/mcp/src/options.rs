@@ -63,25 +63,6 @@ impl ResultForm {
     }
 }
 
-/// Limits on the sessions of one caller over HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SessionLimits {
-    /// Maximum sessions. One more closes the session that was idle longest.
-    pub sessions: usize,
-    /// Maximum idle sessions: those without an event stream and without a request in flight. One more closes the session that was
-    /// idle longest.
-    pub idle_sessions: usize,
-    /// Time after which an idle session is closed.
-    pub session_time: Duration,
-}
-
-impl Default for SessionLimits {
-    fn default() -> Self {
-        Self { sessions: 1_024, idle_sessions: 128, session_time: Duration::from_secs(30 * 60) }
-    }
-}
-
 /// Options of a server of MCP.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -102,8 +83,13 @@ pub struct McpOptions {
     pub project: Option<PathBuf>,
     /// The user's home directory: a repository there is not the project of the directories below it.
     pub home: Option<PathBuf>,
-    /// Limits on sessions over HTTP.
-    pub session_limits: SessionLimits,
+    /// Maximum sessions of one caller over HTTP. One more closes the session that was idle longest.
+    pub sessions: usize,
+    /// Maximum idle sessions of one caller over HTTP: those without an event stream and without a request in flight. One more
+    /// closes the session that was idle longest.
+    pub idle_sessions: usize,
+    /// Time after which an idle session over HTTP is closed.
+    pub session_time: Duration,
 }
 
 impl Default for McpOptions {
@@ -117,7 +103,9 @@ impl Default for McpOptions {
             instructions_tokens: INSTRUCTIONS_TOKENS,
             project: None,
             home: None,
-            session_limits: SessionLimits::default(),
+            sessions: 1_024,
+            idle_sessions: 128,
+            session_time: Duration::from_secs(30 * 60),
         }
     }
 }

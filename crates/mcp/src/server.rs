@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use repertoire::Library;
 use repertoire::serve::{AgentView, ServedLibrary, ViewLimits};
+use repertoire::{Error, Library};
 
-use crate::{Error, McpOptions};
+use crate::McpOptions;
 
 /// Serves a library over MCP. Clones serve the same library.
 ///
@@ -54,6 +54,6 @@ impl Server {
     /// Returns the view of the agent called `agent`, or of one without restriction.
     pub(crate) async fn view(&self, agent: Option<&str>) -> Result<Arc<AgentView>, Error> {
         let library = self.library().clone();
-        Ok(AgentView::open(Arc::clone(&self.served), library, agent, ViewLimits::default()).await?)
+        AgentView::open(Arc::clone(&self.served), library, agent, ViewLimits::default()).await
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire::serve::Stop;
+use repertoire::{Error, ErrorKind};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion,
@@ -25,7 +26,7 @@ use super::handler::Handler;
 use super::in_flight::{InFlight, RequestRefusal};
 use super::output::OutputQueue;
 use super::protocol::ProtocolFamily;
-use crate::{Error, Server};
+use crate::Server;
 
 /// Maximum bytes of a line; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -42,7 +43,8 @@ impl Server {
     /// Serves standard input and output for the agent called `agent`, or without restriction, until the input ends or `stop`.
     pub fn serve_stdio_blocking(&self, agent: Option<&str>, stop: &Stop) -> Result<(), Error> {
         // Files are read on other threads, so one thread is enough for one client, and quickest.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::new(ErrorKind::Io).because(error))?;
         let served = runtime.block_on(async {
             let (reader, writer) = stdio_pipes();
             self.serve_streams(reader, writer, agent, stop).await

@@ -9,7 +9,6 @@ use repertoire::event::MemorySink;
 use repertoire::serve::Stop;
 use repertoire::session::ToolExposure;
 use repertoire::{BoxFuture, HandlerError, SessionOptions, SkillHandler};
-use repertoire_mcp::SessionLimits;
 use repertoire_web::ErrorKind;
 use repertoire_web::http::{HttpLimits, HttpOptions, Token};
 use serde_json::{Map, Value, json};
@@ -331,9 +330,7 @@ fn event_streams_and_sessions_are_limited() {
     let world = World::new();
     let mut limits = HttpLimits::default();
     limits.streams = 2;
-    let mut sessions = SessionLimits::default();
-    sessions.sessions = 2;
-    let server = world.server_with_sessions(sessions);
+    let server = world.server_with_mcp(|options| options.sessions = 2);
     let http = Http::start(&server, changed(HttpOptions::default(), |options| options.limits = limits));
     let listen = || {
         let params = with_meta(json!({"notifications": {"toolsListChanged": true}}));
@@ -702,9 +699,8 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 #[test]
 fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
     let world = World::new();
-    let mut limits = SessionLimits::default();
-    limits.idle_sessions = 2;
-    let http = Http::start(&world.server_with_sessions(limits), HttpOptions::default());
+    let server = world.server_with_mcp(|options| options.idle_sessions = 2);
+    let http = Http::start(&server, HttpOptions::default());
     let ping = |id: &str| {
         let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
         http.ask("POST", "/mcp", &[JSON[0], JSON[1], ("Mcp-Session-Id", id)], &body).0
@@ -728,9 +724,8 @@ fn idle_sessions_are_closed_longest_idle_first_and_used_ones_stay() {
 #[test]
 fn sessions_are_limited_with_any_headers() {
     let world = World::new();
-    let mut limits = SessionLimits::default();
-    limits.sessions = 2;
-    let http = Http::start(&world.server_with_sessions(limits), HttpOptions::default());
+    let server = world.server_with_mcp(|options| options.sessions = 2);
+    let http = Http::start(&server, HttpOptions::default());
     let post = |more: &[(&str, &str)], body: &str| {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)

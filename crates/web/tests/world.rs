@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use repertoire::serve::{ServedLibrary, Stop};
 use repertoire::{Agent, LibraryBuilder, SessionOptions, Watcher};
-use repertoire_mcp::{McpOptions, SessionLimits};
+use repertoire_mcp::McpOptions;
 use repertoire_model::Policy;
 use repertoire_web::http::{HttpControl, HttpOptions, Mount, PageSecret};
 use repertoire_web::{MetricsSink, ServerOptions};
@@ -73,12 +73,10 @@ impl World {
         self.server_under(options, agents, Policy::default())
     }
 
-    /// Returns a server with these limits on the sessions of a caller.
-    pub fn server_with_sessions(&self, limits: SessionLimits) -> Server {
-        let mcp = changed(mcp_options(), |options| options.session_limits = limits);
-        self.server_of(mcp, test_version(ServerOptions::default()), SessionOptions::default(), |builder| {
-            builder
-        })
+    /// Returns a server whose options of MCP are changed.
+    pub fn server_with_mcp(&self, change: impl FnOnce(&mut McpOptions)) -> Server {
+        let (mcp, options) = (changed(mcp_options(), change), test_version(ServerOptions::default()));
+        self.server_of(mcp, options, SessionOptions::default(), |builder| builder)
     }
 
     /// Returns a server whose sessions have `session`, and whose library is what `equip` makes of it.

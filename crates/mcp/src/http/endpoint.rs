@@ -124,9 +124,9 @@ impl Server {
         stopping: &CancellationToken,
         closed: &CancellationToken,
     ) -> Endpoint {
-        let limits = self.options().session_limits;
+        let options = Arc::clone(self.options());
         let mut session = SessionConfig::default();
-        session.keep_alive = Some(limits.session_time);
+        session.keep_alive = Some(options.session_time);
         // Clients before 2025-11-25 fail on events without data, which carry the retry interval.
         session.sse_retry = None;
         let mut manager = LocalSessionManager::default();
@@ -142,9 +142,8 @@ impl Server {
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(closed.clone());
         config.session_store = Some(Arc::clone(&handshakes) as Arc<dyn SessionStore>);
-        let sessions = McpSessions::new(Arc::clone(&manager), limits);
-        let (sender, options) = (caller.principal.clone(), Arc::clone(self.options()));
-        let (closing, closed) = (stopping.clone(), closed.clone());
+        let sessions = McpSessions::new(Arc::clone(&manager), Arc::clone(&options));
+        let (sender, closing, closed) = (caller.principal.clone(), stopping.clone(), closed.clone());
         let service_of = Box::new(move |view: Arc<AgentView>| {
             let (sender, options) = (sender.clone(), Arc::clone(&options));
             let (closing, closed) = (closing.clone(), closed.clone());

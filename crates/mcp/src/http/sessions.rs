@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::session::McpSession;
-use crate::SessionLimits;
+use crate::McpOptions;
 
 /// Maximum ids of sessions that were ended, which are remembered so that none of them comes back.
 const MAX_ENDED: usize = 1_024;
@@ -20,7 +20,7 @@ const MAX_ENDED: usize = 1_024;
 /// The MCP sessions of one token.
 pub(super) struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    limits: SessionLimits,
+    options: Arc<McpOptions>,
     sessions: std::sync::Mutex<HashMap<String, TrackedSession>>,
     /// Sessions that a client ended, or that made room for others.
     ended: std::sync::Mutex<VecDeque<String>>,
@@ -42,10 +42,10 @@ impl TrackedSession {
 
 impl McpSessions {
     /// Returns the sessions of `manager`.
-    pub(super) fn new(manager: Arc<LocalSessionManager>, limits: SessionLimits) -> Self {
+    pub(super) fn new(manager: Arc<LocalSessionManager>, options: Arc<McpOptions>) -> Self {
         Self {
             manager,
-            limits,
+            options,
             sessions: std::sync::Mutex::default(),
             ended: std::sync::Mutex::default(),
             starting: Mutex::default(),
@@ -70,9 +70,9 @@ impl McpSessions {
         let open = self.manager.sessions.read().await;
         let mut sessions = self.sessions();
         sessions.retain(|id, _| open.contains_key(id.as_str()));
-        let is_full = open.len() >= self.limits.sessions;
+        let is_full = open.len() >= self.options.sessions;
         let idle = sessions.values().filter(|tracked| tracked.is_idle()).count();
-        if !is_full && idle < self.limits.idle_sessions {
+        if !is_full && idle < self.options.idle_sessions {
             return None;
         }
         let tracked = |id: &Arc<str>| sessions.get(&**id);
