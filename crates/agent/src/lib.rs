@@ -6,12 +6,12 @@
 //!
 //! ```no_run
 //! use repertoire::Library;
-//! use repertoire_agent::{Agent, AgentOptions, ModelClient, ModelClientOptions, ModelApi};
+//! use repertoire_agent::{Agent, AgentOptions, ModelApi, ModelClient, ModelClientOptions};
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let library = Library::builder().directory("skills").open().await?;
-//! let mut http = ModelClientOptions::default();
-//! http.base_url = Some("http://127.0.0.1:8080/v1".to_owned());
-//! let client = ModelClient::new(ModelApi::OpenAi, http);
+//! let mut options = ModelClientOptions::default();
+//! options.base_url = Some("http://127.0.0.1:8080/v1".to_owned());
+//! let client = ModelClient::new(ModelApi::OpenAi, options);
 //! let mut agent = Agent::new(client, library.session().await?, AgentOptions::new("qwen"));
 //! let outcome = agent.run("Which month sold most in data/sales.csv?", &|_| {}).await?;
 //! println!("{}", outcome.text);

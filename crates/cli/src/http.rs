@@ -11,7 +11,7 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 const HELP: &str = "if you know it, name the file with its certificate in SSL_CERT_FILE";
 
 /// The certificates that the environment names. The system's count as well, where they can be told apart from these.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(crate) struct NamedCertificates {
     /// The value of `SSL_CERT_FILE`.
     pub(crate) file: Option<PathBuf>,

@@ -8,6 +8,8 @@ type ReadCertificates = Result<Vec<Vec<u8>>, String>;
 
 /// The root certificates that servers are verified by, which are read when the first connection needs them.
 ///
+/// Those of the system are returned by the crate [`rustls-native-certs`](https://docs.rs/rustls-native-certs), for example.
+///
 /// ```
 /// use repertoire::certificates::Certificates;
 ///

@@ -39,7 +39,7 @@ const MAX_PIECES: usize = 256;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelClientOptions {
-    /// The client that requests go through.
+    /// The client that requests go through. That of the default trusts no certificates, so that it reaches local servers only.
     pub http: HttpClient,
     /// The address of the service; `None` for that of the provider itself.
     pub base_url: Option<String>,

@@ -42,8 +42,9 @@ impl BlockingTransport {
 
 /// Returns `request` with `headers`. No redirect is followed: a server that moves does not get the headers of the user sent there.
 fn prepared(request: HttpRequest, headers: &HashMap<HeaderName, HeaderValue>) -> HttpRequest {
-    let text = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    text.fold(request.timeout(LIMIT), |request, (name, value)| request.header(name, value))
+    headers.iter().fold(request.timeout(LIMIT), |request, (name, value)| {
+        request.header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))
+    })
 }
 
 impl StreamableHttpClient for BlockingTransport {

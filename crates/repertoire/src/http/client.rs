@@ -1,19 +1,12 @@
 //! The client that all requests go out through.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use rustls::crypto::ring;
-use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
-
-use super::error::{HttpError, HttpErrorKind};
+use super::agents::Agents;
 use super::proxy::Proxy;
 use super::request::HttpRequest;
 use crate::certificates::Certificates;
-
-/// The name of the client in requests.
-const USER_AGENT: &str = concat!("repertoire/", env!("CARGO_PKG_VERSION"));
 
 /// A client of HTTP servers. Clones share connections; two clients are equal if they are clones.
 ///
@@ -30,22 +23,12 @@ const USER_AGENT: &str = concat!("repertoire/", env!("CARGO_PKG_VERSION"));
 /// # Ok::<(), repertoire::http::HttpError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct HttpClient(Arc<SharedClient>);
-
-#[derive(Default)]
-struct SharedClient {
-    certificates: Certificates,
-    proxy: Option<Proxy>,
-    /// Asks servers without encryption, for which no certificates are read.
-    plain: OnceLock<Agent>,
-    encrypted: OnceLock<Agent>,
-}
+pub struct HttpClient(Arc<Agents>);
 
 impl HttpClient {
     /// Returns a client that trusts servers with `certificates`, and asks those that are not this machine through `proxy`.
     pub fn new(certificates: Certificates, proxy: Option<Proxy>) -> Self {
-        let (plain, encrypted) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(SharedClient { certificates, proxy, plain, encrypted }))
+        Self(Arc::new(Agents::new(certificates, proxy)))
     }
 
     /// Returns the certificates that are trusted.
@@ -55,59 +38,23 @@ impl HttpClient {
 
     /// Returns a request with the method `GET`.
     pub fn get(&self, url: &str) -> HttpRequest {
-        HttpRequest::new(self, "GET", url)
+        HttpRequest::new(&self.0, "GET", url)
     }
 
     /// Returns a request with the method `POST`.
     pub fn post(&self, url: &str) -> HttpRequest {
-        HttpRequest::new(self, "POST", url)
+        HttpRequest::new(&self.0, "POST", url)
     }
 
     /// Returns a request with the method `PUT`.
     pub fn put(&self, url: &str) -> HttpRequest {
-        HttpRequest::new(self, "PUT", url)
+        HttpRequest::new(&self.0, "PUT", url)
     }
 
     /// Returns a request with the method `DELETE`.
     pub fn delete(&self, url: &str) -> HttpRequest {
-        HttpRequest::new(self, "DELETE", url)
+        HttpRequest::new(&self.0, "DELETE", url)
     }
-
-    pub(super) fn proxy(&self) -> Option<&Proxy> {
-        self.0.proxy.as_ref()
-    }
-
-    /// Returns the agent for connections without encryption.
-    pub(super) fn plain(&self) -> &Agent {
-        self.0.plain.get_or_init(|| agent(RootCerts::Specific(Arc::new(Vec::new()))))
-    }
-
-    /// Returns the agent for encrypted connections; fails if the certificates cannot be read.
-    pub(super) fn encrypted(&self) -> Result<&Agent, HttpError> {
-        let certificates = self.0.certificates.get();
-        let certificates = certificates.map_err(|why| HttpError::new(HttpErrorKind::Untrusted, why))?;
-        Ok(self.0.encrypted.get_or_init(|| {
-            let owned = certificates.iter().map(|der| Certificate::from_der(der).to_owned());
-            agent(RootCerts::Specific(Arc::new(owned.collect())))
-        }))
-    }
-}
-
-fn agent(roots: RootCerts) -> Agent {
-    let tls = TlsConfig::builder()
-        .root_certs(roots)
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-        .build();
-    Agent::config_builder()
-        .http_status_as_error(false)
-        // The proxy and redirects are those of the request. Without this the environment would be read.
-        .proxy(None)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .tls_config(tls)
-        .user_agent(USER_AGENT)
-        .build()
-        .new_agent()
 }
 
 impl PartialEq for HttpClient {
@@ -121,5 +68,70 @@ impl Eq for HttpClient {}
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClient").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::TcpListener;
+
+    use super::super::body::HttpResponse;
+    use super::super::error::HttpErrorKind;
+    use super::*;
+
+    /// Starts a server that answers `/end` with its request, `/loop` with a redirect to itself, and others with one to `/end`.
+    fn server() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut stream = BufReader::new(stream);
+                let mut head = String::new();
+                while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).unwrap() > 0 {}
+                let path = head.split(' ').nth(1).unwrap();
+                let answer = match path {
+                    "/end" => format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", head.len()),
+                    "/upwards" => "HTTP/1.1 302 Found\r\nLocation: ../x\r\nContent-Length: 0\r\n".to_owned(),
+                    "/loop" => "HTTP/1.1 302 Found\r\nLocation: loop\r\nContent-Length: 0\r\n".to_owned(),
+                    _ => "HTTP/1.1 307 Go\r\nLocation: /end\r\nContent-Length: 0\r\n".to_owned(),
+                };
+                let body = if path == "/end" { head.as_str() } else { "" };
+                write!(stream.get_mut(), "{answer}Connection: close\r\n\r\n{body}").unwrap();
+            }
+        });
+        url
+    }
+
+    #[test]
+    fn redirects_are_followed_as_far_as_allowed_and_without_the_token() {
+        let (url, client) = (server(), HttpClient::default());
+        let get = |path: &str, redirects: u32| {
+            let request = client.get(&format!("{url}{path}")).header("Authorization", "Bearer secret");
+            request.header("X-Other", "kept").redirects(redirects).call().unwrap()
+        };
+        let text = |response: HttpResponse| String::from_utf8(response.body(10_000).unwrap()).unwrap();
+        assert_eq!(get("/start", 0).status(), 307);
+        let end = text(get("/start", 1)).to_lowercase();
+        assert!(end.contains("x-other: kept") && !end.contains("secret"), "{end}");
+        assert!(text(get("/end", 1)).contains("Bearer secret"));
+        assert_eq!((get("/loop", 5).status(), get("/upwards", 5).status()), (302, 302));
+        // A request with a body is not sent on.
+        assert_eq!(client.post(&format!("{url}/start")).redirects(5).send("x").unwrap().status(), 307);
+    }
+
+    #[test]
+    fn limits_of_size_and_errors_have_kinds() {
+        let (url, client) = (server(), HttpClient::default());
+        let response = || client.get(&format!("{url}/end")).call().unwrap();
+        assert_eq!(response().body(10).unwrap_err().kind(), HttpErrorKind::TooLarge);
+        assert_eq!(response().start(3), b"GET");
+        let redirect = client.get(&format!("{url}/start")).call().and_then(HttpResponse::expect_success);
+        assert_eq!(redirect.unwrap_err().kind(), HttpErrorKind::Status(307));
+        let kind = |url: &str| client.get(url).call().unwrap_err().kind();
+        assert_eq!(kind("http://127.0.0.1:1/"), HttpErrorKind::Refused);
+        // Nothing is trusted without certificates.
+        assert_eq!(kind("https://127.0.0.1:1/"), HttpErrorKind::Untrusted);
+        assert_eq!(kind("no address"), HttpErrorKind::Other);
     }
 }

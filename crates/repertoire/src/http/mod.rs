@@ -1,6 +1,7 @@
 //! The client of HTTP servers: it is given the certificates that it trusts and the proxy, and reads no environment.
 
 mod address;
+mod agents;
 mod body;
 mod client;
 mod error;
