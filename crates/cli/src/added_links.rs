@@ -18,8 +18,8 @@ pub(crate) fn link_added(
     directories: &[PathBuf],
 ) -> Result<AddedLinks, CliError> {
     let places = context.env.places();
-    match LinkReceivers::found(&places, owner).filter(|_| !directories.is_empty()) {
-        Some(receivers) => Ok(receivers.link(context.open()?.opened(), directories)?),
+    match LinkReceivers::found(&places, owner, directories) {
+        Some(receivers) => Ok(receivers.link(context.open()?.opened())?),
         None => Ok(AddedLinks::default()),
     }
 }
@@ -31,8 +31,8 @@ pub(crate) fn missing_links(
     directories: &[PathBuf],
 ) -> Result<Vec<String>, CliError> {
     let places = context.env.places();
-    match LinkReceivers::found(&places, owner).filter(|_| !directories.is_empty()) {
-        Some(receivers) => Ok(receivers.missing(context.open()?.opened(), directories)?),
+    match LinkReceivers::found(&places, owner, directories) {
+        Some(receivers) => Ok(receivers.missing(context.open()?.opened())?),
         None => Ok(Vec::new()),
     }
 }

@@ -13,6 +13,9 @@ mod module_graph;
 #[path = "house/import_cycles.rs"]
 mod import_cycles;
 
+#[path = "house/command_imports.rs"]
+mod command_imports;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -313,6 +316,21 @@ fn some_dependencies_belong_to_one_crate() {
                 let is_there = manifest.lines().any(|line| line.starts_with(dependency));
                 assert!(!is_there, "crates/{name} depends on {dependency}");
             }
+        }
+    }
+}
+
+#[test]
+fn only_clients_edits_configuration_files() {
+    for name in crates_except(&["clients"]) {
+        let manifest: toml::Table = toml::from_str(&read(format!("crates/{name}/Cargo.toml"))).unwrap();
+        let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+        for dependency in ["jsonc-parser", "toml_edit"] {
+            let is_there = dependencies.is_some_and(|dependencies| dependencies.contains_key(dependency));
+            assert!(
+                !is_there,
+                "crates/{name} depends on {dependency}; `repertoire-clients` edits files with it"
+            );
         }
     }
 }

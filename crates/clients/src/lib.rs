@@ -1,5 +1,15 @@
 //! The clients that read skills: where each keeps its configuration and its skills, who reads which skill, and edits of their
 //! files. A new client is a row in `table.rs`, and one in the core's table of the directories that clients read skills from.
+//!
+//! ```
+//! use repertoire_clients::{CLIENTS, Environment, Owner, Places};
+//!
+//! let mut environment = Environment::new("/src/project");
+//! environment.home = Some("/home/me".into());
+//! let places = Places::new(environment);
+//! let cursor = CLIENTS.iter().find(|client| client.id == "cursor").unwrap();
+//! assert!(places.configuration(cursor, Owner::User)[0].ends_with(".cursor/mcp.json"));
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -4,8 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use repertoire::change::{FileKind, remove_leftovers, replace_file};
-use repertoire::regular_file;
+use repertoire::change::{FileKind, read_file, remove_leftovers, replace_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,10 +24,7 @@ pub(crate) fn read(places: &Places, owner: Owner, path: &Path) -> Result<Option<
         return Err(Error::refused(format!("{} leads out of the project", path.display()))
             .hint("it is left alone; replace the link by a directory or a file"));
     }
-    match regular_file::read(path, MAX_BYTES) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some).map_err(|error| Error::io("read", path, error)),
-    }
+    Ok(read_file(path, MAX_BYTES)?)
 }
 
 /// Parses the text of a record.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::{Entry, State};
+use repertoire_clients::Owner;
+use repertoire_clients::link::{AddedLinks, Warning};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, Source, apply, fetch, find_skills};
 use serde_json::json;
 
@@ -18,8 +20,6 @@ use crate::exit::Exit;
 use crate::ui::{Consent, Progress, Style, Ui, count};
 use crate::wire::Context;
 use plan::{Plan, SkillPresence};
-use repertoire_clients::Owner;
-use repertoire_clients::link::{AddedLinks, Warning};
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server

@@ -6,11 +6,12 @@ mod report;
 mod undo;
 
 pub(crate) use args::LinkArgs;
+
 use repertoire::{Entry, State};
 use repertoire_clients::connect::{OwnEntries, connections};
 use repertoire_clients::{Client, Owner, Places, link, paths};
-use report::Notes;
 
+use self::report::Notes;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;

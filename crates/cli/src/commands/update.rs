@@ -8,6 +8,8 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire_clients::Owner;
+use repertoire_clients::link::{forget_links, links_to};
 use repertoire_sources::{Change, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
@@ -22,8 +24,6 @@ use conflicts::UnmergedPolicy;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
-use repertoire_clients::Owner;
-use repertoire_clients::link::{forget_links, links_to};
 pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits

@@ -60,7 +60,7 @@ fn chain(imports: &Imports, group: &BTreeSet<String>) -> String {
 }
 
 /// Returns the imports between the files of a crate, by their paths below its `src`.
-fn imports_of(name: &str) -> Imports {
+pub(crate) fn imports_of(name: &str) -> Imports {
     let source = repository().join("crates").join(name).join("src");
     let read = |file: &Path| std::fs::read_to_string(source.join(file)).ok();
     let root = if source.join("lib.rs").is_file() { "lib.rs" } else { "main.rs" };

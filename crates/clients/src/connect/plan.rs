@@ -1,12 +1,10 @@
 //! Plans the change of each client's configuration file.
 
 use std::fs::{canonicalize, create_dir_all, symlink_metadata};
-use std::io;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
+use repertoire::change::{FileKind, MAX_FILE_BYTES, read_file, replace_file};
 use repertoire::config::FileTrust;
-use repertoire::regular_file;
 use serde_json::{Map, Value};
 
 use super::names::{DEFAULT_NAME, FORMER_NAME};
@@ -343,11 +341,6 @@ fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, Error
 }
 
 fn read(path: &Path) -> Result<Option<String>, Error> {
-    let bytes = match regular_file::read(path, MAX_FILE_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read", path, error)),
-    };
-    let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|error| Error::refused(format!("{} is not UTF-8", path.display())).because(error))
+    let text = read_file(path, MAX_FILE_BYTES)?.map(String::from_utf8).transpose();
+    text.map_err(|error| Error::refused(format!("{} is not UTF-8", path.display())).because(error))
 }

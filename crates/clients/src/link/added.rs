@@ -30,29 +30,30 @@ pub struct LinkReceivers<'p> {
     places: &'p Places,
     owner: Owner,
     base: PathBuf,
+    directories: &'p [PathBuf],
     connections: Vec<Connection>,
     clients: Vec<&'static Client>,
 }
 
 impl<'p> LinkReceivers<'p> {
-    /// Returns the clients that need links of `owner`; `None` if there are none.
-    pub fn found(places: &'p Places, owner: Owner) -> Option<Self> {
-        let base = places.base(owner)?;
+    /// Returns the clients that need links of `owner` to the skills in `directories`; `None` if there are none.
+    pub fn found(places: &'p Places, owner: Owner, directories: &'p [PathBuf]) -> Option<Self> {
+        let base = places.base(owner).filter(|_| !directories.is_empty())?;
         let connections = connections(&OwnEntries::new(places), places);
         let (clients, _) = chosen(&connections, places, owner, ConnectedClients::LeftOut, Vec::new()).ok()?;
-        Some(Self { places, owner, base, connections, clients })
+        Some(Self { places, owner, base, directories, connections, clients })
     }
 
-    /// Returns the links, as they are shown, that the clients need to read the skills in `directories` and that are not there.
-    pub fn missing(&self, library: OpenLibrary<'_>, directories: &[PathBuf]) -> Result<Vec<String>, Error> {
-        let plan = self.plan(library, directories)?;
+    /// Returns the links, as they are shown, that the clients need to read the skills and that are not there.
+    pub fn missing(&self, library: OpenLibrary<'_>) -> Result<Vec<String>, Error> {
+        let plan = self.plan(library)?;
         let missing = plan.steps.iter().filter(|step| step.is_free());
         Ok(missing.map(|step| paths::shown(&self.base, &step.path)).collect())
     }
 
-    /// Makes the links that the clients need to read the skills in `directories`.
-    pub fn link(&self, library: OpenLibrary<'_>, directories: &[PathBuf]) -> Result<AddedLinks, Error> {
-        let mut plan = self.plan(library, directories)?;
+    /// Makes the links that the clients need to read the skills.
+    pub fn link(&self, library: OpenLibrary<'_>) -> Result<AddedLinks, Error> {
+        let mut plan = self.plan(library)?;
         let missing: Vec<&LinkStep<'_>> = plan.steps.iter().filter(|step| step.is_free()).collect();
         let names = missing.iter().map(|step| step.entry.name().to_string()).collect();
         let links = make_recorded(library.registry, LinkKind::Link, &self.base, &mut plan.record, &missing)?;
@@ -63,9 +64,9 @@ impl<'p> LinkReceivers<'p> {
         Ok(AddedLinks { paths: links.made.into_iter().map(|link| link.path).collect(), warnings })
     }
 
-    fn plan<'l>(&self, library: OpenLibrary<'l>, directories: &[PathBuf]) -> Result<LinkPlan<'l>, Error> {
+    fn plan<'l>(&self, library: OpenLibrary<'l>) -> Result<LinkPlan<'l>, Error> {
         let real: Vec<PathBuf> =
-            directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
+            self.directories.iter().filter_map(|directory| canonicalize(directory).ok()).collect();
         // Links of a disabled skill were taken away on purpose.
         let is_added = |entry: &&Entry| entry.state != State::Disabled && real.contains(&paths::of(entry));
         let skills: Vec<&Entry> = library.snapshot.entries().iter().filter(is_added).collect();
