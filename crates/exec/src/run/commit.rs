@@ -64,7 +64,7 @@ impl Commit {
         ask: impl Fn(&[&str]) -> Result<Option<String>, String>,
         top: &Path,
     ) -> Result<Self, String> {
-        if ask(&["diff", "--name-only", "--diff-filter=U"])?.is_some() {
+        if ask(&["ls-files", "--unmerged"])?.is_some() {
             return Err("files are unmerged; the user has to resolve the conflicts".to_owned());
         }
         let staged = ["diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff"];
