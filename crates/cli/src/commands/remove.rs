@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::change::read_installed;
 use repertoire_model::SkillName;
-use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
+use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
+use repertoire::change::read_installed;
 use repertoire::{Entry, regular_file};
 use repertoire_model::Digest;
-use repertoire_sources::read_installed;
 
 use super::args::AdoptArgs;
 use super::record;

@@ -5,12 +5,13 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use repertoire::change::read_installed;
 use repertoire::regular_file;
 use repertoire_model::patch::{FileData, SkillFiles, bundle};
 use repertoire_model::{Digest, Policy, SkillName, SkillPath};
 use repertoire_sources::{
     ConflictContent, ConflictingFile, Installation, Lock, LockedSkill, SkillChange, has_conflict_markers,
-    manifest_fault, read_installed,
+    manifest_fault,
 };
 
 use serde::{Deserialize, Serialize};
