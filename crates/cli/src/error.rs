@@ -217,6 +217,8 @@ impl From<Error> for CliError {
             | ErrorKind::Approvals
             | ErrorKind::SkillChanged
             | ErrorKind::FileChanged
+            | ErrorKind::AlreadyThere
+            | ErrorKind::Busy
             | ErrorKind::ReadOnly
             | ErrorKind::ForeignOwner
             | ErrorKind::Refused => CliErrorKind::No,

@@ -1,7 +1,6 @@
 //! The one error of this crate.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use repertoire_model::{Diagnostic, PathFault};
@@ -58,8 +57,12 @@ pub enum ErrorKind {
     Store,
     /// Stored content is missing or does not have its digest.
     Corrupt,
-    /// The file was changed since it was read, and is left alone.
+    /// The file or directory was changed since it was read, and is left alone.
     FileChanged,
+    /// A file or directory is where another one would be made.
+    AlreadyThere,
+    /// Another process changes the same files.
+    Busy,
     /// The file is read-only, and is left alone.
     ReadOnly,
     /// The file belongs to somebody else, to whom a new file cannot be given, and is left alone.
@@ -75,7 +78,11 @@ impl Error {
     }
 
     /// Returns the error of `action`, a verb, at `path` that failed.
-    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(
+        action: &'static str,
+        path: &Path,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
         Self { action: Some(action), ..Self::new(ErrorKind::Io).at(path).because(source) }
     }
 
@@ -150,6 +157,7 @@ impl fmt::Display for Error {
             match (self.kind, self.action, &self.subject) {
                 (_, Some(action), _) => return write!(f, "cannot {action} {path}"),
                 (ErrorKind::FileChanged, ..) => return write!(f, "{path} was changed meanwhile"),
+                (ErrorKind::AlreadyThere, ..) => return write!(f, "{path} is already there"),
                 (ErrorKind::ReadOnly, ..) => return write!(f, "{path} is read-only and left alone"),
                 (ErrorKind::ForeignOwner, _, Some(owner)) => {
                     return write!(
@@ -178,6 +186,8 @@ impl fmt::Display for Error {
             ErrorKind::Store => "the store is not available",
             ErrorKind::Corrupt => "stored content is damaged",
             ErrorKind::FileChanged => "the file was changed meanwhile",
+            ErrorKind::AlreadyThere => "the file is already there",
+            ErrorKind::Busy => "another process changes the same files",
             ErrorKind::ReadOnly => "the file is read-only and left alone",
             ErrorKind::ForeignOwner => "the file belongs to somebody else and is left alone",
             ErrorKind::Io => "input or output failed",

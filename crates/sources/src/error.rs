@@ -88,11 +88,27 @@ impl std::error::Error for Error {
 impl From<repertoire::Error> for Error {
     fn from(error: repertoire::Error) -> Self {
         let kind = match error.kind() {
-            repertoire::ErrorKind::SkillChanged => ErrorKind::Changed,
+            repertoire::ErrorKind::SkillChanged
+            | repertoire::ErrorKind::FileChanged
+            | repertoire::ErrorKind::AlreadyThere
+            | repertoire::ErrorKind::Busy => ErrorKind::Changed,
             repertoire::ErrorKind::TooLarge => ErrorKind::Refused,
             _ => ErrorKind::Io,
         };
-        let message = error.to_string();
-        Self { source: error.into_source(), ..Self::new(kind, message) }
+        let (message, hint) = match (error.kind(), error.path()) {
+            (repertoire::ErrorKind::FileChanged, _) => {
+                (error.to_string(), Some("nothing was changed; run it again"))
+            }
+            (repertoire::ErrorKind::AlreadyThere, _) => {
+                (error.to_string(), Some("nothing was changed; move it away, or remove it"))
+            }
+            (repertoire::ErrorKind::Busy, Some(base)) => (
+                format!("another rep changes the skills of {}", base.display()),
+                Some("try again when it has finished"),
+            ),
+            _ => (error.to_string(), None),
+        };
+        let hints = hint.into_iter().map(str::to_owned).collect();
+        Self { source: error.into_source(), hints, ..Self::new(kind, message) }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use repertoire_model::SkillName;
+use repertoire::change::ChangePlace;
+use repertoire_model::{Digest, SkillName};
 
 /// The places of the skills of a project or a user.
 #[derive(Debug, Clone)]
@@ -22,6 +23,15 @@ pub struct Installation {
 }
 
 impl Installation {
+    /// Returns where changes of the skills are made.
+    pub(crate) fn change_place(&self) -> ChangePlace {
+        let base = self.base.canonicalize().unwrap_or_else(|_| self.base.clone());
+        // A home directory may be a project, too.
+        let name = format!("{}\0{}", base.display(), self.lock.display());
+        let journal = self.state.join(&Digest::of(name.as_bytes()).to_hex()[..32]);
+        ChangePlace { base: self.base.clone(), skills: self.skills.clone(), journal }
+    }
+
     /// Returns the directory of the skill `name`, which a lock or a source was checked to be able to have.
     pub fn directory(&self, name: &SkillName) -> PathBuf {
         self.skills.join(name.as_str())

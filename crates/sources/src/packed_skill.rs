@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use repertoire::change::read_installed;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
 
 use crate::archive::{MAX_PACKED, unpack};
-use crate::installed::read_installed;
 use crate::scratch::Scratch;
 use crate::tree::{LIMITS, TreeWriter};
 use crate::{Error, ErrorKind};

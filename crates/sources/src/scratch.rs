@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rayon::prelude::*;
 use tempfile::TempDir;
 
 use crate::Error;
-use crate::parallel::in_parallel;
 
 /// The start of the names of scratch directories.
 const PREFIX: &str = "fetch-";
@@ -50,7 +50,7 @@ impl Drop for Scratch {
         for _ in 0..PARALLEL_DEPTH {
             level = level.iter().flat_map(|directory| directories_in(directory)).collect();
         }
-        in_parallel(&level, |directory| {
+        level.par_iter().for_each(|directory| {
             // What stays is removed with the whole, or by the next process.
             let _ = fs::remove_dir_all(directory);
         });

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use repertoire::change::BundleStore;
 use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
 
 use crate::Error;
-use crate::bundle_store::BundleStore;
 use crate::fetch::{FetchedTree, fetch, newest_version};
 use crate::fetch_options::{BadEntry, FetchOptions};
 use crate::found::{FoundSkill, find_skills};

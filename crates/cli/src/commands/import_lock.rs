@@ -1,6 +1,7 @@
 //! `rep import-lock`.
 
 use clap::Args;
+use repertoire::change::read_installed;
 use repertoire::regular_file;
 use repertoire_clients::Owner;
 use repertoire_model::SkillName;
@@ -8,7 +9,7 @@ use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::origin::{Comparison, Installer};
 use repertoire_sources::{
     Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, apply,
-    folder_hash, imported, read_installed,
+    folder_hash, imported,
 };
 use serde_json::{Value, json};
 

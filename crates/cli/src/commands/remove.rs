@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::change::read_installed;
 use repertoire_clients::link::{forget_links, links_to};
 use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
-use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply, read_installed};
+use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};

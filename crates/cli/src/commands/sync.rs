@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use repertoire::change::read_installed;
 use repertoire_clients::Owner;
 use repertoire_model::patch::{SkillFiles, bundle};
 use repertoire_sources::{
-    Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files, read_installed,
+    Change, ErrorKind, Installation, Lock, LockedSkill, SkillChange, apply, locked_files,
 };
 use serde_json::{Value, json};
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use repertoire::change::{BundleStore, Recovery};
 use repertoire::config::FileTrust;
 use repertoire::regular_file;
 use repertoire_clients::{CANONICAL, Owner, Places};
 use repertoire_model::SkillName;
 use repertoire_sources::{
-    BundleStore, FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, Recovery, SKILLS_LOCK_FILE,
-    Source, SourceText, recover,
+    FetchOptions, GitPrompt, Installation, LOCK_FILE, LockedSkill, SKILLS_LOCK_FILE, Source, SourceText,
+    recover,
 };
 
 use super::context::Context;

@@ -1,7 +1,8 @@
 //! Compares the chosen skills with those that are installed.
 
+use repertoire::change::read_installed;
 use repertoire_sources::{
-    Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, Source, read_installed,
+    Change, FetchedTree, FoundSkill, Installation, Lock, LockedSkill, SkillChange, Source,
 };
 
 use crate::error::CliError;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use repertoire::change::read_installed;
 use repertoire::history::write_skill;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
-use repertoire_sources::read_installed;
 use serde_json::{Value, json};
 
 use crate::commands::update::print_diff;

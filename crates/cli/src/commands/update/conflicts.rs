@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use repertoire::change::read_installed;
 use repertoire::regular_file;
 use repertoire_model::patch::{FileData, SkillFiles, bundle};
 use repertoire_model::repair::has_conflict_markers;
 use repertoire_model::{Digest, Policy, SkillName, SkillPath};
 use repertoire_sources::{
     ConflictContent, ConflictingFile, Installation, Lock, LockedSkill, SkillChange, manifest_fault,
-    read_installed,
 };
 
 use serde::{Deserialize, Serialize};

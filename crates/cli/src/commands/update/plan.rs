@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use repertoire::change::{InstalledSkill, read_installed};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::{Diagnostic, Severity, SkillName, SkillPath};
 use repertoire_sources::{
-    ConflictContent, ConflictingFile, FoundSkill, Installation, InstalledSkill, LockedSkill, MergeOutcome,
-    Newest, NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills, locked_files, manifest_fault,
-    merge_edits, read_installed,
+    ConflictContent, ConflictingFile, FoundSkill, Installation, LockedSkill, MergeOutcome, Newest,
+    NewestSkill, SkillChange, Source, UpdateCheck, fetch, find_skills, locked_files, manifest_fault,
+    merge_edits,
 };
 
 use super::conflicts::is_open;

@@ -7,7 +7,7 @@ use std::thread;
 const THREADS: usize = 32;
 
 /// Returns the results of `act` for all `items`, in their order.
-pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let part = items.len().div_ceil(THREADS).max(1);
     thread::scope(|scope| {
         let act = &act;

@@ -4,12 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use repertoire::provider::limits::{BUNDLE_BYTES, FILE_BYTES, FILE_DEPTH, FILES};
-use repertoire::regular_file;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::{FileData, SkillFiles};
 
-use crate::Error;
+use crate::provider::limits::{BUNDLE_BYTES, FILE_BYTES, FILE_DEPTH, FILES};
+use crate::{Error, regular_file};
 
 /// A skill's directory as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,30 +4,29 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{FileKind, read_file, replace_file};
 use repertoire_model::{Digest, SkillName, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use super::writer_lock::state_file;
-use crate::Error;
-use crate::installation::Installation;
+use super::place::ChangePlace;
+use super::replace_file::{FileKind, MAX_FILE_BYTES, read_file, replace_file};
+use crate::{Error, ErrorKind};
 
 /// The version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The largest journal that is read, in bytes.
 const MAX_BYTES: u64 = 128 * 1024 * 1024;
 
 /// The ending of the names of journals.
-const ENDING: &str = "json";
+pub(super) const ENDING: &str = "json";
 
 /// A change that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Journal {
     /// The skills, with the digests of their files before and after the change.
     pub(super) skills: Vec<JournalSkill>,
-    /// The lock files.
-    pub(super) files: Vec<JournalFile>,
+    /// The files, which are written last and in this order.
+    pub(super) files: Vec<FileStep>,
     /// Links to removed skills.
     pub(super) links: Vec<JournalLink>,
     /// `true` if the change could not be completed, and is being undone.
@@ -46,6 +45,16 @@ pub(super) struct JournalSkill {
     pub(super) others: Vec<String>,
 }
 
+impl FileStep {
+    /// Fails with [`ErrorKind::FileChanged`] if the file is not as before.
+    pub(super) fn expect_before(&self) -> Result<(), Error> {
+        if read_file(&self.path, MAX_FILE_BYTES)?.as_deref() == self.before.as_deref().map(str::as_bytes) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::FileChanged).at(&self.path))
+    }
+}
+
 /// A link that is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct JournalLink {
@@ -54,39 +63,22 @@ pub(super) struct JournalLink {
     pub(super) to: PathBuf,
 }
 
-/// A lock file that changes.
+/// A file that changes with the skills, such as a lock. It is written as [`FileKind::Record`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct JournalFile {
-    pub(super) kind: LockKind,
-    pub(super) before: Option<String>,
-    pub(super) after: Option<String>,
-}
-
-/// One of the lock files of an installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum LockKind {
-    /// `repertoire.lock`.
-    Own,
-    /// `skills-lock.json`.
-    Skills,
-}
-
-impl LockKind {
-    /// Returns the path of the file.
-    pub(super) fn path(self, installation: &Installation) -> Option<PathBuf> {
-        match self {
-            Self::Own => Some(installation.lock.clone()),
-            Self::Skills => installation.skills_lock.clone(),
-        }
-    }
+pub struct FileStep {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// Its text as it is; none if it is not there.
+    pub before: Option<String>,
+    /// Its text as it will be; none if it is removed.
+    pub after: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct JournalJson {
     version: u32,
     skills: Vec<SkillJson>,
-    files: Vec<JournalFile>,
+    files: Vec<FileStep>,
     links: Vec<JournalLink>,
     #[serde(default)]
     is_undo: bool,
@@ -101,14 +93,9 @@ struct SkillJson {
     others: Vec<String>,
 }
 
-/// Returns `true` if `installation` has a journal.
-pub(super) fn has_journal(installation: &Installation) -> bool {
-    state_file(installation, ENDING).is_file()
-}
-
-/// Returns the digests of all bundles that the journals in the directory `state` name.
-pub(super) fn named_bundles(state: &Path) -> BTreeSet<Digest> {
-    let paths = fs::read_dir(state).into_iter().flatten().flatten().map(|child| child.path());
+/// Returns the digests of all bundles that the journals in `directory` name.
+pub(super) fn named_bundles(directory: &Path) -> BTreeSet<Digest> {
+    let paths = fs::read_dir(directory).into_iter().flatten().flatten().map(|child| child.path());
     let journals = paths.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
     let journals = journals.filter_map(|path| parse(&read_file(&path, MAX_BYTES).ok()??));
     journals
@@ -119,16 +106,16 @@ pub(super) fn named_bundles(state: &Path) -> BTreeSet<Digest> {
 }
 
 impl Journal {
-    /// Returns the journal of `installation`, if a change has begun and not ended. One that cannot be understood counts as none: it
+    /// Returns the journal of `place`, if a change has begun and not ended. One that cannot be understood counts as none: it
     /// is never half written, so that a newer version has made it.
-    pub(super) fn read(installation: &Installation) -> Result<Option<Self>, Error> {
-        let path = state_file(installation, ENDING);
+    pub(super) fn read(place: &ChangePlace) -> Result<Option<Self>, Error> {
+        let path = place.file(ENDING);
         let Some(bytes) = read_file(&path, MAX_BYTES)? else { return Ok(None) };
         Ok(parse(&bytes))
     }
 
     /// Writes the journal.
-    pub(super) fn write(&self, installation: &Installation) -> Result<(), Error> {
+    pub(super) fn write(&self, place: &ChangePlace) -> Result<(), Error> {
         let skill = |skill: &JournalSkill| SkillJson {
             name: skill.name.to_string(),
             before: skill.before.map(|digest| digest.to_string()),
@@ -142,15 +129,15 @@ impl Journal {
             links: self.links.clone(),
             is_undo: self.is_undo,
         };
-        let path = state_file(installation, ENDING);
+        let path = place.file(ENDING);
         let bytes = serde_json::to_vec(&journal)
             .map_err(|error| Error::io("write", &path, std::io::Error::other(error)))?;
-        Ok(replace_file(&path, FileKind::Record, Some(&bytes))?)
+        replace_file(&path, FileKind::Record, Some(&bytes))
     }
 
-    /// Removes the journal of `installation`: the change has ended.
-    pub(super) fn remove(installation: &Installation) -> Result<(), Error> {
-        Ok(replace_file(&state_file(installation, ENDING), FileKind::Record, None)?)
+    /// Removes the journal of `place`: the change has ended.
+    pub(super) fn remove(place: &ChangePlace) -> Result<(), Error> {
+        replace_file(&place.file(ENDING), FileKind::Record, None)
     }
 }
 

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use repertoire::change::{FileKind, read_file, replace_file};
 use repertoire_model::patch::{FileData, SkillFiles, bundle};
 use repertoire_model::{Bundle, Digest};
 
+use super::replace_file::{FileKind, read_file, replace_file};
 use crate::Error;
 
 /// The first line of a file.
@@ -49,7 +49,7 @@ impl BundleStore {
     }
 
     /// Stores `files` so that they survive a power failure, and returns their digest.
-    pub(crate) fn put_durably(&self, files: &SkillFiles) -> Result<Digest, Error> {
+    pub fn put_durably(&self, files: &SkillFiles) -> Result<Digest, Error> {
         self.put_as(files, FileKind::Record)
     }
 
@@ -82,7 +82,7 @@ impl BundleStore {
 
     /// Removes what was not used for longest, until the store is small enough. What was used within a day stays, and so do the bundles
     /// `named`.
-    pub(crate) fn collect_garbage(&self, named: &BTreeSet<Digest>) {
+    pub(super) fn collect_garbage(&self, named: &BTreeSet<Digest>) {
         self.collect_garbage_above(MAX_STORE_BYTES, KEPT, named);
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn regular(path: &Path) -> Vec<u8> {
-        repertoire::regular_file::read(path, MAX_BYTES).unwrap()
+        crate::regular_file::read(path, MAX_BYTES).unwrap()
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! The steps of a change: of a skill, of links, of lock files.
+//! The steps of a change: of a skill, of links, of other files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use repertoire::change::{FileKind, read_file, replace_file};
-use repertoire::history::write_skill_of_batch;
 use repertoire_model::SkillName;
 use repertoire_model::patch::SkillFiles;
 
-use super::journal::{JournalFile, JournalLink};
-use crate::installation::Installation;
-use crate::installed::{InstalledSkill, read_installed};
-use crate::{Error, ErrorKind, lock};
+use super::installed::{InstalledSkill, read_installed};
+use super::journal::{FileStep, JournalLink};
+use super::place::ChangePlace;
+use super::replace_file::{FileKind, MAX_FILE_BYTES, read_file, replace_file};
+use crate::history::write_skill_of_batch;
+use crate::{Error, ErrorKind};
 
 /// The directory beside the skills that holds the removed ones until the change has ended. Scans leave it out, as they do with all
 /// unfinished writes.
@@ -24,19 +24,19 @@ const DISCARDED: &str = ".rep-staging-discarded";
 /// Makes the skill `name`, which is `before`, have the files `after`; it is durable once the directory of the skills is. A skill with everything else in its directory is removed only if
 /// it is exactly as it is expected.
 pub(super) fn set(
-    installation: &Installation,
+    place: &ChangePlace,
     name: &SkillName,
     before: Option<&InstalledSkill>,
     after: Option<&SkillFiles>,
 ) -> Result<(), Error> {
-    let directory = &installation.directory(name);
+    let directory = &place.directory(name);
     // A link could lead anywhere.
     if directory.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(in_the_way(directory));
     }
     match (before, after) {
         (None, None) => Ok(()),
-        (Some(before), None) => remove(installation, name, before),
+        (Some(before), None) => remove(place, name, before),
         (None, Some(after)) => {
             if directory.symlink_metadata().is_ok() {
                 return Err(in_the_way(directory));
@@ -53,10 +53,10 @@ pub(super) fn set(
 }
 
 /// Moves the skill aside in one step.
-fn remove(installation: &Installation, name: &SkillName, expected: &InstalledSkill) -> Result<(), Error> {
-    let (directory, aside) = (installation.directory(name), removed_directory(installation, name));
+fn remove(place: &ChangePlace, name: &SkillName, expected: &InstalledSkill) -> Result<(), Error> {
+    let (directory, aside) = (place.directory(name), removed_directory(place, name));
     let failed = |error| Error::io("remove", &directory, error);
-    fs::create_dir_all(installation.skills.join(REMOVED)).map_err(failed)?;
+    fs::create_dir_all(place.skills.join(REMOVED)).map_err(failed)?;
     // What an earlier change left there has been removed.
     match fs::remove_dir_all(&aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -65,30 +65,30 @@ fn remove(installation: &Installation, name: &SkillName, expected: &InstalledSki
     fs::rename(&directory, &aside).map_err(failed)?;
     // What somebody made or edited in the meantime must not be lost.
     if !matches!(read_installed(&aside), Ok(Some(found)) if found == *expected) {
-        put_back(installation, name)?;
+        put_back(place, name)?;
         return Err(changed(&directory));
     }
     Ok(())
 }
 
 /// Returns the directory of the skill `name` while it is removed.
-pub(super) fn removed_directory(installation: &Installation, name: &SkillName) -> PathBuf {
-    installation.skills.join(REMOVED).join(name.as_str())
+pub(super) fn removed_directory(place: &ChangePlace, name: &SkillName) -> PathBuf {
+    place.skills.join(REMOVED).join(name.as_str())
 }
 
 /// Moves a removed skill back, with everything that was in its directory.
-pub(super) fn put_back(installation: &Installation, name: &SkillName) -> Result<(), Error> {
-    let directory = installation.directory(name);
+pub(super) fn put_back(place: &ChangePlace, name: &SkillName) -> Result<(), Error> {
+    let directory = place.directory(name);
     if directory.symlink_metadata().is_ok() {
         return Err(in_the_way(&directory));
     }
-    fs::rename(removed_directory(installation, name), &directory)
+    fs::rename(removed_directory(place, name), &directory)
         .map_err(|error| Error::io("write", &directory, error))
 }
 
 /// Deletes the removed skills for good: the change has ended.
-pub(super) fn discard_removed(installation: &Installation) {
-    let (removed, discarded) = (installation.skills.join(REMOVED), installation.skills.join(DISCARDED));
+pub(super) fn discard_removed(place: &ChangePlace) {
+    let (removed, discarded) = (place.skills.join(REMOVED), place.skills.join(DISCARDED));
     // They are gone in one step, so that no recovery takes what is half deleted for what somebody edited. What cannot be deleted is left
     // out by scans, and the next write tries it again.
     let _ = fs::remove_dir_all(&discarded);
@@ -96,20 +96,18 @@ pub(super) fn discard_removed(installation: &Installation) {
 }
 
 fn in_the_way(directory: &Path) -> Error {
-    Error::new(ErrorKind::Changed, format!("{} is already there", directory.display()))
-        .hint("nothing was changed; move it away, or remove it")
+    Error::new(ErrorKind::AlreadyThere).at(directory)
 }
 
 fn changed(directory: &Path) -> Error {
-    let message = format!("{} was changed meanwhile", directory.display());
-    Error::new(ErrorKind::Changed, message).hint("nothing was changed; run it again")
+    Error::new(ErrorKind::FileChanged).at(directory)
 }
 
-fn not_written(directory: &Path, error: repertoire::Error) -> Error {
-    if error.kind() == repertoire::ErrorKind::SkillChanged {
+fn not_written(directory: &Path, error: Error) -> Error {
+    if error.kind() == ErrorKind::SkillChanged {
         return changed(directory);
     }
-    Error::new(ErrorKind::Io, format!("cannot write {}", directory.display())).because(error)
+    Error::io("write", directory, error)
 }
 
 /// Removes `links`, if they are as they were.
@@ -150,23 +148,32 @@ fn make_link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Writes the lock files, the lock of Repertoire last.
-pub(super) fn write_locks(installation: &Installation, files: &[JournalFile]) -> Result<(), Error> {
-    for file in files {
-        let Some(path) = file.kind.path(installation) else { continue };
-        replace_file(&path, FileKind::Record, file.after.as_deref().map(str::as_bytes))?;
+/// Writes `files`.
+pub(super) fn write_files(files: &[FileStep]) -> Result<(), Error> {
+    files.iter().try_for_each(|FileStep { path, after, .. }| {
+        replace_file(path, FileKind::Record, after.as_deref().map(str::as_bytes))
+    })
+}
+
+/// Makes `files` as they were.
+pub(super) fn restore_files(files: &[FileStep]) -> Result<(), Error> {
+    for FileStep { path, before, after } in files {
+        if read_file(path, MAX_FILE_BYTES)?.as_deref() == after.as_deref().map(str::as_bytes) {
+            replace_file(path, FileKind::Record, before.as_deref().map(str::as_bytes))?;
+        }
     }
     Ok(())
 }
 
-/// Makes the lock files as they were.
-pub(super) fn restore_locks(installation: &Installation, files: &[JournalFile]) -> Result<(), Error> {
+/// Returns those of `files` that are as they were before or after the change: others are not ours any more.
+pub(super) fn known_files(files: &[FileStep]) -> Result<Vec<FileStep>, Error> {
+    let mut known = Vec::new();
     for file in files {
-        let Some(path) = file.kind.path(installation) else { continue };
-        let found = read_file(&path, lock::MAX_BYTES)?;
-        if found.as_deref() == file.after.as_deref().map(str::as_bytes) {
-            replace_file(&path, FileKind::Record, file.before.as_deref().map(str::as_bytes))?;
+        let found = read_file(&file.path, MAX_FILE_BYTES)?;
+        let is = |text: &Option<String>| found.as_deref() == text.as_deref().map(str::as_bytes);
+        if is(&file.before) || is(&file.after) {
+            known.push(file.clone());
         }
     }
-    Ok(())
+    Ok(known)
 }

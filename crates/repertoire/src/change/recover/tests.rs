@@ -8,12 +8,13 @@ use repertoire_model::{SkillName, SkillPath};
 
 use super::*;
 use crate::ErrorKind;
-use crate::change::journal::{LockKind, named_bundles};
-use crate::{Change, SkillChange, apply};
+use crate::change::journal::{FileStep, JournalLink, named_bundles};
+use crate::change::{AppliedChange, ChangeSteps, FailedChange, SkillStep, apply};
 
 struct Fixture {
     directory: tempfile::TempDir,
-    installation: Installation,
+    place: ChangePlace,
+    lock: PathBuf,
     store: BundleStore,
 }
 
@@ -21,16 +22,11 @@ fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let base = directory.path().join("project");
     fs::create_dir_all(base.join("skills")).unwrap();
-    let installation = Installation {
-        skills: base.join("skills"),
-        lock: base.join("repertoire.lock"),
-        skills_lock: None,
-        state: directory.path().join("state"),
-        conflicts: base.join("conflicts"),
-        base,
-    };
+    let lock = base.join("repertoire.lock");
+    let journal = directory.path().join("state/project");
+    let place = ChangePlace { skills: base.join("skills"), journal, base };
     let store = BundleStore::new(directory.path().join("bundles"));
-    Fixture { directory, installation, store }
+    Fixture { directory, place, lock, store }
 }
 
 fn files(text: &str) -> SkillFiles {
@@ -49,19 +45,22 @@ fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
+/// A skill with its text before and after a change and with what else is in its directory.
+type SkillTexts<'t> = (&'t str, Option<&'t str>, Option<&'t str>, &'t [&'t str]);
+
 impl Fixture {
     /// Returns the text of a skill and the lock.
     fn state(&self, skill: &str) -> (Option<String>, Option<String>) {
         let read = |path: PathBuf| {
-            let bytes = repertoire::regular_file::read(&path, 1000).ok()?;
+            let bytes = crate::regular_file::read(&path, 1000).ok()?;
             Some(String::from_utf8(bytes).unwrap())
         };
-        let skill = self.installation.directory(&name(skill)).join("SKILL.md");
-        (read(skill), read(self.installation.lock.clone()))
+        let skill = self.place.directory(&name(skill)).join("SKILL.md");
+        (read(skill), read(self.lock.clone()))
     }
 
     fn put(&self, skill: &str, text: &str) {
-        let directory = self.installation.directory(&name(skill));
+        let directory = self.place.directory(&name(skill));
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("SKILL.md"), text).unwrap();
     }
@@ -74,9 +73,9 @@ impl Fixture {
     }
 
     fn write_journal(&self, skills: Vec<JournalSkill>) {
-        let file = JournalFile { kind: LockKind::Own, before: text("old"), after: text("new") };
+        let file = FileStep { path: self.lock.clone(), before: text("old"), after: text("new") };
         let journal = Journal { skills, files: vec![file], links: Vec::new(), is_undo: false };
-        journal.write(&self.installation).unwrap();
+        journal.write(&self.place).unwrap();
     }
 
     /// Removes the files of `text` from the store.
@@ -85,9 +84,28 @@ impl Fixture {
         fs::remove_file(self.directory.path().join("bundles").join(&name[..2]).join(name)).unwrap();
     }
 
+    /// Carries out a change of `skills` and removes `links`.
+    fn apply(&self, skills: &[SkillTexts<'_>], links: &[PathBuf]) -> Result<AppliedChange, FailedChange> {
+        type Owned = (SkillName, Option<SkillFiles>, Option<SkillFiles>, Vec<String>);
+        let owned = |&(skill, before, after, others): &SkillTexts<'_>| -> Owned {
+            let others = others.iter().map(|&other| other.to_owned()).collect();
+            (name(skill), before.map(files), after.map(files), others)
+        };
+        let owned: Vec<Owned> = skills.iter().map(owned).collect();
+        let steps = owned.iter().map(|(name, before, after, others)| SkillStep {
+            name,
+            before: before.as_ref(),
+            after: after.as_ref(),
+            others,
+        });
+        let skills = steps.collect();
+        let lock = WriterLock::acquire(&self.place)?;
+        apply(lock, &self.place, &self.store, &ChangeSteps { skills, links, files: Vec::new() })
+    }
+
     fn recover(&self) -> Option<Recovery> {
-        let recovery = recover(&self.installation, &self.store).unwrap();
-        assert_eq!(recover(&self.installation, &self.store).unwrap(), None);
+        let recovery = recover(&self.place, &self.store).unwrap();
+        assert_eq!(recover(&self.place, &self.store).unwrap(), None);
         recovery
     }
 }
@@ -100,12 +118,12 @@ fn an_interrupted_change_is_completed_wherever_it_stopped() {
             if let Some(skill) = skill {
                 fixture.put("a", skill);
             }
-            fs::write(&fixture.installation.lock, lock).unwrap();
+            fs::write(&fixture.lock, lock).unwrap();
             fixture.interrupt(before, after);
-            fs::create_dir(fixture.installation.skills.join(".rep-staging-1-0-a")).unwrap();
+            fs::create_dir(fixture.place.skills.join(".rep-staging-1-0-a")).unwrap();
             assert_eq!(fixture.recover(), completed(&["a"]));
             assert_eq!(fixture.state("a"), (after.map(str::to_owned), text("new")), "{before:?} {after:?}");
-            let left = fs::read_dir(&fixture.installation.skills).unwrap().count();
+            let left = fs::read_dir(&fixture.place.skills).unwrap().count();
             assert_eq!(left, usize::from(after.is_some()));
         }
     }
@@ -115,7 +133,7 @@ fn an_interrupted_change_is_completed_wherever_it_stopped() {
 fn a_change_whose_files_are_lost_is_undone() {
     let fixture = fixture();
     fixture.put("a", "one");
-    fs::write(&fixture.installation.lock, "old").unwrap();
+    fs::write(&fixture.lock, "old").unwrap();
     fixture.interrupt(Some("one"), Some("two"));
     fs::remove_dir_all(fixture.directory.path().join("bundles")).unwrap();
     assert_eq!(fixture.recover(), Some(Recovery::Undone));
@@ -126,7 +144,7 @@ fn a_change_whose_files_are_lost_is_undone() {
 fn what_others_changed_since_stays() {
     let fixture = fixture();
     fixture.put("a", "mine");
-    fs::write(&fixture.installation.lock, "merged by hand").unwrap();
+    fs::write(&fixture.lock, "merged by hand").unwrap();
     fixture.interrupt(Some("one"), Some("two"));
     assert_eq!(fixture.recover(), completed(&["a"]));
     assert_eq!(fixture.state("a"), (text("mine"), text("merged by hand")));
@@ -136,27 +154,45 @@ fn what_others_changed_since_stays() {
 fn a_change_that_fails_halfway_leaves_everything_as_it_was() {
     let fixture = fixture();
     fixture.put("b", "mine");
-    let change = |skill: &str| SkillChange {
-        name: name(skill),
-        before: None,
-        after: Some(files("new")),
-        others: Vec::new(),
-        locked_before: None,
-        locked: None,
-    };
-    let change = Change { skills: vec![change("a"), change("b")], links: Vec::new() };
-    let error = apply(&fixture.installation, &fixture.store, &change).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Changed);
+    let changes = [("a", None, Some("new"), &[][..]), ("b", None, Some("new"), &[])];
+    let FailedChange { error, undo } = fixture.apply(&changes, &[]).unwrap_err();
+    assert!(undo.is_none());
+    assert_eq!(error.kind(), ErrorKind::AlreadyThere);
     assert!(error.to_string().contains("is already there"), "{error}");
     assert_eq!((fixture.state("a"), fixture.state("b")), ((None, None), (text("mine"), None)));
     assert_eq!(fixture.recover(), None);
+}
+
+#[test]
+fn files_are_written_with_the_skills_if_they_are_as_before() {
+    let fixture = fixture();
+    let one = files("one");
+    let file = |before: Option<&str>, after: Option<&str>| FileStep {
+        path: fixture.lock.clone(),
+        before: before.and_then(text),
+        after: after.and_then(text),
+    };
+    let apply = |skill: &str, file: FileStep| {
+        let skill = name(skill);
+        let skills = vec![SkillStep { name: &skill, before: None, after: Some(&one), others: &[] }];
+        let lock = WriterLock::acquire(&fixture.place).unwrap();
+        let steps = ChangeSteps { skills, links: &[], files: vec![file] };
+        apply(lock, &fixture.place, &fixture.store, &steps).map(drop)
+    };
+    apply("a", file(None, Some("new"))).unwrap();
+    assert_eq!(fixture.state("a"), (text("one"), text("new")));
+    let error = apply("b", file(Some("old"), Some("newer"))).unwrap_err().error;
+    assert_eq!((error.kind(), error.path()), (ErrorKind::FileChanged, Some(&*fixture.lock)));
+    assert_eq!(fixture.state("b"), (None, text("new")));
+    apply("b", file(Some("new"), None)).unwrap();
+    assert_eq!(fixture.state("b"), (text("one"), None));
 }
 
 /// Two skills, of which the change of the first was made.
 fn two_skills(fixture: &Fixture) {
     fixture.put("a", "new a");
     fixture.put("b", "old b");
-    fs::write(&fixture.installation.lock, "old").unwrap();
+    fs::write(&fixture.lock, "old").unwrap();
     let digest = |text: &str| Some(fixture.store.put(&files(text)).unwrap());
     let skill = |skill: &str| JournalSkill {
         name: name(skill),
@@ -198,7 +234,7 @@ fn a_change_that_can_be_neither_completed_nor_undone_does_not_block_the_project(
 fn bundles_that_a_journal_names_are_known() {
     let fixture = fixture();
     two_skills(&fixture);
-    let named = named_bundles(&fixture.installation.state);
+    let named = named_bundles(fixture.place.journal.parent().unwrap());
     let digests = ["old a", "new a", "old b", "new b"].map(|text| bundle(&files(text)).digest());
     assert_eq!(named, digests.into_iter().collect());
 }
@@ -206,86 +242,58 @@ fn bundles_that_a_journal_names_are_known() {
 #[cfg(unix)]
 #[test]
 fn a_removal_that_is_undone_restores_hidden_files_and_links() {
-    use crate::change::journal::JournalLink;
-
     let fixture = fixture();
     fixture.put("a", "one");
-    fs::write(fixture.installation.skills.join("a/.env"), "secret").unwrap();
+    fs::write(fixture.place.skills.join("a/.env"), "secret").unwrap();
     fixture.put("b", "mine");
-    let link = fixture.installation.base.join("link");
+    let link = fixture.place.base.join("link");
     std::os::unix::fs::symlink("skills/a", &link).unwrap();
-    let removal = |skill: &str, text: &str, others: &[&str]| SkillChange {
-        name: name(skill),
-        before: Some(files(text)),
-        after: None,
-        others: others.iter().map(|&other| other.to_owned()).collect(),
-        locked_before: None,
-        locked: None,
-    };
     // The second skill is not as it is expected.
-    let skills = vec![removal("a", "one", &[".env"]), removal("b", "other", &[])];
-    let change = Change { skills, links: vec![link.clone()] };
-    let error = apply(&fixture.installation, &fixture.store, &change).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Changed);
-    let hidden = repertoire::regular_file::read(&fixture.installation.skills.join("a/.env"), 100).unwrap();
+    let removals = [("a", Some("one"), None, &[".env"][..]), ("b", Some("other"), None, &[])];
+    let error = fixture.apply(&removals, std::slice::from_ref(&link)).unwrap_err().error;
+    assert_eq!(error.kind(), ErrorKind::FileChanged);
+    let hidden = crate::regular_file::read(&fixture.place.skills.join("a/.env"), 100).unwrap();
     assert_eq!(hidden, b"secret");
-    assert_eq!(fs::read_dir(&fixture.installation.skills).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(&fixture.place.skills).unwrap().count(), 2);
     assert!(link.is_symlink());
     // Both are gone when the change fails.
     let links = vec![JournalLink { path: link.clone(), to: "skills/a".into() }];
     let before = Some(fixture.store.put(&files("one")).unwrap());
     let skill = JournalSkill { name: name("a"), before, after: None, others: vec![".env".to_owned()] };
     let mut journal = Journal { skills: vec![skill], files: Vec::new(), links, is_undo: true };
-    let found = read_installed(&fixture.installation.directory(&name("a"))).unwrap();
-    set(&fixture.installation, &name("a"), found.as_ref(), None).unwrap();
+    let found = read_installed(&fixture.place.directory(&name("a"))).unwrap();
+    set(&fixture.place, &name("a"), found.as_ref(), None).unwrap();
     remove_links(&journal.links);
     assert!(!link.is_symlink() && fixture.state("a").0.is_none());
-    undo(&fixture.installation, &fixture.store, &mut journal).unwrap();
-    assert!(link.is_symlink() && fixture.installation.skills.join("a/.env").is_file());
+    undo(&fixture.place, &fixture.store, &mut journal).unwrap();
+    assert!(link.is_symlink() && fixture.place.skills.join("a/.env").is_file());
 }
 
 #[test]
 fn files_that_are_made_while_a_skill_is_removed_are_kept() {
     let fixture = fixture();
     fixture.put("a", "one");
-    let change = SkillChange {
-        name: name("a"),
-        before: Some(files("one")),
-        after: None,
-        others: Vec::new(),
-        locked_before: None,
-        locked: None,
-    };
-    let change = Change { skills: vec![change], links: Vec::new() };
+    let removal = [("a", Some("one"), None, &[][..])];
     for made in ["notes.md", ".hidden"] {
-        let path = fixture.installation.skills.join("a").join(made);
+        let path = fixture.place.skills.join("a").join(made);
         fs::write(&path, "mine").unwrap();
-        let error = apply(&fixture.installation, &fixture.store, &change).unwrap_err();
+        let error = fixture.apply(&removal, &[]).unwrap_err().error;
         assert!(error.to_string().contains("was changed meanwhile"), "{error}");
         assert!(path.is_file(), "{made}");
         fs::remove_file(&path).unwrap();
     }
-    drop(apply(&fixture.installation, &fixture.store, &change).unwrap());
-    assert_eq!(fs::read_dir(&fixture.installation.skills).unwrap().count(), 0);
+    drop(fixture.apply(&removal, &[]).unwrap());
+    assert_eq!(fs::read_dir(&fixture.place.skills).unwrap().count(), 0);
 }
 
 #[test]
 fn a_change_whose_links_are_not_made_yet_is_one_that_recovery_completes() {
     let fixture = fixture();
-    let added = SkillChange {
-        name: name("a"),
-        before: None,
-        after: Some(files("one")),
-        others: Vec::new(),
-        locked_before: None,
-        locked: None,
-    };
-    let change = Change { skills: vec![added], links: Vec::new() };
-    let applied = apply(&fixture.installation, &fixture.store, &change).unwrap();
+    let applied = fixture.apply(&[("a", None, Some("one"), &[])], &[]).unwrap();
     // While the program runs, nobody else looks at its journal.
-    assert_eq!(recover(&fixture.installation, &fixture.store).unwrap(), None);
-    let path = super::super::writer_lock::state_file(&fixture.installation, "json");
-    let journal = repertoire::regular_file::read(&path, 10_000).unwrap();
+    assert_eq!(recover(&fixture.place, &fixture.store).unwrap(), None);
+    let path = fixture.place.file(ENDING);
+    let journal = crate::regular_file::read(&path, 10_000).unwrap();
     drop(applied);
     assert_eq!(fixture.recover(), None);
     fs::write(&path, journal).unwrap();

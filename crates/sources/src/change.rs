@@ -1,0 +1,131 @@
+//! Changes of added skills and their locks: all or none, also after a crash.
+
+use std::path::PathBuf;
+
+use repertoire::change::{
+    self, BundleStore, ChangePlace, ChangeSteps, FileStep, Recovery, SkillStep, WriterLock, read_file,
+    recover_locked,
+};
+use repertoire_model::SkillName;
+use repertoire_model::patch::SkillFiles;
+
+use crate::installation::Installation;
+use crate::lock::{self, Lock, LockedSkill};
+use crate::{Error, ErrorKind, skills_lock};
+
+/// The hint of an interrupted change that can be neither completed nor undone.
+const UNDO_HINT: &str =
+    "an interrupted change cannot be undone; see that its files can be written, and try again";
+
+/// A change of an installation.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// The skills that change.
+    pub skills: Vec<SkillChange>,
+    /// Links that lead to removed skills and go with them.
+    pub links: Vec<PathBuf>,
+}
+
+/// A change of a skill.
+#[derive(Debug)]
+pub struct SkillChange {
+    /// Its name.
+    pub name: SkillName,
+    /// Its files as they are; none if it is added.
+    pub before: Option<SkillFiles>,
+    /// Its files as they will be; none if it is removed.
+    pub after: Option<SkillFiles>,
+    /// Everything else in its directory, which goes with it if it is removed, as [`InstalledSkill::others`] has it.
+    ///
+    /// [`InstalledSkill::others`]: repertoire::change::InstalledSkill::others
+    pub others: Vec<String>,
+    /// Its entry in the lock as it is.
+    pub locked_before: Option<LockedSkill>,
+    /// Its entry in the lock as it will be.
+    pub locked: Option<LockedSkill>,
+}
+
+/// A change that was carried out, as [`change::AppliedChange`].
+#[derive(Debug)]
+#[must_use]
+pub struct AppliedChange {
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    _applied: change::AppliedChange,
+}
+
+/// Completes or undoes an interrupted change of `installation`; `None` if there is none, or another process is at it.
+pub fn recover(installation: &Installation, store: &BundleStore) -> Result<Option<Recovery>, Error> {
+    change::recover(&installation.change_place(), store).map_err(|error| Error::from(error).hint(UNDO_HINT))
+}
+
+/// Carries out `change`, all of it or nothing.
+///
+/// Fails with [`ErrorKind::Changed`] if a skill or the lock is not as the change expects.
+pub fn apply(
+    installation: &Installation,
+    store: &BundleStore,
+    change: &Change,
+) -> Result<AppliedChange, Error> {
+    let place: ChangePlace = installation.change_place();
+    let lock = WriterLock::acquire(&place)?;
+    recover_locked(&lock, &place, store).map_err(|error| Error::from(error).hint(UNDO_HINT))?;
+    let (files, note) = lock_files(installation, change)?;
+    let skills = change.skills.iter().map(|skill| SkillStep {
+        name: &skill.name,
+        before: skill.before.as_ref(),
+        after: skill.after.as_ref(),
+        others: &skill.others,
+    });
+    let steps = ChangeSteps { skills: skills.collect(), links: &change.links, files };
+    let applied = change::apply(lock, &place, store, &steps).map_err(|failed| {
+        let error = Error::from(failed.error);
+        match failed.undo {
+            None => error,
+            Some(second) => error
+                .hint(format!("what was changed already could not be undone: {second}"))
+                .hint("the next command tries it again"),
+        }
+    })?;
+    Ok(AppliedChange { notes: note.into_iter().collect(), _applied: applied })
+}
+
+/// Returns the lock files with their texts before and after `change`, the lock of Repertoire last, and a note about one that is left alone.
+fn lock_files(
+    installation: &Installation,
+    change: &Change,
+) -> Result<(Vec<FileStep>, Option<String>), Error> {
+    let mut lock = Lock::read(&installation.lock)?;
+    for skill in &change.skills {
+        if lock.get(skill.name.as_str()) != skill.locked_before.as_ref() {
+            let message = format!("the entry of `{}` in the lock was changed meanwhile", skill.name);
+            return Err(Error::new(ErrorKind::Changed, message).hint("nothing was changed; run it again"));
+        }
+        match &skill.locked {
+            Some(locked) => lock.insert(locked.clone()),
+            None => {
+                lock.remove(&skill.name);
+            }
+        }
+    }
+    let before = read_file(&installation.lock, lock::MAX_BYTES)?;
+    let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let after = if lock.is_empty() { None } else { Some(lock.to_text()?) };
+    let (mut files, mut note) = (Vec::new(), None);
+    if let Some(path) = &installation.skills_lock
+        && let Some(bytes) = read_file(path, lock::MAX_BYTES)?
+    {
+        let entry =
+            |skill: &'_ SkillChange| (skill.name.clone(), skill.locked.clone().zip(skill.after.clone()));
+        let before = String::from_utf8(bytes).ok();
+        let after =
+            before.as_deref().and_then(|text| skills_lock::updated(text, change.skills.iter().map(entry)));
+        if after.is_some() {
+            files.push(FileStep { path: path.clone(), before, after });
+        } else {
+            note = Some(format!("{} is not understood and left alone", path.display()));
+        }
+    }
+    files.push(FileStep { path: installation.lock.clone(), before, after });
+    Ok((files, note))
+}
