@@ -209,7 +209,7 @@ impl AgentView {
 
     /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
-        self.session.visible_skills(snapshot)
+        self.session.lookup().visible_skills(snapshot)
     }
 
     /// Returns the size of the catalog of the skills with this fingerprint, if it is known.
@@ -294,7 +294,7 @@ impl AgentView {
         options.bound.clear();
         let limit = InstructionsLimit::of(client, self.options());
         let visible = self.visible(&snapshot);
-        let notices = self.session.notices(&snapshot);
+        let notices = self.session.lookup().notices(&snapshot);
         instructions::render(limit, &options, &notices, |options: &CatalogOptions| {
             snapshot.catalog_of(options, |entry| visible.contains(entry)).ok()
         })

@@ -371,7 +371,8 @@ impl Conversation {
     /// Tells how a task ended and which tokens it used.
     fn tell(&mut self, ui: &mut Ui, outcome: &TurnOutcome, id: &str) -> Result<Exit, CliError> {
         let usage = outcome.usage;
-        let loaded: Vec<String> = self.agent.session().loaded().iter().map(ToString::to_string).collect();
+        let loaded: Vec<String> =
+            self.agent.session().context().loaded().iter().map(ToString::to_string).collect();
         if ui.is_json() {
             ui.write_json(&json!({
                 "id": id,

@@ -22,7 +22,8 @@ mod properties;
 
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
-pub use context::{KeptContext, SkillState};
+pub use context::KeptContext;
+pub use find::SkillLookup;
 #[cfg(feature = "fs")]
 pub(crate) use open::are_related;
 pub use open::{Session, SubagentOptions};
@@ -30,4 +31,7 @@ pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
     SessionOptions, SkillAsTool, ToolCeiling, ToolExposure, Unload,
 };
+pub use presence::{ContextSkills, SkillState};
+pub use record::SessionRecord;
+pub use skill_tools::SkillTools;
 pub use state::REMEMBERED_TASKS;

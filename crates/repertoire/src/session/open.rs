@@ -6,18 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use repertoire_model::answer::Wording;
-use repertoire_model::catalog::Tokenizer;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
 use repertoire_model::scope::Scope;
-use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::SessionState;
 use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
-use crate::registry::{Entry, Registry, Snapshot, VisibleSkills};
+use crate::registry::{Entry, Registry, Snapshot};
 use crate::store::AGENT_PREFIX;
 use crate::tool::OfferedTools;
 use crate::{Error, ErrorKind, clock};
@@ -62,7 +60,7 @@ pub struct Session {
     /// The options of the library with the tools of the agent.
     options: SessionOptions,
     /// The agents that this one was started by and sees no more than.
-    ceilings: Vec<Agent>,
+    pub(super) ceilings: Vec<Agent>,
     /// The skills that its prompt holds, which a catalog need not take for its example.
     pub(super) bound: Vec<String>,
     /// The host's parts of the system prompt.
@@ -167,9 +165,9 @@ impl Session {
         let session = Self { library, id, agent, options, ceilings, bound: names, fragments, wording, state };
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
-            session.prompt_shown(&bound);
+            session.record().prompt_shown(&bound);
         }
-        session.expose_active().await;
+        session.skill_tools().expose_active().await;
         Ok(session)
     }
 
@@ -242,7 +240,7 @@ impl Session {
         if let Some(agent) = &self.agent {
             let options = BindingOptions::of(self.options());
             let prompt = AgentPrompt::load_within(self.registry(), agent, &self.ceilings, &options).await?;
-            self.prompt_shown(&prompt.bound);
+            self.record().prompt_shown(&prompt.bound);
             fragments.extend(prompt.fragments);
         }
         self.rank_catalog().await;
@@ -291,75 +289,6 @@ impl Session {
 
     pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns `true` if this session's agent may know of the skill.
-    pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        self.agents().all(|agent| agent.sees(entry))
-    }
-
-    /// Returns `true` if this session's agent may be told that another skill hides this one.
-    pub(super) fn may_be_told_of(&self, entry: &Entry) -> bool {
-        self.agents().all(|agent| agent.may_be_told_of(entry))
-    }
-
-    /// Returns this session's agent and those that it sees no more than.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> + Clone {
-        self.agent.iter().chain(&self.ceilings)
-    }
-
-    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
-    /// another of a different tier.
-    pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
-        let visible = self.visible_skills(snapshot);
-        snapshot.notices_for_models(|entry| visible.contains(entry), |hidden| self.may_be_told_of(hidden))
-    }
-
-    /// Returns the skills of `snapshot` that this session's agent may know of.
-    pub fn visible_skills<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
-        if self.agents().any(|agent| !agent.bind.is_empty()) {
-            return snapshot.visible(|entry| self.sees(entry));
-        }
-        let scopes = self.agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
-        snapshot.within(&scopes.cloned().collect::<Vec<Scope>>())
-    }
-
-    /// Returns the scopes that a skill has to be in for this session's agent to see it.
-    #[cfg(feature = "fs")]
-    pub(crate) fn scopes(&self) -> Vec<Scope> {
-        let agents = self.agent.iter().chain(&self.ceilings);
-        agents.filter(|_| self.options().enforce_scope).map(|agent| agent.scope.clone()).collect()
-    }
-
-    /// Returns whether there may be skills that this session's agent does not see.
-    pub(super) fn is_scoped(&self) -> bool {
-        self.agent.is_some() || !self.ceilings.is_empty()
-    }
-
-    /// Returns about how many tokens `text` has.
-    pub(crate) fn price(&self, text: &str) -> usize {
-        match self.options().catalog.tokenizer {
-            Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
-            // An exact count takes longer than everything else in a call.
-            _ => approximate(text),
-        }
-    }
-
-    /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
-    pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
-        let limit = self.options().soft_limit;
-        // Near the limit, about is not good enough; and it is further off where the text is not plain.
-        let (low, high) = if text.is_ascii() {
-            (limit / 3 * 2, limit.saturating_mul(3) / 2)
-        } else {
-            (limit / 6, usize::MAX)
-        };
-        let is_over = match tokens {
-            _ if tokens > high => true,
-            _ if tokens < low => false,
-            _ => self.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
-        };
-        is_over.then_some(limit)
     }
 }
 

@@ -129,7 +129,7 @@ fn subagents_inherit_by_policy() {
         load(&session, "alpha");
         let child = block_on(session.subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&child), inherit == Inherit::None);
-        assert!(!child.loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
+        assert!(!child.context().loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);

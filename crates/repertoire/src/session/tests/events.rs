@@ -119,7 +119,7 @@ fn every_way_of_a_session_has_an_event_with_all_its_fields() {
     seen.extend(back);
 
     let resolver = RoleResolver::new(opened.registry().clone(), Vec::new(), RoleOptions::default());
-    session.prompt_shown(&block_on(resolver.resolve("alpha")).unwrap().bound);
+    session.record().prompt_shown(&block_on(resolver.resolve("alpha")).unwrap().bound);
     let role = library.sink.take();
     assert_eq!(role.iter().map(row).collect::<Vec<_>>(), ["skill_loaded alpha test - ok role"]);
     seen.extend(role);

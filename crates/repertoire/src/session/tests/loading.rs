@@ -29,9 +29,9 @@ fn unloading_makes_the_next_load_give_the_body() {
     let session = library.session();
     assert!(block_on(session.call("unload_skill", &json!({"name": "alpha"}))).text().contains("not"));
     load(&session, "alpha");
-    assert_eq!(session.loaded().len(), 1);
+    assert_eq!(session.context().loaded().len(), 1);
     assert!(!block_on(session.call("unload_skill", &json!({"name": "alpha"}))).is_error());
-    assert_eq!(session.loaded().len(), 0);
+    assert_eq!(session.context().loaded().len(), 0);
     assert!(is_body(&load(&session, "alpha")));
 }
 
@@ -50,7 +50,7 @@ fn calls_at_the_same_time_get_along() {
         }
     });
     assert_eq!(library.sink.events().len(), 24);
-    assert_eq!(session.loaded().len(), 2);
+    assert_eq!(session.context().loaded().len(), 2);
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn skills_that_require_others_say_so_or_bring_them() {
     let text = load(&session, "top");
     let place = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle} in {text}"));
     assert!(place("Do base.") < place("Use base.") && place("Use base.") < place("Use all."));
-    assert_eq!(session.loaded().len(), 3);
+    assert_eq!(session.context().loaded().len(), 3);
 
     let session = library.session_with(SessionOptions { requires_max_tokens: 1, ..options });
     let text = load(&session, "top");
     assert!(text.contains("This skill requires: base, middle."), "{text}");
-    assert_eq!(session.loaded().len(), 1);
+    assert_eq!(session.context().loaded().len(), 1);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_project_cannot_replace_a_skill_of_the_user_without_notice() {
     let notice =
         "1 skill hides another of the same name: git (project:.claude/skills instead of user:.claude/skills)";
     assert_eq!(of_project.snapshot().notices(|_| true), [notice]);
-    assert_eq!(session.notices(&of_project.snapshot()), [notice]);
+    assert_eq!(session.lookup().notices(&of_project.snapshot()), [notice]);
     assert!(block_on(session.call("load_skill", &json!({"name": "user:.claude/skills:git"}))).is_error());
 
     let mut policy = disabling("project:*:git");
@@ -262,7 +262,7 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
             let session = block_on(library.session_for(name)).unwrap();
             let text = load(&session, "git");
             assert_eq!(text.contains("takes the place of `user:.claude/skills:git`"), is_told, "{text}");
-            assert_eq!(session.notices(&library.snapshot()).len(), usize::from(is_told));
+            assert_eq!(session.lookup().notices(&library.snapshot()).len(), usize::from(is_told));
         }
     }
     let scope = Scope { deny: vec![Pattern::new("project:*:git").unwrap()], ..Scope::default() };
@@ -271,7 +271,7 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
     let session = block_on(library.session_for("own")).unwrap();
     let text = load(&session, "git");
     assert!(!text.contains("takes the place"), "a project may leave out what is its own: {text}");
-    assert!(session.notices(&library.snapshot()).is_empty());
+    assert!(session.lookup().notices(&library.snapshot()).is_empty());
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_call_that_is_dropped_has_given_nothing() {
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(call.as_mut().poll(&mut context).is_pending());
         }
-        assert!(session.loaded().is_empty());
+        assert!(session.context().loaded().is_empty());
     }
 }
 
