@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use repertoire::registry::VisibleSkills;
 use repertoire::store::AGENT_PREFIX;
 use repertoire::tool::OfferedTools;
-use repertoire::{Agent, Entry, Library, Session, Snapshot, State};
+use repertoire::{Agent, Entry, Library, Session, SessionRequest, Snapshot, State};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::scope::Scope;
 use tokio::sync::{Semaphore, watch};
@@ -351,7 +351,9 @@ async fn limited_session(
     limits: &ViewLimits,
 ) -> Result<Session, repertoire::Error> {
     let ViewLimits { scopes, tools } = limits.clone();
-    library.session_without_reload_within(agent, scopes, tools).await
+    let mut request = SessionRequest::default().without_reload();
+    (request.agent, request.scopes, request.offered) = (agent.map(str::to_owned), scopes, tools);
+    library.open_session(&request).await
 }
 
 fn is_same_skill(a: &Entry, b: &Entry) -> bool {

@@ -26,7 +26,7 @@ pub use context::KeptContext;
 pub use find::SkillLookup;
 #[cfg(feature = "fs")]
 pub(crate) use open::are_related;
-pub use open::{Session, SubagentOptions};
+pub use open::{Session, SessionRequest, SubagentOptions};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
     SessionOptions, SkillAsTool, ToolCeiling, ToolExposure, Unload,

@@ -23,6 +23,56 @@ use crate::{Error, ErrorKind, clock};
 /// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
+/// A request for a session: the agent, and limits for it.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use repertoire::{Agent, Library, SessionRequest};
+/// use repertoire_model::scope::{Pattern, Scope};
+/// let library = Library::builder().agent(Agent::new("clerk")).open().await?;
+/// let scope = Scope { allow: Some(vec![Pattern::new("pdf-*").unwrap()]), ..Scope::default() };
+/// let session = library.open_session(&SessionRequest::of("clerk").within(scope)).await?;
+/// assert!(session.tools().is_empty());
+/// # Ok::<(), repertoire::Error>(())
+/// # })?;
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SessionRequest {
+    /// The agent; `None` for a session without one, which may see every skill.
+    pub agent: Option<String>,
+    /// The scopes that a skill has to be in. They are for hosts that offer fewer skills to some requests, users or tenants, and hold
+    /// for sub-agents, too.
+    pub scopes: Vec<Scope>,
+    /// The tools that it has at most.
+    pub offered: OfferedTools,
+    is_on_current_snapshot: bool,
+}
+
+impl SessionRequest {
+    /// Returns a request for the agent called `agent`.
+    pub fn of(agent: &str) -> Self {
+        Self { agent: Some(agent.to_owned()), ..Self::default() }
+    }
+
+    /// Returns the request for a session that sees only skills within `scope`, too.
+    #[must_use]
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scopes.push(scope);
+        self
+    }
+
+    /// Returns the request for a session on the current snapshot: the library is not checked for changes first.
+    ///
+    /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
+    #[must_use]
+    pub fn without_reload(mut self) -> Self {
+        self.is_on_current_snapshot = true;
+        self
+    }
+}
+
 /// The options of a session for a subagent.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -72,62 +122,29 @@ pub struct Session {
 impl Library {
     /// Opens a session on the newest snapshot, without an agent: it may see every skill.
     pub async fn session(&self) -> Result<Session, Error> {
-        // A session begins with the library as it is.
-        self.registry().reload_if_due().await;
-        self.session_without_reload().await
+        self.open_session(&SessionRequest::default()).await
     }
 
-    /// Opens a session on the newest snapshot for the agent called `agent`.
+    /// Opens a session as `request` says.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound or is outside of
+    /// the request's scopes.
     ///
     /// [`ErrorKind::AgentNotFound`]: crate::ErrorKind::AgentNotFound
-    pub async fn session_for(&self, agent: &str) -> Result<Session, Error> {
-        self.registry().reload_if_due().await;
-        self.session_without_reload_for(agent).await
-    }
-
-    /// Opens a session for the agent called `agent`, or without one, that sees no other skills than `scope` allows.
-    ///
-    /// It is for hosts that offer fewer skills to some requests, users or tenants. The limit holds for sub-agents, too. Fails as
-    /// [`Library::session_for`] does, and if a skill that is bound to the agent is outside of `scope`.
-    pub async fn session_within(&self, agent: Option<&str>, scope: Scope) -> Result<Session, Error> {
-        self.registry().reload_if_due().await;
-        self.session_without_reload_within(agent, vec![scope], OfferedTools::All).await
-    }
-
-    /// Opens a session as [`Library::session_within`] does, on the current snapshot, that sees the skills that all of `scopes`
-    /// allow, and has no other tools than `offered`.
-    pub async fn session_without_reload_within(
-        &self,
-        agent: Option<&str>,
-        scopes: Vec<Scope>,
-        offered: OfferedTools,
-    ) -> Result<Session, Error> {
-        let agent = agent.map(|name| self.agent(name).cloned()).transpose()?;
-        let mut ceilings: Vec<Agent> =
-            scopes.into_iter().map(|scope| Agent { scope, ..Agent::new("request") }).collect();
-        if offered != OfferedTools::All {
-            let mut request = Agent::new("request");
-            request.tools.offered = offered;
-            ceilings.push(request);
+    pub async fn open_session(&self, request: &SessionRequest) -> Result<Session, Error> {
+        if !request.is_on_current_snapshot {
+            // A session begins with the library as it is.
+            self.registry().reload_if_due().await;
+        }
+        let agent = request.agent.as_deref().map(|name| self.agent(name).cloned()).transpose()?;
+        let scopes = request.scopes.iter().cloned();
+        let mut ceilings: Vec<Agent> = scopes.map(|scope| Agent { scope, ..Agent::new("request") }).collect();
+        if request.offered != OfferedTools::All {
+            let mut limit = Agent::new("request");
+            limit.tools.offered = request.offered.clone();
+            ceilings.push(limit);
         }
         Session::open(self.clone(), new_id(), agent, ceilings, Ledger::new()).await
-    }
-
-    /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
-    /// first.
-    ///
-    /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
-    pub async fn session_without_reload(&self) -> Result<Session, Error> {
-        Session::open(self.clone(), new_id(), None, Vec::new(), Ledger::new()).await
-    }
-
-    /// Opens a session as [`Library::session_for`] does, on the current snapshot: it does not check for
-    /// changes first.
-    pub async fn session_without_reload_for(&self, agent: &str) -> Result<Session, Error> {
-        let agent = self.agent(agent)?.clone();
-        Session::open(self.clone(), new_id(), Some(agent), Vec::new(), Ledger::new()).await
     }
 }
 

@@ -124,7 +124,7 @@ fn a_shadowed_skill_is_loaded_by_its_qualified_name() {
     block_on(session.compacted(&KeptContext::Skills(Vec::new())));
     assert!(block_on(session.reattach(1_000)).text.contains("First."));
 
-    let clerk = block_on(opened.session_for("clerk")).unwrap();
+    let clerk = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
     let text = load(&clerk, "git");
     assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
@@ -203,7 +203,7 @@ fn a_skill_that_hides_another_is_announced_when_it_is_loaded() {
         assert!(load(&session, "git").contains(hides), "{}", render.as_str());
         assert!(!load(&session, "own").contains("hides"));
         assert!(!load(&session, "user:.claude/skills:git").contains("hides"));
-        let clerk = block_on(library.session_for("clerk")).unwrap();
+        let clerk = block_on(library.open_session(&SessionRequest::of("clerk"))).unwrap();
         assert!(!load(&clerk, "git").contains("user:"), "it may not know of the other");
     }
 }
@@ -259,7 +259,7 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
         policy.duplicates = duplicates;
         let library = project_and_user(policy, vec![agent("projects", true), agent("users", false)]);
         for (name, is_told) in [("projects", true), ("users", false)] {
-            let session = block_on(library.session_for(name)).unwrap();
+            let session = block_on(library.open_session(&SessionRequest::of(name))).unwrap();
             let text = load(&session, "git");
             assert_eq!(text.contains("takes the place of `user:.claude/skills:git`"), is_told, "{text}");
             assert_eq!(session.lookup().notices(&library.snapshot()).len(), usize::from(is_told));
@@ -268,7 +268,7 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
     let scope = Scope { deny: vec![Pattern::new("project:*:git").unwrap()], ..Scope::default() };
     let agent = Agent { scope, is_of_project: true, ..Agent::new("own") };
     let library = project_and_user(Policy::default(), vec![agent]);
-    let session = block_on(library.session_for("own")).unwrap();
+    let session = block_on(library.open_session(&SessionRequest::of("own"))).unwrap();
     let text = load(&session, "git");
     assert!(!text.contains("takes the place"), "a project may leave out what is its own: {text}");
     assert!(session.lookup().notices(&library.snapshot()).is_empty());
@@ -278,7 +278,7 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
 fn a_bound_skill_that_hides_another_is_announced_in_the_prompt() {
     let bound = Agent { uses_skills: vec!["git".to_owned()], ..Agent::new("bound") };
     let library = project_and_user(Policy::default(), vec![bound]);
-    let session = block_on(library.session_for("bound")).unwrap();
+    let session = block_on(library.open_session(&SessionRequest::of("bound"))).unwrap();
     let hides = "hides another of the same name, which is loaded as `user:.claude/skills:git`";
     let prompt = block_on(session.prompt()).unwrap();
     assert_eq!(prompt.matches(hides).count(), 1, "{prompt}");

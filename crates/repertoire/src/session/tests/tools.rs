@@ -66,7 +66,7 @@ fn a_call_of_a_skill_outside_the_scope_is_one_of_an_unknown_tool() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let scope = Scope { deny: vec![Pattern::new("alpha").unwrap()], ..Scope::default() };
     let opened = block_on(library.builder().agent(Agent { scope, ..Agent::new("clerk") }).open()).unwrap();
-    let session = block_on(opened.session_for("clerk")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     let text = block_on(session.call("alpha", &json!({}))).text().to_owned();
     assert!(text.contains("There is no tool `alpha`") && !text.contains("call: "), "{text}");
 }
@@ -475,7 +475,7 @@ fn x15_y33_an_agent_has_tools_of_its_own() {
     let mut helix = Agent::new("helix");
     helix.tools.offered = only(&["load_skill", "read_skill_file"]);
     let opened = block_on(library.builder().agent(yodoca).agent(helix).open()).unwrap();
-    let session = |agent: &str| block_on(opened.session_for(agent)).unwrap();
+    let session = |agent: &str| block_on(opened.open_session(&SessionRequest::of(agent))).unwrap();
     assert_eq!(names_of(&session("helix")), ["load_skill", "read_skill_file"]);
     let yodoca = session("yodoca");
     assert_eq!(names_of(&yodoca), ["list_skills", "read_skill", "read_skill_resource"]);
@@ -511,9 +511,9 @@ fn an_agent_is_offered_no_tool_that_the_library_does_not_offer() {
     clash.tools.names.insert("load_skill".to_owned(), "list_skills".to_owned());
     let builder = || library.builder().session_options(options.clone());
     let opened = block_on(builder().agent(wide).agent(narrow).open()).unwrap();
-    let session = block_on(opened.session_for("wide")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("wide"))).unwrap();
     assert_eq!(names_of(&session), ["list_skills", "load_skill"]);
-    let parent = block_on(opened.session_for("narrow")).unwrap();
+    let parent = block_on(opened.open_session(&SessionRequest::of("narrow"))).unwrap();
     let child = block_on(parent.subagent_for("wide")).unwrap();
     assert_eq!(
         (names_of(&parent), names_of(&child)),
