@@ -60,7 +60,7 @@ async fn converse() -> anyhow::Result<()> {
     // A harness that was restarted knows from the messages alone which skills are loaded.
     let restarted = library.session().await?;
     restarted.observe(&messages);
-    assert_eq!(restarted.loaded()[0].as_str(), "greet");
+    assert_eq!(restarted.context().loaded()[0].as_str(), "greet");
     Ok(())
 }
 

@@ -130,7 +130,7 @@ impl Agent {
         {
             let name = call.input.as_object().and_then(|input| input.values().next()).and_then(Value::as_str);
             if let Some(name) = name.and_then(SkillName::new) {
-                self.session.invoke(&name);
+                self.session.lookup().invoke(&name);
             }
         }
         self.observe();

@@ -114,12 +114,12 @@ impl Agent {
 
     /// Loads the skills that a person names in a task.
     async fn load_invoked(&mut self, task: &str, observer: Observer<'_>) -> Result<(), AgentError> {
-        let invoked = invocation::invoked(task, |name| self.session.invocable(name));
+        let invoked = invocation::invoked(task, |name| self.session.lookup().invocable(name));
         self.report_unknown_skill(task, observer);
         if !invoked.is_empty() {
             let position = self.messages.len();
             let calls = invoked.iter().enumerate().map(|(number, name)| {
-                self.session.invoke(name);
+                self.session.lookup().invoke(name);
                 let id = format!("{INVOKED}{position}_{number}");
                 let options = self.session.options();
                 let input = json!({options.arguments.name.clone(): name.as_str()});
@@ -135,10 +135,11 @@ impl Agent {
     /// Reports a skill that a person names at the start of a task and that is not there.
     fn report_unknown_skill(&self, task: &str, observer: Observer<'_>) {
         let Some(name) = invocation::first_name(task) else { return };
-        if self.session.invocable(name.as_str()).is_none() {
+        if self.session.lookup().invocable(name.as_str()).is_none() {
             let snapshot = self.session.registry().snapshot();
             let names = snapshot.active().map(|entry| entry.name().as_str());
-            let nearest = nearest(name.as_str(), names.filter(|name| self.session.invocable(name).is_some()));
+            let nearest =
+                nearest(name.as_str(), names.filter(|name| self.session.lookup().invocable(name).is_some()));
             observer(Progress::UnknownSkill { name: name.as_str(), nearest });
         }
     }

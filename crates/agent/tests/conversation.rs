@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::{Script, calls, library, says, session, write_skill};
 
 fn names(agent: &Agent) -> Vec<String> {
-    agent.session().loaded().iter().map(ToString::to_string).collect()
+    agent.session().context().loaded().iter().map(ToString::to_string).collect()
 }
 
 fn run(agent: &mut Agent, task: &str) -> Result<repertoire_agent::TurnOutcome, AgentError> {
@@ -321,8 +321,8 @@ fn a_resumed_conversation_starts_more_subagents_and_knows_what_a_person_invoked(
         let mut agent = Agent::new(client, session(), options.clone());
         if path.is_file() {
             agent.resume(&path).unwrap();
-            let greet = agent.session().invocable("greet").unwrap();
-            assert!(agent.session().is_invoked(&greet));
+            let greet = agent.session().lookup().invocable("greet").unwrap();
+            assert!(agent.session().lookup().is_invoked(&greet));
             assert!(agent.resume(&path).unwrap_err().to_string().ends_with("another program is using it"));
         } else {
             agent.save(&path, &Header::new("a", ModelApi::Anthropic, "m", None)).unwrap();

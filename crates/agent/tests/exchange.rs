@@ -30,7 +30,10 @@ fn converse(provider: ModelApi, answers: Vec<Answer>) -> (Agent, String) {
     .unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (TurnEnding::Done, "Welcome!"));
     assert_eq!(*seen.lock().unwrap(), "One moment.[load_skill {\"name\":\"greet\"}]Welcome!");
-    assert_eq!(agent.session().loaded().iter().map(ToString::to_string).collect::<Vec<_>>(), ["greet"]);
+    assert_eq!(
+        agent.session().context().loaded().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["greet"]
+    );
     let requests = server.received();
     let text = requests.iter().map(|request| {
         let headers = request.headers.iter().filter(|line| {

@@ -183,5 +183,5 @@ fn calls_without_ids_or_numbers_are_understood() {
     http.base_url = Some(server.url.clone());
     let mut agent = Agent::new(ModelClient::new(ModelApi::OpenAi, http), session(), AgentOptions::new("m"));
     assert_eq!(pollster::block_on(agent.run("Hello!", &|_| {})).unwrap().text, "Welcome!");
-    assert_eq!(agent.session().loaded().len(), 1);
+    assert_eq!(agent.session().context().loaded().len(), 1);
 }

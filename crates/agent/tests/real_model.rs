@@ -70,7 +70,7 @@ fn a_real_model_picks_a_skill_and_loads_it_and_the_cache_is_read() {
         let usages = usages.into_inner().unwrap();
         eprintln!("{provider:?}: {:?}; {usages:?}", outcome.text);
         assert!(
-            agent.session().loaded().iter().any(|name| name.as_str() == "csv-report"),
+            agent.session().context().loaded().iter().any(|name| name.as_str() == "csv-report"),
             "{provider:?} loaded nothing"
         );
         // Models of this size load the skill and often write the call again instead of following it, so this is told and not required.

@@ -31,7 +31,7 @@
 //!         .open();
 //!     let library = pollster::block_on(library)?;
 //!     let session = pollster::block_on(library.session())?;
-//!     assert!(session.offers_skill_tools());
+//!     assert!(session.skill_tools().are_offered());
 //!     Ok(())
 //! }
 //! ```

@@ -139,14 +139,14 @@ impl Handler {
         if !is_stateless_http(context) {
             self.own_session().await?;
         }
-        self.current_session().invoke(name);
+        self.current_session().lookup().invoke(name);
         Ok(())
     }
 
     /// Returns the session for a request. If it remembers what is loaded, each client has its own: skills that one client loaded
     /// must not change the tools of another.
     async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
-        let needs_own = self.has_own_session() || self.view.session.remembers_loads();
+        let needs_own = self.has_own_session() || self.view.session.skill_tools().remembers_loads();
         if !needs_own || is_stateless_http(context) {
             return Ok(self.current_session());
         }

@@ -133,7 +133,7 @@ pub(crate) fn find_readable<'s>(
     name: &str,
 ) -> Option<&'s Entry> {
     let entry = view.find(snapshot, name)?;
-    (entry.allows_models() || session.is_invoked(entry.name())).then_some(entry)
+    (entry.allows_models() || session.lookup().is_invoked(entry.name())).then_some(entry)
 }
 
 /// One page of published skills, sorted by name.

@@ -35,7 +35,7 @@ pub(crate) fn list(session: &Session) -> Vec<Tool> {
 /// Returns whether the tool `name` runs code of a skill.
 fn runs(session: &Session, name: &str) -> bool {
     let names = &session.options().names;
-    [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.is_skill_tool(name)
+    [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.skill_tools().has(name)
 }
 
 fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) -> Tool {
@@ -57,7 +57,7 @@ fn tool(definition: &Definition, always: &[&str], writing: &[&str], runs: bool) 
 
 /// Returns whether loading a skill changes the list of tools.
 pub(crate) fn may_change(session: &Session) -> bool {
-    session.offers_skill_tools() && session.options().exposure != ToolExposure::Stable
+    session.skill_tools().are_offered() && session.options().exposure != ToolExposure::Stable
 }
 
 /// A token that is cancelled when the client of a request disconnects before it has the answer.
@@ -129,7 +129,7 @@ pub(crate) async fn call(
     // shows the call to make.
     if let Answer::Fault(fault) = reply.answer()
         && matches!(fault.kind, FaultKind::UnknownTool { near: None, .. })
-        && !session.offers_skill_tools()
+        && !session.skill_tools().are_offered()
     {
         // Protocol errors are read by people and programs, not by models.
         let message = session.text_as(reply.answer(), Render::Text);

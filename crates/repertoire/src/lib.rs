@@ -130,6 +130,6 @@ pub use repertoire_model::{
 };
 pub use runner::{Runner, Trust};
 pub use searcher::{Reranker, SearchHit, SearchRequest, Searcher, SkillView, Visibility};
-pub use session::{Reply, Session, SessionOptions};
+pub use session::{Reply, Session, SessionOptions, SessionRequest};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use tool::{Tool, ToolCall, ToolReply};

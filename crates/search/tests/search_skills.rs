@@ -5,7 +5,7 @@ use std::fs;
 use pollster::block_on;
 use repertoire::event::Outcome;
 use repertoire::model::{Pattern, Policy};
-use repertoire::{Agent, Reply, Session, SessionOptions};
+use repertoire::{Agent, Reply, Session, SessionOptions, SessionRequest};
 use repertoire_search::{SearchOptions, SkillSearch};
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ fn search_does_not_return_skills_outside_the_scope() {
     let query = json!({"query": "fill pdf forms", "limit": 20});
     let all = block_on(everybody.call("search_skills", &query));
     assert!(names(&all, &everybody).contains(&"pdf-forms".to_owned()));
-    let clerk = block_on(opened.session_for("clerk")).unwrap();
+    let clerk = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     for session in [&clerk, &block_on(clerk.subagent()).unwrap()] {
         for tool in ["search_skills", "list_skills"] {
             let reply = block_on(session.call(tool, &json!({"query": "fill pdf forms"})));

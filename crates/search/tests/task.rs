@@ -3,7 +3,7 @@
 use pollster::block_on;
 use repertoire::model::{Pattern, Scope};
 use repertoire::session::{KeptContext, PinnedCatalog};
-use repertoire::{Agent, Session, SessionOptions, Task};
+use repertoire::{Agent, Session, SessionOptions, SessionRequest, Task};
 use serde_json::json;
 
 use crate::skill_directory::SkillDirectory;
@@ -113,7 +113,7 @@ fn skills_outside_the_scope_are_not_ranked() {
     let mut agent = Agent::new("poet");
     agent.scope = Scope { deny: vec![Pattern::new("bird-*").unwrap()], ..Scope::default() };
     let opened = block_on(library.builder().session_options(options).agent(agent).open()).unwrap();
-    let session = block_on(opened.session_for("poet")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("poet"))).unwrap();
     let catalog = block_on(session.catalog_for_task(&Task::new("record some bird songs")));
     assert!(!catalog.text.contains("bird"), "{}", catalog.text);
 }

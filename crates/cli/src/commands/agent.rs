@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clap::Args;
 use repertoire::event::Surface;
 use repertoire::tool::reserved_names;
-use repertoire::{Inherit, LibraryBuilder, Runner};
+use repertoire::{Inherit, LibraryBuilder, Runner, SessionRequest};
 use repertoire_agent::{
     Agent, AgentError, AgentOptions, Cancellation, ClientErrorKind, Header, SUBAGENT_TOOL, Transcript,
     TurnEnding, TurnOutcome,
@@ -193,12 +193,9 @@ fn open(
     if let Some(name) = name {
         context.expect_enabled(&library.snapshot(), &context.agent(name)?)?;
     }
-    let session = pollster::block_on(async {
-        match name {
-            Some(name) => library.session_for(name).await,
-            None => library.session().await,
-        }
-    })?;
+    let mut request = SessionRequest::default();
+    request.agent = name.map(str::to_owned);
+    let session = pollster::block_on(library.open_session(&request))?;
     let session = match resumed {
         Some(header) => session.with_id(&header.id),
         None => session,
@@ -371,7 +368,8 @@ impl Conversation {
     /// Tells how a task ended and which tokens it used.
     fn tell(&mut self, ui: &mut Ui, outcome: &TurnOutcome, id: &str) -> Result<Exit, CliError> {
         let usage = outcome.usage;
-        let loaded: Vec<String> = self.agent.session().loaded().iter().map(ToString::to_string).collect();
+        let loaded: Vec<String> =
+            self.agent.session().context().loaded().iter().map(ToString::to_string).collect();
         if ui.is_json() {
             ui.write_json(&json!({
                 "id": id,

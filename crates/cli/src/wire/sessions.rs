@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pollster::block_on;
 use repertoire::event::{Sinks, Surface};
 use repertoire::proposal::ProposalMode;
-use repertoire::{Library, LibraryBuilder, Runner, Session, SessionOptions, Snapshot};
+use repertoire::{Library, LibraryBuilder, Runner, Session, SessionOptions, SessionRequest, Snapshot};
 use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
@@ -58,12 +58,10 @@ impl Context {
         runner: Option<Arc<dyn Runner>>,
     ) -> Result<Session, CliError> {
         let library = self.library(options, agent.as_slice(), runner)?;
-        let session = match (narrowed(&library.snapshot(), skills)?, agent) {
-            (Some(scope), agent) => block_on(library.session_within(agent, scope)),
-            (None, Some(agent)) => block_on(library.session_for(agent)),
-            (None, None) => block_on(library.session()),
-        };
-        Ok(session?)
+        let mut request = SessionRequest::default();
+        request.agent = agent.map(str::to_owned);
+        request.scopes.extend(narrowed(&library.snapshot(), skills)?);
+        Ok(block_on(library.open_session(&request))?)
     }
 
     /// Opens a library whose sessions have `options` and run things with `runner`, and whose agents are those configured;

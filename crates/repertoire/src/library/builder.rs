@@ -31,7 +31,7 @@ use crate::tool::Tool;
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use repertoire::{Agent, Library, MemoryProvider, SkillDefinition};
+/// use repertoire::{Agent, Library, MemoryProvider, SessionRequest, SkillDefinition};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
 /// let library = Library::builder()
 ///     .directory("./skills")
@@ -39,7 +39,7 @@ use crate::tool::Tool;
 ///     .agent(Agent::new("host"))
 ///     .open()
 ///     .await?;
-/// assert!(library.session_for("host").await.is_ok());
+/// assert!(library.open_session(&SessionRequest::of("host")).await.is_ok());
 /// # Ok::<(), repertoire::Error>(())
 /// # })?;
 /// # Ok::<(), repertoire::Error>(())

@@ -213,7 +213,7 @@ impl AgentView {
 
     /// Returns the skills of `snapshot` that the agent may see: those that [`AgentView::sees`] accepts.
     pub fn visible<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
-        self.session.visible_skills(snapshot)
+        self.session.lookup().visible_skills(snapshot)
     }
 
     /// Returns the size of the catalog of the skills with this fingerprint, if it is known.
@@ -321,7 +321,9 @@ async fn limited_session(
     limits: &ViewLimits,
 ) -> Result<Session, Error> {
     let ViewLimits { scopes, tools } = limits.clone();
-    library.session_without_reload_within(agent, scopes, tools).await
+    let mut request = SessionRequest::default().without_reload();
+    (request.agent, request.scopes, request.offered) = (agent.map(str::to_owned), scopes, tools);
+    library.open_session(&request).await
 }
 
 fn is_same_skill(a: &Entry, b: &Entry) -> bool {

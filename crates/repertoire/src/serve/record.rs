@@ -36,7 +36,7 @@ pub struct RequestRecord<'a> {
 impl<'a> RequestRecord<'a> {
     /// Returns the event of a request of `method` in `session`.
     pub fn new(session: &'a Session, kind: EventKind, method: &str, origin: &CallOrigin) -> Self {
-        let mut event = session.event(kind, method, origin);
+        let mut event = session.record().event(kind, method, origin);
         (event.outcome, event.error) = (Outcome::NotFound, Some(UNKNOWN_SKILL.to_owned()));
         Self { session, event, started: Instant::now() }
     }

@@ -6,9 +6,9 @@ use repertoire_model::answer::{Answer, Fault, FaultKind, Injection, Render};
 use serde_json::{Map, Value};
 
 use super::open::Session;
-use super::options::SkillAsTool;
+use super::options::{Account, SkillAsTool};
 use crate::clock::{self, Instant};
-use crate::event::{CallOrigin, Event, EventKind, Outcome};
+use crate::event::{CallOrigin, EventKind};
 use crate::registry::told_source;
 use crate::tool::{
     ArgumentNames, BUILTINS, Builtin, CallFailure, CallResult, EventDetails, LOAD_SKILL, SKILL_ALIASES, Tool,
@@ -82,9 +82,9 @@ impl Session {
         let text = reply.answer.render(self.options().render, &self.wording);
         if !self.library().resources().sinks.is_empty() {
             let called = origin.method.map_or_else(|| quoted(tool), str::to_owned);
-            let mut event = self.event(kind, &called, origin);
+            let mut event = self.record().event(kind, &called, origin);
             (event.time, event.duration) = (time, started.elapsed());
-            self.record(event, &reply, text.len());
+            self.record().answered(event, &reply, text.len());
         }
         Reply { answer: reply.answer, text }
     }
@@ -134,7 +134,7 @@ impl Session {
                 tool.call(ToolCall { arguments, session_id, agent, registry }).await
             }
             CallTarget::Skill(skill, tool) => {
-                let called = self.call_skill_tool(&skill, &tool, arguments).await;
+                let called = self.skill_tools().call(&skill, &tool, arguments).await;
                 self.replied("call_skill_tool", called)
             }
         }
@@ -193,7 +193,7 @@ impl Session {
                     return Some(CallTarget::Skill(skill, name.to_owned()));
                 }
                 let is_loaded = self.options().skill_as_tool == SkillAsTool::Load
-                    && self.visible(&self.registry().snapshot(), name).is_some();
+                    && self.lookup().visible(&self.registry().snapshot(), name).is_some();
                 is_loaded.then_some(CallTarget::Load(&LOAD_SKILL))
             }
         }
@@ -201,13 +201,16 @@ impl Session {
 
     fn no_such_tool(&self, tool: &str) -> ToolReply {
         let snapshot = self.registry().snapshot();
-        let (kind, skill) = match self.visible(&snapshot, tool) {
+        let (kind, skill) = match self.lookup().visible(&snapshot, tool) {
             Some(entry) => (FaultKind::SkillAsTool, Some(entry.name().to_string())),
-            None => match self.refusal(tool) {
+            None => match self.skill_tools().refusal(tool) {
                 Some((skill, why)) => (FaultKind::NotApproved { tool: quoted(tool), why }, skill),
                 None => {
                     let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
-                    (FaultKind::UnknownTool { tools, near: self.nearest_skill(&snapshot, tool) }, None)
+                    (
+                        FaultKind::UnknownTool { tools, near: self.lookup().nearest_skill(&snapshot, tool) },
+                        None,
+                    )
                 }
             },
         };
@@ -227,93 +230,32 @@ impl Session {
         let mut names = [name.as_str(), skill.as_str()].into_iter().chain(SKILL_ALIASES.iter().copied());
         let Some(asked) = names.find_map(|name| arguments.get(name)?.as_str()) else { return };
         let snapshot = self.registry().snapshot();
-        let named = match self.visible(&snapshot, asked.trim()) {
+        let named = match self.lookup().visible(&snapshot, asked.trim()) {
             Some(entry) => EventDetails::of(entry),
             None => EventDetails { skill: Some(quoted(asked)), ..EventDetails::default() },
         };
         (details.skill, details.source, details.identity) = (named.skill, named.source, named.identity);
     }
 
-    /// Records the events of a call whose answer has `bytes`: one for each skill or file that the answer holds.
-    fn record(&self, event: Event, reply: &ToolReply, bytes: usize) {
-        let more = &reply.details.more;
-        let others: usize = more.iter().map(|part| part.bytes).sum();
-        let parts = [(&reply.details, bytes.saturating_sub(others))].into_iter();
-        let parts = parts.chain(more.iter().map(|part| (part, part.bytes)));
-        for (part, (details, bytes)) in parts.enumerate() {
-            let mut event = Event { bytes: bytes as u64, part, ..event.clone() };
-            self.describe(&mut event, details, &reply.answer);
-            self.library().emit(&event);
+    /// Returns `true` if the built-in tool `canonical` is offered.
+    pub(super) fn is_on(&self, canonical: &str) -> bool {
+        let options = self.options();
+        if !options.offered.includes(canonical) {
+            return false;
         }
-    }
-
-    /// Writes into `event` what the call came to.
-    fn describe(&self, event: &mut Event, details: &EventDetails, answer: &Answer) {
-        let EventDetails {
-            skill,
-            file,
-            source,
-            identity,
-            digest,
-            tokens,
-            query,
-            results,
-            error,
-            is_denied,
-            skill_tool,
-            sandbox,
-            exit_code,
-            via,
-            bytes: _,
-            more: _,
-        } = details;
-        event.skill.clone_from(skill);
-        event.file.clone_from(file);
-        event.source = source.as_deref().map(str::to_owned);
-        event.identity.clone_from(identity);
-        event.via = via.unwrap_or(event.via);
-        event.digest = *digest;
-        event.tokens = *tokens as u64;
-        event.query.clone_from(query);
-        event.results = *results;
-        event.skill_tool.clone_from(skill_tool);
-        (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
-        event.outcome = if *is_denied { Outcome::Denied } else { outcome(answer) };
-        if let Answer::Fault(fault) = answer {
-            event.error = Some(fault.kind.as_str().to_owned());
-        } else {
-            event.error = error.map(str::to_owned);
+        match canonical {
+            // If a toolbox can be opened, it can be closed, even without tracking of the context.
+            "unload_skill" => {
+                options.unload_tool || (options.account == Account::None && self.skill_tools().are_offered())
+            }
+            "call_skill_tool" => self.skill_tools().are_offered(),
+            "run_skill_script" => self.skill_tools().runner().is_some(),
+            "search_skills" => self.library().searcher().is_some(),
+            "propose_skill" | "propose_skill_update" => self.library().proposer().is_some(),
+            "review_skill_proposals" => {
+                self.library().proposer().is_some() && self.agent().is_some_and(|agent| agent.reviews)
+            }
+            _ => true,
         }
-        self.measure(event);
-    }
-}
-
-fn outcome(answer: &Answer) -> Outcome {
-    let Answer::Fault(fault) = answer else {
-        return if answer.is_error() { Outcome::Error } else { Outcome::Ok };
-    };
-    match &fault.kind {
-        FaultKind::UnknownSkill { .. }
-        | FaultKind::Gone
-        | FaultKind::UnknownTool { .. }
-        | FaultKind::SkillAsTool
-        | FaultKind::NoFile { .. }
-        | FaultKind::NoDirectory { .. }
-        | FaultKind::NotLoaded { .. }
-        | FaultKind::NoSkillTool { .. } => Outcome::NotFound,
-        FaultKind::NotPermitted | FaultKind::Forbidden { .. } | FaultKind::NotApproved { .. } => {
-            Outcome::Denied
-        }
-        FaultKind::MissingArgument { .. }
-        | FaultKind::BadArgument { .. }
-        | FaultKind::UnknownArgument { .. }
-        | FaultKind::BadArguments { .. }
-        | FaultKind::BadPath { .. }
-        | FaultKind::IsDirectory { .. }
-        | FaultKind::NotDirectory { .. }
-        | FaultKind::Binary { .. }
-        | FaultKind::TooLarge { .. } => Outcome::Invalid,
-        // Broken, failed, and any kind that is added.
-        _ => Outcome::Error,
     }
 }

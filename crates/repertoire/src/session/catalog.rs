@@ -105,7 +105,7 @@ impl Session {
     }
 
     fn rendered(&self, snapshot: &Snapshot, mut options: CatalogOptions) -> Option<Catalog> {
-        let visible = self.visible_skills(snapshot);
+        let visible = self.lookup().visible_skills(snapshot);
         let sees = |entry: &Entry| visible.contains(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => Some(catalog),
@@ -157,7 +157,7 @@ impl Session {
         options.ranking = self.ranked_state().ranking.as_ref().map(|ranking| ranking.to_catalog());
         // Only catalogs for a task, and those that send to search, leave names out.
         if options.ranking.is_none() && options.over_budget != OverBudget::SearchOnly {
-            return self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
+            return self.lookup().offered(snapshot).map(|entry| entry.name().to_string()).collect();
         }
         let catalog = self.rendered(snapshot, options);
         let tiers = catalog.into_iter().flat_map(|catalog| catalog.report.tiers);
@@ -169,7 +169,7 @@ impl Session {
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
         let mut definitions: Vec<Definition> = Vec::new();
-        if self.offered(snapshot).next().is_some() {
+        if self.lookup().offered(snapshot).next().is_some() {
             let names = self.listed(snapshot);
             let lists = names.len() <= options.enum_limit && options.offered != OfferedTools::Minimal;
             let skills = lists.then_some(names.as_slice());
@@ -196,13 +196,13 @@ impl Session {
     /// instructions changed on disk.
     pub async fn delta(&self) -> Note {
         let newest = self.registry().newest().await;
-        self.look().await;
+        self.context().look().await;
         let told = self.state().announce(&newest);
         let delta = match &told {
             Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
             None => Delta::default(),
         };
-        let text = delta.edited(self.edited()).render(&self.options().names.load);
+        let text = delta.edited(self.context().edited()).render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
     }
 
@@ -212,11 +212,11 @@ impl Session {
     /// The catalog stays as it is. Skills that are loaded are not offered again.
     pub fn focus<T: AsRef<str>>(&self, files: &[T]) -> Note {
         let snapshot = self.registry().snapshot();
-        let active = self.active();
+        let active = self.context().active();
         let known = self.state().offered_or_given.clone();
         let is_new = |entry: &&Entry| !active.contains(entry.name()) && !known.contains(entry.name());
         let files = FileMatcher::new(files);
-        let about = self.offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&files));
+        let about = self.lookup().offered(&snapshot).filter(is_new).filter(|entry| entry.is_about(&files));
         // Those that do not fit are offered by the next note.
         let mut skills: Vec<&Entry> = about.take(MAX_LISTED).collect();
         let mut state = self.state();
@@ -230,14 +230,14 @@ impl Session {
     }
 
     fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
-        let offered = self.offered(snapshot);
+        let offered = self.lookup().offered(snapshot);
         offered.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
     }
 
     /// Reloads the library, in every [`ReloadMode`](crate::ReloadMode), renders catalog and tools again, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
         let newest = self.registry().reload().await;
-        self.look().await;
+        self.context().look().await;
         self.state().pin(&newest);
         self.rank_catalog().await;
         self.catalog()
@@ -248,7 +248,7 @@ impl Session {
     /// It is for hosts that do not show the catalog: that of a large library is a large text.
     pub async fn renew(&self) {
         let newest = self.registry().newest().await;
-        self.look().await;
+        self.context().look().await;
         self.state().pin(&newest);
     }
 }

@@ -4,31 +4,32 @@ use std::collections::BTreeSet;
 
 use repertoire_model::Pattern;
 
-use super::open::Session;
 use super::options::ToolCeiling;
+use super::skill_tools::SkillTools;
 
-impl Session {
+impl SkillTools<'_> {
     /// Returns the tools that may be called, in the syntax of `allowed-tools`, if the host lets active skills
     /// limit them and one of them names some.
     ///
     /// It is the intersection of the lists of these skills, so loading another skill can take tools away and
     /// never adds any. Of `git_*` and `git_status` the second is left, of `Bash` and `Bash(git:*)` too; of
     /// two patterns that merely overlap, neither.
-    pub fn tool_ceiling(&self) -> Option<BTreeSet<String>> {
-        self.ceilings_of_skills().into_iter().reduce(|all, own| common(&all, &own))
+    pub fn ceiling(&self) -> Option<BTreeSet<String>> {
+        self.ceilings().into_iter().reduce(|all, own| common(&all, &own))
     }
 
     /// Returns the tools that each active skill names, for the skills that name any.
-    fn ceilings_of_skills(&self) -> Vec<BTreeSet<String>> {
-        if self.options().tool_ceiling == ToolCeiling::Off {
+    fn ceilings(&self) -> Vec<BTreeSet<String>> {
+        if self.session.options().tool_ceiling == ToolCeiling::Off {
             return Vec::new();
         }
-        let snapshot = self.registry().snapshot();
-        let mut active: BTreeSet<String> = self.active().iter().map(ToString::to_string).collect();
+        let snapshot = self.session.registry().snapshot();
+        let mut active: BTreeSet<String> =
+            self.session.context().active().iter().map(ToString::to_string).collect();
         // Without tracking of the context, loaded skills are those whose tools are callable.
-        active.extend(self.state().exposed.skills().map(str::to_owned));
+        active.extend(self.session.state().exposed.skills().map(str::to_owned));
         let named = active.iter().filter_map(|name| {
-            let allowed = &self.visible(&snapshot, name)?.document.manifest.allowed_tools;
+            let allowed = &self.session.lookup().visible(&snapshot, name)?.document.manifest.allowed_tools;
             (!allowed.is_empty()).then(|| allowed.iter().cloned().collect())
         });
         named.collect()
@@ -36,7 +37,7 @@ impl Session {
 
     /// Returns whether the ceiling, where there is one, lets the tool `tool` be called.
     pub(super) fn is_below_ceiling(&self, tool: &str) -> bool {
-        let ceilings = self.ceilings_of_skills();
+        let ceilings = self.ceilings();
         ceilings.iter().all(|ceiling| ceiling.iter().any(|allowed| covers(allowed, tool)))
     }
 }

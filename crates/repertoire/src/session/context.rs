@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::ledger::{LedgerRecord, Presence};
 use repertoire_model::reattach::{self, Level, ReattachCandidate, Reattachment};
 use repertoire_model::transcript::{self, LoadToolNames};
 use repertoire_model::{Digest, SkillName, essence};
@@ -25,16 +24,6 @@ pub enum KeptContext {
     Skills(Vec<SkillName>),
     /// The messages that are still there.
     Messages(Vec<Value>),
-}
-
-/// A skill that is or was in the context.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SkillState {
-    /// The skill.
-    pub name: SkillName,
-    /// Its presence and history.
-    pub record: LedgerRecord,
 }
 
 impl Session {
@@ -69,7 +58,7 @@ impl Session {
             Refresh::OnCompaction => Some(self.registry().newest().await),
             Refresh::Session | Refresh::Immediate => None,
         };
-        self.look().await;
+        self.context().look().await;
         let mut state = self.state();
         state.offered_or_given.clear();
         match newest {
@@ -80,13 +69,6 @@ impl Session {
                 state.on_disk.values_mut().for_each(|(_, is_told)| *is_told = false);
             }
         }
-    }
-
-    /// Records that the host removed the instructions of a skill from the transcript.
-    pub fn evicted(&self, name: &SkillName) {
-        let mut state = self.state();
-        state.ledger.evicted(name);
-        state.exposed.close(name.as_str());
     }
 
     /// Returns the text to put back after a compaction, the last used first, within `budget` tokens: whole
@@ -103,16 +85,16 @@ impl Session {
         let snapshot = self.registry().snapshot();
         let mut opened = Vec::with_capacity(lost.len());
         for name in lost {
-            let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
+            let Some(entry) = self.lookup().visible(&snapshot, name.as_str()) else { continue };
             // A skill that is gone or broken in the meantime has nothing to be put back.
-            if let Ok(skill) = self.open_skill(entry).await {
+            if let Ok(skill) = self.loads().open_skill(entry).await {
                 opened.push((entry.clone(), skill));
             }
         }
-        let essence = |skill: &OpenedSkill| essence::essence(self.instructions(skill));
+        let essence = |skill: &OpenedSkill| essence::essence(self.loads().instructions(skill));
         let essences: Vec<String> = opened.iter().map(|(_, skill)| essence(skill)).collect();
         let candidates = opened.iter().zip(&essences).map(|((entry, skill), essence)| {
-            let body = self.instructions(skill);
+            let body = self.loads().instructions(skill);
             ReattachCandidate { name: entry.name(), body, digest: Digest::of(body.as_bytes()), essence }
         });
         let candidates: Vec<ReattachCandidate<'_>> = candidates.collect();
@@ -121,7 +103,7 @@ impl Session {
         for piece in plan.pieces.iter().filter(|piece| piece.level >= Level::Essence) {
             let found = candidates.iter().zip(&opened).find(|(candidate, _)| *candidate.name == piece.name);
             let Some((candidate, (entry, _))) = found else { continue };
-            let mut event = self.event(EventKind::SkillLoaded, "reattach", &CallOrigin::default());
+            let mut event = self.record().event(EventKind::SkillLoaded, "reattach", &CallOrigin::default());
             let text = if piece.level == Level::Body {
                 self.state().ledger.reattached(candidate.name, candidate.digest);
                 candidate.body
@@ -135,17 +117,5 @@ impl Session {
             self.library().emit(&event);
         }
         plan
-    }
-
-    /// Returns the state of every skill that was ever in the context, sorted by name.
-    pub fn skills(&self) -> Vec<SkillState> {
-        let state = self.state();
-        let records = state.ledger.records().filter(|(_, record)| record.presence != Presence::Absent);
-        records.map(|(name, record)| SkillState { name: name.clone(), record: record.clone() }).collect()
-    }
-
-    /// Returns the names of the skills that are loaded, sorted.
-    pub fn loaded(&self) -> Vec<SkillName> {
-        self.state().ledger.active().cloned().collect()
     }
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
+use repertoire_model::scope::Scope;
 use repertoire_model::{Diagnostic, Severity, SkillName, State, text};
 
 use super::open::Session;
 use super::options::DenyStyle;
-use crate::registry::{Entry, PinnedEntry, Snapshot, holder, nearest_among, respelled};
+use crate::prompt::Agent;
+use crate::registry::{Entry, PinnedEntry, Snapshot, VisibleSkills, holder, nearest_among, respelled};
 use crate::searcher::{SearchHit, SearchRequest, Visibility};
 use crate::tool::{CallFailure, EventDetails, quoted};
 use crate::{Error, ErrorKind};
@@ -29,7 +31,20 @@ enum NameResolution<'s> {
     Nothing,
 }
 
+/// The skills that a session's agent may know of, by name.
+#[derive(Clone, Copy)]
+pub struct SkillLookup<'a> {
+    session: &'a Session,
+}
+
 impl Session {
+    /// Returns the skills that this session's agent may know of.
+    pub fn lookup(&self) -> SkillLookup<'_> {
+        SkillLookup { session: self }
+    }
+}
+
+impl<'a> SkillLookup<'a> {
     /// Returns the skill that `asked` names.
     ///
     /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
@@ -37,15 +52,15 @@ impl Session {
     /// offered may be guesses, so they do not make a large library reload each time.
     pub(crate) async fn find(&self, asked: &str) -> Result<PinnedEntry, CallFailure> {
         let name = asked.trim();
-        let snapshot = self.registry().snapshot();
+        let snapshot = self.session.registry().snapshot();
         let newest = match self.resolve(&snapshot, name) {
             NameResolution::Usable(entry) => {
                 let pinned = PinnedEntry::new(&snapshot, entry);
                 return pinned.ok_or_else(|| self.unresolved(&snapshot, asked));
             }
             _ if !is_name(name) => return Err(self.unresolved(&snapshot, asked)),
-            NameResolution::Broken(_) => self.registry().newest().await,
-            _ => self.registry().reload_if_due().await,
+            NameResolution::Broken(_) => self.session.registry().newest().await,
+            _ => self.session.registry().reload_if_due().await,
         };
         let usable = match self.resolve(&newest, name) {
             NameResolution::Usable(entry) => PinnedEntry::new(&newest, entry),
@@ -65,7 +80,7 @@ impl Session {
             }
             NameResolution::Denied => {
                 details.is_denied = true;
-                match self.options().deny_style {
+                match self.session.options().deny_style {
                     DenyStyle::NotPermitted => FaultKind::NotPermitted,
                     DenyStyle::NotFound => self.unknown(snapshot, name),
                 }
@@ -96,7 +111,7 @@ impl Session {
 
     /// Returns the one of `group`, all of one name, that is meant.
     fn among<'s>(&self, group: &'s [Entry]) -> NameResolution<'s> {
-        let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
+        let seen = |entry: &Entry| !self.session.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
             Some(entry) if entry.allows_models() || self.is_invoked(entry.name()) => {
                 return NameResolution::Usable(entry);
@@ -116,8 +131,8 @@ impl Session {
     /// Returns the skill that a person means by `name`, if this session's agent may see it and its author lets people call it. It
     /// may be one that its author keeps for people.
     pub fn invocable(&self, name: &str) -> Option<SkillName> {
-        let snapshot = self.registry().snapshot();
-        let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
+        let snapshot = self.session.registry().snapshot();
+        let seen = |entry: &Entry| !self.session.options().enforce_scope || self.sees(entry);
         let entry = holder(snapshot.named(name), seen)?;
         (entry.document.manifest.user_invocable != Some(false)).then(|| entry.name().clone())
     }
@@ -126,17 +141,17 @@ impl Session {
     ///
     /// It stays out of catalogs and lists.
     pub fn invoke(&self, name: &SkillName) {
-        self.state().invoked.insert(name.clone());
+        self.session.state().invoked.insert(name.clone());
     }
 
     /// Returns whether a person invoked the skill in this session.
     pub fn is_invoked(&self, name: &SkillName) -> bool {
-        self.state().invoked.contains(name)
+        self.session.state().invoked.contains(name)
     }
 
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
-        let pinned = Arc::clone(&self.state().pinned);
+        let pinned = Arc::clone(&self.session.state().pinned);
         matches!(self.resolve(&pinned, asked), NameResolution::Usable(_))
     }
 
@@ -166,26 +181,11 @@ impl Session {
     }
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.
-    pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        self.visible_skills(snapshot).held().filter(|entry| entry.allows_models())
-    }
-
-    /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
-    pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
-        let visible = self.visible_skills(snapshot);
-        let visibility = if self.is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
-        self.library().search(snapshot, request, visibility).await
-    }
-
-    /// Returns the same in the order of the library's reranker.
-    pub(crate) async fn search_reranked(
+    pub(crate) fn offered<'s>(
         &self,
-        snapshot: &Arc<Snapshot>,
-        request: &SearchRequest,
-    ) -> Vec<SearchHit> {
-        let visible = self.visible_skills(snapshot);
-        let visibility = if self.is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
-        self.library().search_reranked(snapshot, request, visibility).await
+        snapshot: &'s Snapshot,
+    ) -> impl Iterator<Item = &'s Entry> + use<'a, 's> {
+        self.visible_skills(snapshot).held().filter(|entry| entry.allows_models())
     }
 
     /// Returns the fault for an unknown name; it reveals nothing that the agent may not know of.
@@ -211,12 +211,6 @@ impl Session {
         near.into_iter().find(is_meant).map(ToString::to_string)
     }
 
-    /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
-    pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
-        let tool = self.options().names.configured(tool).to_owned();
-        Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
-    }
-
     /// Returns the fault for `error` about the file `path`, without paths of the machine.
     pub(crate) fn kind_of(&self, error: &Error, path: &str) -> FaultKind {
         let path = quoted(path);
@@ -231,6 +225,77 @@ impl Session {
                 FaultKind::Failed { reason: cause.unwrap_or_else(|| "it cannot be read".to_owned()) }
             }
         }
+    }
+
+    /// Returns `true` if this session's agent may know of the skill.
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
+        self.agents().all(|agent| agent.sees(entry))
+    }
+
+    /// Returns `true` if this session's agent may be told that another skill hides this one.
+    pub(super) fn may_be_told_of(&self, entry: &Entry) -> bool {
+        self.agents().all(|agent| agent.may_be_told_of(entry))
+    }
+
+    /// Returns this session's agent and those that it sees no more than.
+    pub(super) fn agents(&self) -> impl Iterator<Item = &'a Agent> + Clone + use<'a> {
+        self.session.agent().into_iter().chain(&self.session.ceilings)
+    }
+
+    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
+    /// another of a different tier.
+    pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
+        let visible = self.visible_skills(snapshot);
+        snapshot.notices_for_models(|entry| visible.contains(entry), |hidden| self.may_be_told_of(hidden))
+    }
+
+    /// Returns the skills of `snapshot` that this session's agent may know of.
+    pub fn visible_skills<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
+        if self.agents().any(|agent| !agent.bind.is_empty()) {
+            return snapshot.visible(|entry| self.sees(entry));
+        }
+        let scopes = self.agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
+        snapshot.within(&scopes.cloned().collect::<Vec<Scope>>())
+    }
+
+    /// Returns the scopes that a skill has to be in for this session's agent to see it.
+    #[cfg(feature = "fs")]
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        self.agents()
+            .filter(|_| self.session.options().enforce_scope)
+            .map(|agent| agent.scope.clone())
+            .collect()
+    }
+
+    /// Returns whether there may be skills that this session's agent does not see.
+    pub(super) fn is_scoped(&self) -> bool {
+        self.session.agent().is_some() || !self.session.ceilings.is_empty()
+    }
+}
+
+impl Session {
+    /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
+    pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
+        let visible = self.lookup().visible_skills(snapshot);
+        let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
+        self.library().search(snapshot, request, visibility).await
+    }
+
+    /// Returns the same in the order of the library's reranker.
+    pub(crate) async fn search_reranked(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: &SearchRequest,
+    ) -> Vec<SearchHit> {
+        let visible = self.lookup().visible_skills(snapshot);
+        let visibility = if self.lookup().is_scoped() { Visibility::Of(&visible) } else { Visibility::All };
+        self.library().search_reranked(snapshot, request, visibility).await
+    }
+
+    /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
+    pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
+        let tool = self.options().names.configured(tool).to_owned();
+        Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 }
 

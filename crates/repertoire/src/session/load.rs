@@ -3,7 +3,9 @@
 use repertoire_model::answer::{
     Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render,
 };
+use repertoire_model::catalog::Tokenizer;
 use repertoire_model::ledger::{LoadDecision, Presence};
+use repertoire_model::tokens::approximate;
 use repertoire_model::{Digest, Standing, outline};
 
 use super::find::broken;
@@ -27,32 +29,53 @@ pub(crate) struct LoadResult {
     pub(crate) required: Vec<EventDetails>,
 }
 
+/// The loading of skills: opens them, and decides whether the model needs their instructions.
+#[derive(Clone, Copy)]
+pub(crate) struct SkillLoads<'a> {
+    session: &'a Session,
+}
+
 impl Session {
+    /// Returns the loading of skills.
+    pub(crate) fn loads(&self) -> SkillLoads<'_> {
+        SkillLoads { session: self }
+    }
+}
+
+impl SkillLoads<'_> {
     /// Returns the skill's instructions, or the acknowledgement that they are in the context already.
     ///
     /// Everything that has to be awaited comes first; then the call is decided and recorded at once, so that a call that is
     /// dropped half-way has given nothing.
     pub(crate) async fn load(&self, entry: &PinnedEntry, force: bool) -> Result<LoadResult, FaultKind> {
-        let is_accounted = self.is_accounted(entry);
+        let is_accounted = self.session.context().is_accounted(entry);
         let opened = self.open_skill(entry).await?;
-        let mut skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
+        let mut skill = LoadedSkill {
+            address: self.session.lookup().address(entry),
+            ..self.loaded_skill(entry, &opened)
+        };
         // The rendering `text` shows none.
-        if self.options().render != Render::Text {
+        if self.session.options().render != Render::Text {
             let files: Vec<_> = opened.files.files.iter().collect();
-            skill.file_descriptions = self.registry().describe_files(entry, &files).await;
+            skill.file_descriptions = self.session.registry().describe_files(entry, &files).await;
         }
-        let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
-        let requires = registry::required(&opened.skill.document.manifest, &self.registry().snapshot());
-        let gathered = required::gather(self, entry, &requires).await;
+        let (skill, toolbox, tool_notes) =
+            self.session.skill_tools().with_tools(skill, entry, &opened.files.files).await;
+        let requires =
+            registry::required(&opened.skill.document.manifest, &self.session.registry().snapshot());
+        let gathered = required::gather(self.session, entry, &requires).await;
         let (decision, given) = if is_accounted {
             self.record_load(&skill, &gathered.loaded, force)
         } else {
             self.note_given(entry, &skill, &gathered.loaded);
             // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
             // is always given. Without tracking of the context, so is every skill.
-            (LoadDecision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.loaded.len()])
+            (
+                LoadDecision::Give(Presence::Absent),
+                vec![!self.session.context().keeps_account(); gathered.loaded.len()],
+            )
         };
-        let shared_notes = self.expose(skill.address.clone(), toolbox);
+        let shared_notes = self.session.skill_tools().expose(skill.address.clone(), toolbox);
         let LoadDecision::Give(presence) = decision else {
             return Ok(self.acknowledge(entry, decision, skill, &requires).await);
         };
@@ -63,7 +86,8 @@ impl Session {
         let mut notes: Vec<String> = self.origin(entry).into_iter().chain(required.notes).collect();
         let mut first = Vec::with_capacity(required.loaded.len());
         for RequiredSkill { skill, details: named, toolbox, notes: own } in required.loaded {
-            let own = own.into_iter().chain(self.expose(skill.name.to_string(), toolbox));
+            let own =
+                own.into_iter().chain(self.session.skill_tools().expose(skill.name.to_string(), toolbox));
             notes.extend(own.map(|note| format!("Of skill `{}`: {note}", skill.name)));
             details.push(EventDetails {
                 digest: Some(skill.digest),
@@ -82,11 +106,11 @@ impl Session {
 
     /// Records that `skill` is given without being tracked, and `first` with it, so that no note about files offers them.
     fn note_given(&self, entry: &Entry, skill: &LoadedSkill, first: &[RequiredSkill]) {
-        let mut state = self.state();
+        let mut state = self.session.state();
         if skill.address == entry.name().as_str() {
             state.offered_or_given.insert(entry.name().clone());
         }
-        if !self.keeps_account() {
+        if !self.session.context().keeps_account() {
             state.offered_or_given.extend(first.iter().map(|required| required.skill.name.clone()));
         }
     }
@@ -94,10 +118,10 @@ impl Session {
     /// Returns the note about where the skill comes from: that it hides another, or its source if the rendering has no place for
     /// it.
     fn origin(&self, entry: &PinnedEntry) -> Option<String> {
-        if let Some(note) = hiding_note(entry.snapshot(), entry, self.agents()) {
+        if let Some(note) = hiding_note(entry.snapshot(), entry, self.session.lookup().agents()) {
             return Some(note);
         }
-        let is_named = self.options().render == Render::Text && has_several_sources(entry.snapshot());
+        let is_named = self.session.options().render == Render::Text && has_several_sources(entry.snapshot());
         is_named.then(|| format!("This skill comes from `{}`.", entry.told_source()))
     }
 
@@ -105,13 +129,14 @@ impl Session {
     ///
     /// Fails if it is broken or gone in the meantime, has another name, or is kept for people by its author.
     pub(super) async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
-        let opened = self.registry().open_skill(entry).await;
-        let opened = opened.map_err(|error| self.kind_of(&error, &entry.manifest_file))?;
+        let opened = self.session.registry().open_skill(entry).await;
+        let opened = opened.map_err(|error| self.session.lookup().kind_of(&error, &entry.manifest_file))?;
         let document = &opened.skill.document;
         if document.standing != Standing::Sound {
             return Err(broken(document.diagnostics.iter()));
         }
-        let is_for_people = document.manifest.disable_model_invocation && !self.is_invoked(entry.name());
+        let is_for_people =
+            document.manifest.disable_model_invocation && !self.session.lookup().is_invoked(entry.name());
         if document.name != *entry.name() || is_for_people {
             return Err(FaultKind::Gone);
         }
@@ -120,14 +145,15 @@ impl Session {
 
     /// Returns the part of the skill that models are given: its instructions, or the whole file with frontmatter.
     pub(super) fn instructions<'s>(&self, opened: &'s OpenedSkill) -> &'s str {
-        instructions(opened, self.options().include_frontmatter)
+        instructions(opened, self.session.options().include_frontmatter)
     }
 
     /// Returns the skill as it is given to a model, with an outline if it is large.
     pub(super) fn loaded_skill(&self, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
         let price = |text: &str| self.price(text);
-        let options = self.options();
-        let skill = skill_text(entry, opened, self.registry().policy(), options.include_frontmatter, &price);
+        let options = self.session.options();
+        let skill =
+            skill_text(entry, opened, self.session.registry().policy(), options.include_frontmatter, &price);
         let soft_limit = self.exceeded_limit(&skill.body, skill.tokens);
         let outline = match soft_limit {
             Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
@@ -146,8 +172,8 @@ impl Session {
         first: &[RequiredSkill],
         force: bool,
     ) -> (LoadDecision, Vec<bool>) {
-        let reload = self.options().reload;
-        let mut state = self.state();
+        let reload = self.session.options().reload;
+        let mut state = self.session.state();
         state.ledger.advance();
         state.ledger.changed(&skill.name, &skill.digest);
         let decision = state.ledger.decide(&skill.name, &skill.digest, force, reload);
@@ -176,14 +202,14 @@ impl Session {
         skill: LoadedSkill,
         requires: &[String],
     ) -> LoadResult {
-        let mut notes = required::missing(self, entry, requires);
-        notes.extend(self.expose_loaded(entry).await);
+        let mut notes = required::missing(self.session, entry, requires);
+        notes.extend(self.session.skill_tools().expose_loaded(entry).await);
         let (turn, is_bound) = match decision {
             LoadDecision::Acknowledge { turn, is_bound } => (turn, is_bound),
             _ => (0, false),
         };
         if is_bound {
-            notes.extend(hiding_note(entry.snapshot(), entry, self.agents()));
+            notes.extend(hiding_note(entry.snapshot(), entry, self.session.lookup().agents()));
         }
         let LoadedSkill { digest, source, version, available, .. } = skill;
         let answer = Answer::Acknowledged(Acknowledgement {
@@ -195,6 +221,32 @@ impl Session {
             ..Acknowledgement::new(entry.name().clone(), turn)
         });
         LoadResult { answer, digest, tokens: 0, required: Vec::new() }
+    }
+
+    /// Returns about how many tokens `text` has.
+    pub(crate) fn price(&self, text: &str) -> usize {
+        match self.session.options().catalog.tokenizer {
+            Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
+            // An exact count takes longer than everything else in a call.
+            _ => approximate(text),
+        }
+    }
+
+    /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
+    pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
+        let limit = self.session.options().soft_limit;
+        // Near the limit, about is not good enough; and it is further off where the text is not plain.
+        let (low, high) = if text.is_ascii() {
+            (limit / 3 * 2, limit.saturating_mul(3) / 2)
+        } else {
+            (limit / 6, usize::MAX)
+        };
+        let is_over = match tokens {
+            _ if tokens > high => true,
+            _ if tokens < low => false,
+            _ => self.session.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
+        };
+        is_over.then_some(limit)
     }
 }
 

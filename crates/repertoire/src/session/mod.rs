@@ -22,12 +22,16 @@ mod properties;
 
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
-pub use context::{KeptContext, SkillState};
+pub use context::KeptContext;
+pub use find::SkillLookup;
 #[cfg(feature = "fs")]
 pub(crate) use open::are_related;
-pub use open::{Session, SubagentOptions};
+pub use open::{Session, SessionRequest, SubagentOptions};
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
     SessionOptions, SkillAsTool, ToolCeiling, ToolExposure, Unload,
 };
+pub use presence::{ContextSkills, SkillState};
+pub use record::SessionRecord;
+pub use skill_tools::SkillTools;
 pub use state::REMEMBERED_TASKS;

@@ -6,24 +6,72 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use repertoire_model::answer::Wording;
-use repertoire_model::catalog::Tokenizer;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
 use repertoire_model::scope::Scope;
-use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::SessionState;
 use crate::event::{Event, EventKind, Outcome, Via};
 use crate::library::Library;
 use crate::prompt::{Agent, AgentPrompt, BindingOptions, Inherit};
-use crate::registry::{Entry, Registry, Snapshot, VisibleSkills};
+use crate::registry::{Entry, Registry, Snapshot};
 use crate::store::AGENT_PREFIX;
 use crate::tool::OfferedTools;
 use crate::{Error, ErrorKind, clock};
 
 /// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// A request for a session: the agent, and limits for it.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use repertoire::{Agent, Library, SessionRequest};
+/// use repertoire_model::scope::{Pattern, Scope};
+/// let library = Library::builder().agent(Agent::new("clerk")).open().await?;
+/// let scope = Scope { allow: Some(vec![Pattern::new("pdf-*").unwrap()]), ..Scope::default() };
+/// let session = library.open_session(&SessionRequest::of("clerk").within(scope)).await?;
+/// assert!(session.tools().is_empty());
+/// # Ok::<(), repertoire::Error>(())
+/// # })?;
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SessionRequest {
+    /// The agent; `None` for a session without one, which may see every skill.
+    pub agent: Option<String>,
+    /// The scopes that a skill has to be in. They are for hosts that offer fewer skills to some requests, users or tenants, and hold
+    /// for sub-agents, too.
+    pub scopes: Vec<Scope>,
+    /// The tools that it has at most.
+    pub offered: OfferedTools,
+    is_on_current_snapshot: bool,
+}
+
+impl SessionRequest {
+    /// Returns a request for the agent called `agent`.
+    pub fn of(agent: &str) -> Self {
+        Self { agent: Some(agent.to_owned()), ..Self::default() }
+    }
+
+    /// Returns the request for a session that sees only skills within `scope`, too.
+    #[must_use]
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scopes.push(scope);
+        self
+    }
+
+    /// Returns the request for a session on the current snapshot: the library is not checked for changes first.
+    ///
+    /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
+    #[must_use]
+    pub fn without_reload(mut self) -> Self {
+        self.is_on_current_snapshot = true;
+        self
+    }
+}
 
 /// The options of a session for a subagent.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +110,7 @@ pub struct Session {
     /// The options of the library with the tools of the agent.
     options: SessionOptions,
     /// The agents that this one was started by and sees no more than.
-    ceilings: Vec<Agent>,
+    pub(super) ceilings: Vec<Agent>,
     /// The skills that its prompt holds, which a catalog need not take for its example.
     pub(super) bound: Vec<String>,
     /// The host's parts of the system prompt.
@@ -74,62 +122,29 @@ pub struct Session {
 impl Library {
     /// Opens a session on the newest snapshot, without an agent: it may see every skill.
     pub async fn session(&self) -> Result<Session, Error> {
-        // A session begins with the library as it is.
-        self.registry().reload_if_due().await;
-        self.session_without_reload().await
+        self.open_session(&SessionRequest::default()).await
     }
 
-    /// Opens a session on the newest snapshot for the agent called `agent`.
+    /// Opens a session as `request` says.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound or is outside of
+    /// the request's scopes.
     ///
     /// [`ErrorKind::AgentNotFound`]: crate::ErrorKind::AgentNotFound
-    pub async fn session_for(&self, agent: &str) -> Result<Session, Error> {
-        self.registry().reload_if_due().await;
-        self.session_without_reload_for(agent).await
-    }
-
-    /// Opens a session for the agent called `agent`, or without one, that sees no other skills than `scope` allows.
-    ///
-    /// It is for hosts that offer fewer skills to some requests, users or tenants. The limit holds for sub-agents, too. Fails as
-    /// [`Library::session_for`] does, and if a skill that is bound to the agent is outside of `scope`.
-    pub async fn session_within(&self, agent: Option<&str>, scope: Scope) -> Result<Session, Error> {
-        self.registry().reload_if_due().await;
-        self.session_without_reload_within(agent, vec![scope], OfferedTools::All).await
-    }
-
-    /// Opens a session as [`Library::session_within`] does, on the current snapshot, that sees the skills that all of `scopes`
-    /// allow, and has no other tools than `offered`.
-    pub async fn session_without_reload_within(
-        &self,
-        agent: Option<&str>,
-        scopes: Vec<Scope>,
-        offered: OfferedTools,
-    ) -> Result<Session, Error> {
-        let agent = agent.map(|name| self.agent(name).cloned()).transpose()?;
-        let mut ceilings: Vec<Agent> =
-            scopes.into_iter().map(|scope| Agent { scope, ..Agent::new("request") }).collect();
-        if offered != OfferedTools::All {
-            let mut request = Agent::new("request");
-            request.tools.offered = offered;
-            ceilings.push(request);
+    pub async fn open_session(&self, request: &SessionRequest) -> Result<Session, Error> {
+        if !request.is_on_current_snapshot {
+            // A session begins with the library as it is.
+            self.registry().reload_if_due().await;
+        }
+        let agent = request.agent.as_deref().map(|name| self.agent(name).cloned()).transpose()?;
+        let scopes = request.scopes.iter().cloned();
+        let mut ceilings: Vec<Agent> = scopes.map(|scope| Agent { scope, ..Agent::new("request") }).collect();
+        if request.offered != OfferedTools::All {
+            let mut limit = Agent::new("request");
+            limit.tools.offered = request.offered.clone();
+            ceilings.push(limit);
         }
         Session::open(self.clone(), new_id(), agent, ceilings, Ledger::new()).await
-    }
-
-    /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
-    /// first.
-    ///
-    /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
-    pub async fn session_without_reload(&self) -> Result<Session, Error> {
-        Session::open(self.clone(), new_id(), None, Vec::new(), Ledger::new()).await
-    }
-
-    /// Opens a session as [`Library::session_for`] does, on the current snapshot: it does not check for
-    /// changes first.
-    pub async fn session_without_reload_for(&self, agent: &str) -> Result<Session, Error> {
-        let agent = self.agent(agent)?.clone();
-        Session::open(self.clone(), new_id(), Some(agent), Vec::new(), Ledger::new()).await
     }
 }
 
@@ -167,9 +182,9 @@ impl Session {
         let session = Self { library, id, agent, options, ceilings, bound: names, fragments, wording, state };
         // A session that keeps no account may show its clients no prompt at all.
         if is_kept {
-            session.prompt_shown(&bound);
+            session.record().prompt_shown(&bound);
         }
-        session.expose_active().await;
+        session.skill_tools().expose_active().await;
         Ok(session)
     }
 
@@ -242,7 +257,7 @@ impl Session {
         if let Some(agent) = &self.agent {
             let options = BindingOptions::of(self.options());
             let prompt = AgentPrompt::load_within(self.registry(), agent, &self.ceilings, &options).await?;
-            self.prompt_shown(&prompt.bound);
+            self.record().prompt_shown(&prompt.bound);
             fragments.extend(prompt.fragments);
         }
         self.rank_catalog().await;
@@ -291,75 +306,6 @@ impl Session {
 
     pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns `true` if this session's agent may know of the skill.
-    pub(crate) fn sees(&self, entry: &Entry) -> bool {
-        self.agents().all(|agent| agent.sees(entry))
-    }
-
-    /// Returns `true` if this session's agent may be told that another skill hides this one.
-    pub(super) fn may_be_told_of(&self, entry: &Entry) -> bool {
-        self.agents().all(|agent| agent.may_be_told_of(entry))
-    }
-
-    /// Returns this session's agent and those that it sees no more than.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> + Clone {
-        self.agent.iter().chain(&self.ceilings)
-    }
-
-    /// Returns the notices about the skills of `snapshot` that this session's agent is told: broken ones, and those that hide
-    /// another of a different tier.
-    pub fn notices(&self, snapshot: &Snapshot) -> Vec<String> {
-        let visible = self.visible_skills(snapshot);
-        snapshot.notices_for_models(|entry| visible.contains(entry), |hidden| self.may_be_told_of(hidden))
-    }
-
-    /// Returns the skills of `snapshot` that this session's agent may know of.
-    pub fn visible_skills<'s>(&self, snapshot: &'s Snapshot) -> VisibleSkills<'s> {
-        if self.agents().any(|agent| !agent.bind.is_empty()) {
-            return snapshot.visible(|entry| self.sees(entry));
-        }
-        let scopes = self.agents().map(|agent| &agent.scope).filter(|scope| **scope != Scope::default());
-        snapshot.within(&scopes.cloned().collect::<Vec<Scope>>())
-    }
-
-    /// Returns the scopes that a skill has to be in for this session's agent to see it.
-    #[cfg(feature = "fs")]
-    pub(crate) fn scopes(&self) -> Vec<Scope> {
-        let agents = self.agent.iter().chain(&self.ceilings);
-        agents.filter(|_| self.options().enforce_scope).map(|agent| agent.scope.clone()).collect()
-    }
-
-    /// Returns whether there may be skills that this session's agent does not see.
-    pub(super) fn is_scoped(&self) -> bool {
-        self.agent.is_some() || !self.ceilings.is_empty()
-    }
-
-    /// Returns about how many tokens `text` has.
-    pub(crate) fn price(&self, text: &str) -> usize {
-        match self.options().catalog.tokenizer {
-            Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
-            // An exact count takes longer than everything else in a call.
-            _ => approximate(text),
-        }
-    }
-
-    /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
-    pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
-        let limit = self.options().soft_limit;
-        // Near the limit, about is not good enough; and it is further off where the text is not plain.
-        let (low, high) = if text.is_ascii() {
-            (limit / 3 * 2, limit.saturating_mul(3) / 2)
-        } else {
-            (limit / 6, usize::MAX)
-        };
-        let is_over = match tokens {
-            _ if tokens > high => true,
-            _ if tokens < low => false,
-            _ => self.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
-        };
-        is_over.then_some(limit)
     }
 }
 

@@ -1,11 +1,27 @@
 //! Events of a session.
 
+use repertoire_model::answer::{Answer, FaultKind};
+
 use super::open::Session;
 use crate::clock;
-use crate::event::{CallOrigin, Event, EventKind};
+use crate::event::{CallOrigin, Event, EventKind, Outcome};
 use crate::prompt::BoundSkill;
+use crate::tool::{EventDetails, ToolReply};
+
+/// The events of a session.
+#[derive(Clone, Copy)]
+pub struct SessionRecord<'a> {
+    session: &'a Session,
+}
 
 impl Session {
+    /// Returns the events of this session.
+    pub fn record(&self) -> SessionRecord<'_> {
+        SessionRecord { session: self }
+    }
+}
+
+impl SessionRecord<'_> {
     /// Returns an event of this session that begins now: for hosts that hand out skills in other ways than by calls.
     ///
     /// ```
@@ -15,7 +31,7 @@ impl Session {
     /// let session = library.session().await?;
     /// let mut origin = CallOrigin::default();
     /// origin.via = Via::Resource;
-    /// let mut event = session.event(EventKind::FileRead, "read", &origin);
+    /// let mut event = session.record().event(EventKind::FileRead, "read", &origin);
     /// event.skill = Some("git".to_owned());
     /// session.library().emit(&event);
     /// # Ok::<(), repertoire::Error>(())
@@ -24,11 +40,16 @@ impl Session {
     /// ```
     pub fn event(&self, kind: EventKind, tool: &str, origin: &CallOrigin) -> Event {
         Event {
-            agent: self.agent().map(|agent| agent.name.clone()),
+            agent: self.session.agent().map(|agent| agent.name.clone()),
             principal: origin.principal.as_deref().map(str::to_owned),
-            surface: self.options().surface,
+            surface: self.session.options().surface,
             via: origin.via,
-            ..Event::new(kind, tool, origin.conversation.as_deref().unwrap_or(self.id()), clock::now())
+            ..Event::new(
+                kind,
+                tool,
+                origin.conversation.as_deref().unwrap_or(self.session.id()),
+                clock::now(),
+            )
         }
     }
 
@@ -37,7 +58,7 @@ impl Session {
     /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself. A skill that
     /// was recorded with the same text before has no event.
     pub fn prompt_shown(&self, bound: &[BoundSkill]) {
-        let mut state = self.state();
+        let mut state = self.session.state();
         let mut given: Vec<&BoundSkill> = Vec::new();
         for skill in bound {
             state.ledger.bound(&skill.name, skill.digest);
@@ -49,7 +70,100 @@ impl Session {
         for skill in given {
             let mut event = self.event(EventKind::SkillLoaded, "prompt", &CallOrigin::default());
             skill.describe(&mut event);
-            self.library().emit(&event);
+            self.session.library().emit(&event);
         }
+    }
+
+    /// Records the events of a call whose answer has `bytes`: one for each skill or file that the answer holds.
+    pub(super) fn answered(&self, event: Event, reply: &ToolReply, bytes: usize) {
+        let more = &reply.details.more;
+        let others: usize = more.iter().map(|part| part.bytes).sum();
+        let parts = [(&reply.details, bytes.saturating_sub(others))].into_iter();
+        let parts = parts.chain(more.iter().map(|part| (part, part.bytes)));
+        for (part, (details, bytes)) in parts.enumerate() {
+            let mut event = Event { bytes: bytes as u64, part, ..event.clone() };
+            self.describe(&mut event, details, &reply.answer);
+            self.session.library().emit(&event);
+        }
+    }
+
+    /// Writes into `event` what the call came to.
+    fn describe(&self, event: &mut Event, details: &EventDetails, answer: &Answer) {
+        let EventDetails {
+            skill,
+            file,
+            source,
+            identity,
+            digest,
+            tokens,
+            query,
+            results,
+            error,
+            is_denied,
+            skill_tool,
+            sandbox,
+            exit_code,
+            via,
+            bytes: _,
+            more: _,
+        } = details;
+        event.skill.clone_from(skill);
+        event.file.clone_from(file);
+        event.source = source.as_deref().map(str::to_owned);
+        event.identity.clone_from(identity);
+        event.via = via.unwrap_or(event.via);
+        event.digest = *digest;
+        event.tokens = *tokens as u64;
+        event.query.clone_from(query);
+        event.results = *results;
+        event.skill_tool.clone_from(skill_tool);
+        (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
+        event.outcome = if *is_denied { Outcome::Denied } else { outcome(answer) };
+        if let Answer::Fault(fault) = answer {
+            event.error = Some(fault.kind.as_str().to_owned());
+        } else {
+            event.error = error.map(str::to_owned);
+        }
+        self.measure(event);
+    }
+
+    /// Writes into `event`, if it is about a loaded skill, how well the load was predicted.
+    pub(super) fn measure(&self, event: &mut Event) {
+        if event.kind != EventKind::SkillLoaded || event.outcome != Outcome::Ok {
+            return;
+        }
+        let Some(foreseen) = self.session.state().foreseen.clone() else { return };
+        event.ranked = Some(foreseen.skills().len() as u64);
+        event.rank = event.skill.as_deref().and_then(|name| foreseen.rank(name)).map(|rank| rank as u64);
+    }
+}
+
+fn outcome(answer: &Answer) -> Outcome {
+    let Answer::Fault(fault) = answer else {
+        return if answer.is_error() { Outcome::Error } else { Outcome::Ok };
+    };
+    match &fault.kind {
+        FaultKind::UnknownSkill { .. }
+        | FaultKind::Gone
+        | FaultKind::UnknownTool { .. }
+        | FaultKind::SkillAsTool
+        | FaultKind::NoFile { .. }
+        | FaultKind::NoDirectory { .. }
+        | FaultKind::NotLoaded { .. }
+        | FaultKind::NoSkillTool { .. } => Outcome::NotFound,
+        FaultKind::NotPermitted | FaultKind::Forbidden { .. } | FaultKind::NotApproved { .. } => {
+            Outcome::Denied
+        }
+        FaultKind::MissingArgument { .. }
+        | FaultKind::BadArgument { .. }
+        | FaultKind::UnknownArgument { .. }
+        | FaultKind::BadArguments { .. }
+        | FaultKind::BadPath { .. }
+        | FaultKind::IsDirectory { .. }
+        | FaultKind::NotDirectory { .. }
+        | FaultKind::Binary { .. }
+        | FaultKind::TooLarge { .. } => Outcome::Invalid,
+        // Broken, failed, and any kind that is added.
+        _ => Outcome::Error,
     }
 }

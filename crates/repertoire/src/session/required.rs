@@ -112,9 +112,10 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
 fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> GatheredSkills {
     let mut gathered = GatheredSkills::default();
     for id in ids {
-        match session.visible(snapshot, id) {
+        match session.lookup().visible(snapshot, id) {
             None => gathered.note(unavailable("This skill", id)),
-            Some(required) if required.name() == entry.name() || session.is_active(required.name()) => {}
+            Some(required)
+                if required.name() == entry.name() || session.context().is_active(required.name()) => {}
             Some(required) => {
                 let name = required.name().to_string();
                 if !gathered.pending.contains(&name) {
@@ -158,7 +159,7 @@ impl Walk<'_> {
     }
 
     async fn one(&mut self, id: &str) {
-        let Some(entry) = self.session.visible(self.snapshot, id) else {
+        let Some(entry) = self.session.lookup().visible(self.snapshot, id) else {
             let who = match self.path.as_slice() {
                 [_] | [] => "This skill".to_owned(),
                 [.., last] => format!("`{last}`"),
@@ -173,7 +174,7 @@ impl Walk<'_> {
             self.gathered.note(note);
             return;
         }
-        if self.session.is_active(&name) || !self.seen.insert(name.clone()) {
+        if self.session.context().is_active(&name) || !self.seen.insert(name.clone()) {
             return;
         }
         self.load(entry, name).await;
@@ -191,21 +192,22 @@ impl Walk<'_> {
     /// Opens `entry` after the skills it requires itself, if there is room.
     async fn load(&mut self, entry: &Entry, name: SkillName) {
         let is_followed = self.seen.len() <= MAX_FOLLOWED;
-        let opened = if is_followed { self.session.open_skill(entry).await.ok() } else { None };
+        let opened = if is_followed { self.session.loads().open_skill(entry).await.ok() } else { None };
         let Some(opened) = opened else {
             self.gathered.pending.push(name.to_string());
             return;
         };
         self.deeper(entry, name.clone()).await;
-        let skill = self.session.loaded_skill(entry, &opened);
+        let skill = self.session.loads().loaded_skill(entry, &opened);
         let cost = self.session.options().catalog.tokenizer.count(&skill.body);
         let Some(rest) = self.room.checked_sub(cost) else {
             self.gathered.pending.push(name.to_string());
             return;
         };
         self.room = rest;
-        let (skill, toolbox, tool_notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
-        let hiding = hiding_note(self.snapshot, entry, self.session.agents());
+        let (skill, toolbox, tool_notes) =
+            self.session.skill_tools().with_tools(skill, entry, &opened.files.files).await;
+        let hiding = hiding_note(self.snapshot, entry, self.session.lookup().agents());
         let notes = hiding.into_iter().chain(tool_notes).collect();
         self.gathered.loaded.push(RequiredSkill { skill, details: EventDetails::of(entry), toolbox, notes });
     }

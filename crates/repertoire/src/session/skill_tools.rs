@@ -30,62 +30,54 @@ struct DeclaredTools {
     notes: Vec<String>,
 }
 
+/// The tools and scripts of skills, and which of them a model may call now.
+#[derive(Clone, Copy)]
+pub struct SkillTools<'a> {
+    pub(super) session: &'a Session,
+}
+
 impl Session {
+    /// Returns the tools of skills.
+    pub fn skill_tools(&self) -> SkillTools<'_> {
+        SkillTools { session: self }
+    }
+}
+
+impl<'a> SkillTools<'a> {
     /// Returns `true` if models may call the tools of skills; it is the same for the whole session.
-    pub fn offers_skill_tools(&self) -> bool {
-        let resources = self.library().resources();
-        resources.runner.is_some() || !resources.handlers.is_empty() || self.options().host_runs_tools
+    pub fn are_offered(&self) -> bool {
+        let resources = self.session.library().resources();
+        resources.runner.is_some() || !resources.handlers.is_empty() || self.session.options().host_runs_tools
     }
 
     /// Returns `true` if later answers depend on the skills that were loaded, even without tracking of the context: their tools
     /// can be called, or they can be unloaded.
     pub fn remembers_loads(&self) -> bool {
-        self.offers_skill_tools() || (self.options().account == Account::None && self.is_on("unload_skill"))
+        self.are_offered()
+            || (self.session.options().account == Account::None && self.session.is_on("unload_skill"))
     }
 
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
-    pub fn is_skill_tool(&self, name: &str) -> bool {
-        self.state().exposed.owner(name).is_some()
+    pub fn has(&self, name: &str) -> bool {
+        self.session.state().exposed.owner(name).is_some()
     }
 
     /// Returns the runner, unless the host runs everything itself.
-    fn runner(&self) -> Option<&Arc<dyn Runner>> {
-        self.library().runner().filter(|_| !self.options().host_runs_tools)
-    }
-
-    /// Returns `true` if the built-in tool `canonical` is offered.
-    pub(super) fn is_on(&self, canonical: &str) -> bool {
-        let options = self.options();
-        if !options.offered.includes(canonical) {
-            return false;
-        }
-        match canonical {
-            // If a toolbox can be opened, it can be closed, even without tracking of the context.
-            "unload_skill" => {
-                options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
-            }
-            "call_skill_tool" => self.offers_skill_tools(),
-            RUN => self.runner().is_some(),
-            "search_skills" => self.library().searcher().is_some(),
-            "propose_skill" | "propose_skill_update" => self.library().proposer().is_some(),
-            "review_skill_proposals" => {
-                self.library().proposer().is_some() && self.agent().is_some_and(|agent| agent.reviews)
-            }
-            _ => true,
-        }
+    pub(super) fn runner(&self) -> Option<&'a Arc<dyn Runner>> {
+        self.session.library().runner().filter(|_| !self.session.options().host_runs_tools)
     }
 
     /// Returns `true` if a model can call the tools of a loaded skill: under their own names, or with `call_skill_tool`.
     fn can_call_skill_tools(&self) -> bool {
-        let options = self.options();
-        self.offers_skill_tools()
+        let options = self.session.options();
+        self.are_offered()
             && (options.exposure != ToolExposure::Stable || options.offered.includes("call_skill_tool"))
     }
 
     /// Returns the reason why no command of the skill runs, whichever it is.
     fn refusal_of(&self, entry: &Entry) -> Option<RunRefusal> {
-        match &self.library().resources().runner {
-            _ if self.options().host_runs_tools => None,
+        match &self.session.library().resources().runner {
+            _ if self.session.options().host_runs_tools => None,
             None => Some(RunRefusal::Off),
             Some(runner) => (runner.trust(&entry.source) == Trust::Never).then_some(RunRefusal::Source),
         }
@@ -94,20 +86,20 @@ impl Session {
     /// Returns the reason why `tool` cannot be called, if it would run something of a loaded skill, and the skill's address if the
     /// tool belongs to one.
     pub(super) fn refusal(&self, tool: &str) -> Option<(Option<String>, RunRefusal)> {
-        let names = &self.options().names;
+        let names = &self.session.options().names;
         let is_ours =
             [names.call.as_str(), "call_skill_tool", names.run_script.as_str(), RUN].contains(&tool);
         if is_ours {
             return self.runner().is_none().then_some((None, RunRefusal::Off));
         }
-        let state = self.state();
+        let state = self.session.state();
         let ((skill, _), why) = state.refused.iter().find(|((_, refused), _)| refused == tool)?;
         Some((Some(skill.clone()), *why))
     }
 
     /// Returns the reason why `tool` of the skill with this `address` cannot be called, if it is known to have one.
     fn refusal_for(&self, address: &str, tool: &str) -> Option<RunRefusal> {
-        self.state().refused.get(&(address.to_owned(), tool.to_owned())).copied()
+        self.session.state().refused.get(&(address.to_owned(), tool.to_owned())).copied()
     }
 
     /// Returns those tools of the skill that can be called; none where models may not call any.
@@ -119,7 +111,7 @@ impl Session {
 
     /// Returns the content of `file` of the skill, if it can be read.
     async fn read_file(&self, entry: &Entry, file: Option<&FileEntry>) -> Option<Vec<u8>> {
-        let content = self.registry().read(entry, &file?.path, LineRange::default()).await;
+        let content = self.session.registry().read(entry, &file?.path, LineRange::default()).await;
         content.ok().map(|content| content.bytes)
     }
 
@@ -128,7 +120,7 @@ impl Session {
         let functions = format!("The functions of its {PYTHON_FILE}");
         match self.refusal_of(entry) {
             Some(RunRefusal::Off) => {
-                Some(format!("{functions} cannot be called. {}", self.wording.running_is_off()))
+                Some(format!("{functions} cannot be called. {}", self.session.wording.running_is_off()))
             }
             Some(_) => None,
             None => {
@@ -140,14 +132,14 @@ impl Session {
 
     /// Returns the end of a sentence that asks for an approval of the skill: the command, where there is one.
     fn approve_command(&self, entry: &Entry) -> String {
-        let command = self.wording.approve.as_ref();
+        let command = self.session.wording.approve.as_ref();
         let how = command.map(|command| format!(": ask the user to run `{command} {}`", entry.name()));
         how.unwrap_or_default()
     }
 
     /// Returns the note about tools that wait for the approval of a person.
     async fn missing_approval(&self, entry: &Entry, toolbox: &Toolbox) -> Option<String> {
-        let why = self.runner()?.missing_approval(self.registry(), entry, toolbox).await?;
+        let why = self.runner()?.missing_approval(self.session.registry(), entry, toolbox).await?;
         let reason = match why {
             RunRefusal::Changed => ", because it changed since the last approval",
             _ => "",
@@ -166,7 +158,7 @@ impl Session {
                 self.read_file(entry, Some(file)).await
             }
             (None, Some(python)) => {
-                let resources = self.library().resources();
+                let resources = self.session.library().resources();
                 let runner = match self.refusal_of(entry) {
                     None => resources.runner.as_ref(),
                     Some(RunRefusal::Off) => resources.recorded_tools.as_ref(),
@@ -174,7 +166,8 @@ impl Session {
                 };
                 let schema = runner.and_then(|runner| runner.python_tools(entry, &Digest::of(python)));
                 // A host that runs tools itself and has no record of approvals describes them to its models itself.
-                let is_known = self.library().runner().is_some() || !self.options().host_runs_tools;
+                let is_known =
+                    self.session.library().runner().is_some() || !self.session.options().host_runs_tools;
                 if schema.is_none() && is_known {
                     declared.notes.extend(self.unread_python(entry));
                 }
@@ -185,8 +178,8 @@ impl Session {
         let Some(schema) = schema else { return declared };
         let mut toolbox = Toolbox::read(&schema).0;
         let python = python.as_ref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let snapshot = self.registry().snapshot();
-        let resources = self.library().resources();
+        let snapshot = self.session.registry().snapshot();
+        let resources = self.session.library().resources();
         let refusal = self.refusal_of(entry);
         let missing_approval = self.missing_approval(entry, &toolbox).await;
         let mut is_run = false;
@@ -199,7 +192,7 @@ impl Session {
             }
             let is_hosts = self.host_handler(entry, &tool.name).is_some();
             let is_handled = || is_hosts || Handler::of(tool, files, python).is_some();
-            if !self.options().host_runs_tools && refusal != Some(RunRefusal::Off) && !is_handled() {
+            if !self.session.options().host_runs_tools && refusal != Some(RunRefusal::Off) && !is_handled() {
                 return false;
             }
             declared.names.push(tool.name.clone());
@@ -219,7 +212,7 @@ impl Session {
                 format!("Of its tools, these cannot be called ({})", names.join(", "))
             };
             declared.notes.push(match why {
-                RunRefusal::Off => format!("{which}. {}", self.wording.running_is_off()),
+                RunRefusal::Off => format!("{which}. {}", self.session.wording.running_is_off()),
                 _ => format!("{which}: skills of its source may not run anything."),
             });
         }
@@ -233,19 +226,21 @@ impl Session {
     /// active, and is trusted more, or as much and comes first: an inactive skill elsewhere takes no tool
     /// away.
     fn goes_before(&self, snapshot: &Snapshot, name: &str, entry: &Entry) -> bool {
-        let Some(other) = snapshot.held_as(name, |entry| self.sees(entry)) else { return false };
+        let Some(other) = snapshot.held_as(name, |entry| self.session.lookup().sees(entry)) else {
+            return false;
+        };
         if other.source == entry.source {
             return true;
         }
-        let is_active = self.active().iter().any(|active| active.as_str() == name)
-            || self.state().exposed.skills().any(|address| address == name);
+        let is_active = self.session.context().active().iter().any(|active| active.as_str() == name)
+            || self.session.state().exposed.skills().any(|address| address == name);
         let standing = |entry: &Entry| (self.rank_of(entry), std::cmp::Reverse(entry.provider));
         is_active && standing(other) > standing(entry)
     }
 
     /// Returns the rank of trust in the source of a skill, least first.
     fn rank_of(&self, entry: &Entry) -> u8 {
-        let runner = self.library().resources().runner.as_ref();
+        let runner = self.session.library().resources().runner.as_ref();
         match runner.map_or(Trust::Ask, |runner| runner.trust(&entry.source)) {
             Trust::Never => 0,
             Trust::Ask => 1,
@@ -263,13 +258,13 @@ impl Session {
         let DeclaredTools { callable: toolbox, names: tools, refused, notes } =
             self.declared(entry, files).await;
         let refused = refused.into_iter().map(|(tool, why)| ((skill.address.clone(), tool), why));
-        self.state().refused.extend(refused);
+        self.session.state().refused.extend(refused);
         let schema = |tool: &SkillTool| ToolSchema {
             name: tool.name.clone(),
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         };
-        let schemas = match self.options().exposure {
+        let schemas = match self.session.options().exposure {
             ToolExposure::Stable => toolbox.tools.iter().map(schema).collect(),
             ToolExposure::Append | ToolExposure::Dynamic => Vec::new(),
         };
@@ -282,11 +277,11 @@ impl Session {
             return Vec::new();
         }
         let mut notes = Vec::new();
-        let mut state = self.state();
-        if self.options().exposure != ToolExposure::Stable {
+        let mut state = self.session.state();
+        if self.session.options().exposure != ToolExposure::Stable {
             let is_other = |name: &&str| state.exposed.owner(name).is_some_and(|owner| owner != address);
-            let call = &self.options().names.call;
-            let how = if self.is_on("call_skill_tool") {
+            let call = &self.session.options().names.call;
+            let how = if self.session.is_on("call_skill_tool") {
                 format!("is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}")
             } else {
                 "cannot be called".to_owned()
@@ -304,21 +299,24 @@ impl Session {
 
     /// Withdraws the tools of the skill with this `address`, and returns whether they were callable.
     pub(crate) fn withdraw(&self, address: &str) -> bool {
-        self.state().exposed.close(address)
+        self.session.state().exposed.close(address)
     }
 
     /// Makes the tools of the skills callable that are active from the start: those of the prompt, and those of the agent that
     /// started this one.
     pub(super) async fn expose_active(&self) {
-        if !self.offers_skill_tools() {
+        if !self.are_offered() {
             return;
         }
-        let snapshot = self.registry().snapshot();
-        let mut names: Vec<String> = self.active().iter().map(ToString::to_string).collect();
-        names.extend(self.bound.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+        let snapshot = self.session.registry().snapshot();
+        let mut names: Vec<String> =
+            self.session.context().active().iter().map(ToString::to_string).collect();
+        names.extend(
+            self.session.bound.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
+        );
         for name in names {
-            let Some(entry) = self.visible(&snapshot, &name) else { continue };
-            if let Ok(listing) = self.registry().files(entry).await {
+            let Some(entry) = self.session.lookup().visible(&snapshot, &name) else { continue };
+            if let Ok(listing) = self.session.registry().files(entry).await {
                 let toolbox = self.callable(entry, &listing.files).await;
                 self.expose(name, toolbox);
             }
@@ -328,13 +326,13 @@ impl Session {
     /// Makes the tools of a skill in the context callable, however it was loaded, and returns a note about
     /// them: the model may not have seen their parameters.
     pub(crate) async fn expose_loaded(&self, entry: &PinnedEntry) -> Option<String> {
-        if !self.offers_skill_tools() {
+        if !self.are_offered() {
             return None;
         }
-        let toolbox = self.loaded_tools(entry, &self.address(entry)).await?;
-        let call = self.wording.call.as_ref().filter(|_| !toolbox.is_empty())?;
+        let toolbox = self.loaded_tools(entry, &self.session.lookup().address(entry)).await?;
+        let call = self.session.wording.call.as_ref().filter(|_| !toolbox.is_empty())?;
         let names = toolbox.names().collect::<Vec<_>>().join(", ");
-        let files = self.registry().files(entry).await.ok()?.files;
+        let files = self.session.registry().files(entry).await.ok()?.files;
         let is_declared = files.iter().any(|file| file.path.as_str() == TOOLBOX_FILE);
         let file = if is_declared { TOOLBOX_FILE } else { PYTHON_FILE };
         Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {file}."))
@@ -342,29 +340,24 @@ impl Session {
 
     /// Returns the tools of the skill, if it is loaded.
     async fn loaded_tools(&self, entry: &PinnedEntry, address: &str) -> Option<Toolbox> {
-        if let Some(toolbox) = self.state().exposed.get(address) {
+        if let Some(toolbox) = self.session.state().exposed.get(address) {
             return Some(toolbox.clone());
         }
         // A transcript may show a loaded skill without a call of this session.
-        if !self.is_accounted(entry) || !self.is_active(entry.name()) {
+        if !self.session.context().is_accounted(entry) || !self.session.context().is_active(entry.name()) {
             return None;
         }
-        let listing = self.registry().files(entry).await.ok()?;
+        let listing = self.session.registry().files(entry).await.ok()?;
         let toolbox = self.callable(entry, &listing.files).await;
         self.expose(address.to_owned(), toolbox.clone());
         Some(toolbox)
     }
 
     /// Calls the tool `tool` of the skill `asked`.
-    pub(crate) async fn call_skill_tool(
-        &self,
-        asked: &str,
-        tool: &str,
-        arguments: &Map<String, Value>,
-    ) -> CallResult {
-        let entry = self.find(asked).await?;
+    pub(crate) async fn call(&self, asked: &str, tool: &str, arguments: &Map<String, Value>) -> CallResult {
+        let entry = self.session.lookup().find(asked).await?;
         let details = EventDetails { skill_tool: Some(quoted(tool)), ..EventDetails::of(&entry) };
-        let address = self.address(&entry);
+        let address = self.session.lookup().address(&entry);
         let ran = match self.loaded_tools(&entry, &address).await {
             None => Err(FaultKind::NotLoaded { tool: quoted(tool) }),
             Some(toolbox) => match toolbox.get(tool) {
@@ -412,22 +405,25 @@ impl Session {
         }
     }
 
-    fn host_handler(&self, entry: &Entry, tool: &str) -> Option<&HostHandler> {
-        let mut handlers = self.library().resources().handlers.iter();
+    fn host_handler(&self, entry: &Entry, tool: &str) -> Option<&'a HostHandler> {
+        let mut handlers = self.session.library().resources().handlers.iter();
         handlers.find(|own| own.skill == entry.name().as_str() && own.tool == tool)
     }
 
-    fn caller<'a>(&'a self, entry: &'a Entry, address: &'a str) -> SkillCaller<'a> {
-        let is_terse = self.options().render == Render::Text;
-        SkillCaller { registry: self.registry(), entry, address, is_terse }
+    fn caller<'c>(&self, entry: &'c Entry, address: &'c str) -> SkillCaller<'c>
+    where
+        'a: 'c,
+    {
+        let is_terse = self.session.options().render == Render::Text;
+        SkillCaller { registry: self.session.registry(), entry, address, is_terse }
     }
 
     /// Runs a script of the skill `asked`.
-    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> CallResult {
-        let entry = self.find(asked).await?;
+    pub(crate) async fn run_script(&self, asked: &str, call: ScriptCall) -> CallResult {
+        let entry = self.session.lookup().find(asked).await?;
         let tool = quoted(&call.path);
         let details = EventDetails { file: Some(recorded_path(&call.path)), ..EventDetails::of(&entry) };
-        let address = self.address(&entry);
+        let address = self.session.lookup().address(&entry);
         let ran = if self.loaded_tools(&entry, &address).await.is_none() {
             Err(FaultKind::NotLoaded { tool })
         } else if !self.is_below_ceiling(RUN) {

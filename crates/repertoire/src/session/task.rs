@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::catalog::PinnedCatalog;
 use super::open::Session;
-use crate::event::{Event, EventKind, Outcome};
 use crate::registry::Snapshot;
 use crate::searcher::Visibility;
 use crate::task::{Task, TaskRanking};
@@ -94,17 +93,7 @@ impl Session {
     }
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
-        let visible = self.visible_skills(snapshot);
+        let visible = self.lookup().visible_skills(snapshot);
         self.library().rank_for_task(snapshot, task, Visibility::Of(&visible)).await
-    }
-
-    /// Writes into `event`, if it is about a loaded skill, how well the load was predicted.
-    pub(super) fn measure(&self, event: &mut Event) {
-        if event.kind != EventKind::SkillLoaded || event.outcome != Outcome::Ok {
-            return;
-        }
-        let Some(foreseen) = self.state().foreseen.clone() else { return };
-        event.ranked = Some(foreseen.skills().len() as u64);
-        event.rank = event.skill.as_deref().and_then(|name| foreseen.rank(name)).map(|rank| rank as u64);
     }
 }

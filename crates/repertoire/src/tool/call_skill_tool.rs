@@ -36,6 +36,6 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
         arguments.only(&[skill, TOOL_NAME, ARGUMENTS])?;
         let tool = arguments.required_text(&TOOL_NAME)?;
-        session.call_skill_tool(arguments.skill(&skill)?, tool, &arguments.object(&ARGUMENTS)?).await
+        session.skill_tools().call(arguments.skill(&skill)?, tool, &arguments.object(&ARGUMENTS)?).await
     })
 }

@@ -37,7 +37,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
         arguments.only(&[skill, DIRECTORY])?;
         let (asked, directory) = (arguments.skill(&skill)?, arguments.text(&DIRECTORY)?);
-        let entry = session.find(asked).await?;
+        let entry = session.lookup().find(asked).await?;
         let details = EventDetails { file: directory.and_then(recorded), ..EventDetails::of(&entry) };
         match list(session, &entry, directory).await {
             Ok(list) => {
@@ -74,7 +74,7 @@ async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Resu
         .registry()
         .files(entry)
         .await
-        .map_err(|error| session.kind_of(&error, entry.name().as_str()))?;
+        .map_err(|error| session.lookup().kind_of(&error, entry.name().as_str()))?;
     let chosen: Vec<&FileEntry> = match &directory {
         None => listing.files.iter().collect(),
         Some(directory) => below(&listing.files, directory)?,

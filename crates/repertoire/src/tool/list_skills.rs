@@ -46,7 +46,7 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
     let folded = query.map(str::to_lowercase);
     let snapshot = session.registry().snapshot();
     let holds = |entry: &&Entry| folded.as_deref().is_none_or(|query| matches(entry, query));
-    let mut entries: Vec<&Entry> = session.offered(&snapshot).filter(holds).collect();
+    let mut entries: Vec<&Entry> = session.lookup().offered(&snapshot).filter(holds).collect();
     let more = entries.len().saturating_sub(MAX_LISTED);
     entries.truncate(MAX_LISTED);
     // One word that some skill contains is a filter; several words are a search.
@@ -54,8 +54,8 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
     if let Some(query) = query.filter(|query| entries.len() < MAX_LISTED && !is_filter(query)) {
         entries.extend(about(session, &snapshot, query, &entries).await);
     }
-    let active = session.active();
-    let sources = session.listed_sources(&snapshot, &entries);
+    let active = session.context().active();
+    let sources = session.lookup().listed_sources(&snapshot, &entries);
     let listed = |(entry, source): (&&Entry, Option<String>)| SkillListItem {
         name: entry.name().clone(),
         description: entry.document.description.to_string(),

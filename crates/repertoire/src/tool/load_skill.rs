@@ -58,11 +58,11 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             Ok(asked) => asked,
             Err(kind) => return Ok(misused(session, arguments, kind).await.into()),
         };
-        let entry = session.find(asked.skill).await?;
+        let entry = session.lookup().find(asked.skill).await?;
         let mut details = EventDetails::of(&entry);
         let answer = match asked.files.as_slice() {
             files @ [_, ..] => bucket(session, &entry, files, &mut details).await,
-            [] => session.load(&entry, asked.force).await.map(|loaded| {
+            [] => session.loads().load(&entry, asked.force).await.map(|loaded| {
                 details.digest = Some(loaded.digest);
                 details.tokens = loaded.tokens;
                 details.more = loaded.required;
@@ -85,7 +85,7 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
     let skill = arguments.skill(&name(session)).ok();
     let answer = session.fault(TOOL.canonical, skill, kind);
     let Some(skill) = skill else { return answer };
-    match session.find(skill).await {
+    match session.lookup().find(skill).await {
         Ok(entry) => about(answer, &entry, session.registry().resources(&entry).await.unwrap_or_default()),
         Err(_) => answer,
     }
@@ -147,7 +147,7 @@ async fn bucket(
     }
     let mut parts = files.iter().map(|(_, file)| EventDetails {
         file: Some(file.path.to_string()),
-        tokens: session.price(&file.text),
+        tokens: session.loads().price(&file.text),
         digest: Some(Digest::of(file.text.as_bytes())),
         bytes: file.text.len(),
         ..details.clone()

@@ -93,7 +93,7 @@ fn neutral(session: &Session, name: &SkillName, refusal: ProposalRefusal) -> Pro
     let is_seen = snapshot
         .entries()
         .iter()
-        .any(|entry| entry.name() == name && entry.state != State::Disabled && session.sees(entry));
+        .any(|entry| entry.name() == name && entry.state != State::Disabled && session.lookup().sees(entry));
     if is_about_name && !is_seen { ProposalRefusal::NameUnusable(name.to_string()) } else { refusal }
 }
 
@@ -118,7 +118,7 @@ async fn promoted(session: &Session, proposal: &crate::store::Proposal, details:
     match approved.await {
         Ok(_) => {
             session.registry().reload().await;
-            let is_seen = session.find(name).await.is_ok();
+            let is_seen = session.lookup().find(name).await.is_ok();
             let use_it = if is_seen { "load it to use it" } else { "you may not load it, others may" };
             let text = format!("The skill `{name}` is there now; {use_it}.");
             Ok(ToolReply { details, ..ToolReply::text(text) })

@@ -41,7 +41,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         let asked = arguments.skill(&SKILL)?;
         let diff = arguments.required_input(&DIFF)?;
         let proposal = proposal_text(session, &arguments)?;
-        let entry = session.find(asked).await?;
+        let entry = session.lookup().find(asked).await?;
         let details = EventDetails::of(&entry);
         let Some(proposer) = session.library().proposer() else {
             return Err(refused(asked, &ProposalRefusal::Off, details));

@@ -48,11 +48,11 @@ struct ReadArguments<'a> {
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, CallResult> {
     Box::pin(async move {
         let asked = parse(session, arguments)?;
-        let entry = session.find(asked.skill).await?;
+        let entry = session.lookup().find(asked.skill).await?;
         let mut details = EventDetails { file: Some(recorded_path(asked.path)), ..EventDetails::of(&entry) };
         match read(session, &entry, asked.path, asked.lines).await {
             Ok(file) => {
-                details.tokens = session.price(&file.text);
+                details.tokens = session.loads().price(&file.text);
                 details.digest = Some(Digest::of(file.text.as_bytes()));
                 Ok(ToolReply { answer: Answer::File(file), details })
             }
@@ -147,7 +147,7 @@ fn cut(text: &str, cap: usize, first_line: usize) -> (&str, Option<Truncation>) 
 
 async fn kind_of(session: &Session, entry: &Entry, path: &SkillPath, error: &Error) -> FaultKind {
     if error.kind() != ErrorKind::FileNotFound {
-        return session.kind_of(error, path.as_str());
+        return session.lookup().kind_of(error, path.as_str());
     }
     let listing = session.registry().files(entry).await.unwrap_or_default();
     let near = text::ranked(path.as_str(), listing.files.iter().map(|file| file.path.as_str()), MAX_NEAR);

@@ -86,11 +86,12 @@ async fn reviewed(
     let Some(proposer) = session.library().proposer().cloned() else {
         return (Err("proposals are turned off".to_owned()), None);
     };
-    let (registry, name, scopes) = (session.registry().clone(), session.author(principal), session.scopes());
+    let (registry, name, scopes) =
+        (session.registry().clone(), session.author(principal), session.lookup().scopes());
     let own_session = session.id().to_owned();
     // The sources of the skills, for those that the reviewer may see.
     let source_if_seen = |entry: &Entry| {
-        let is_seen = entry.state != State::Disabled && session.sees(entry);
+        let is_seen = entry.state != State::Disabled && session.lookup().sees(entry);
         is_seen.then(|| Arc::clone(&entry.source))
     };
     let sources: HashMap<String, Option<Arc<str>>> =

@@ -42,6 +42,6 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
             args: arguments.texts(&ARGS)?,
             stdin: arguments.input(&STDIN)?.map(str::to_owned),
         };
-        session.run_skill_script(arguments.skill(&skill)?, call).await
+        session.skill_tools().run_script(arguments.skill(&skill)?, call).await
     })
 }

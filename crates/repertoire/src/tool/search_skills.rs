@@ -58,13 +58,13 @@ fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
 async fn search(session: &Session, mut request: SearchRequest) -> ToolReply {
     let snapshot = session.registry().snapshot();
     // Models make tags up; one that no skill has would hide every skill.
-    let is_known = session.offered(&snapshot).any(|entry| request.admits(entry));
+    let is_known = session.lookup().offered(&snapshot).any(|entry| request.admits(entry));
     let ignored_tag = if is_known { None } else { request.tag.take().as_deref().map(quoted) };
     let hits = session.search_reranked(&snapshot, &request).await;
-    let active = session.active();
-    let price = |text: &str| session.price(text);
+    let active = session.context().active();
+    let price = |text: &str| session.loads().price(text);
     let entries: Vec<&Entry> = hits.iter().map(|hit| &*hit.entry).collect();
-    let sources = session.listed_sources(&snapshot, &entries);
+    let sources = session.lookup().listed_sources(&snapshot, &entries);
     let mut results = Vec::with_capacity(hits.len());
     for (hit, source) in hits.into_iter().zip(sources) {
         let result = session.library().search_result(&request.query, hit, &price).await;

@@ -29,11 +29,11 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         arguments.only(&[parameter])?;
         let asked = arguments.skill(&parameter)?;
         // A skill that is in the context can be unloaded even if it is gone from the library.
-        if let Some(name) = SkillName::new(asked).filter(|name| session.unload(name)) {
+        if let Some(name) = SkillName::new(asked).filter(|name| session.context().unload(name)) {
             let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
             return Ok(ToolReply { answer: Answer::Unloaded(name), details });
         }
-        let found = session.find(asked).await;
+        let found = session.lookup().find(asked).await;
         // The harness guide has one sentence for all skills that are not loaded, known or not.
         let is_terse = session.options().render == Render::Text;
         if let Some(name) = SkillName::new(asked).filter(|_| is_terse && found.is_err()) {
@@ -41,7 +41,8 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Cal
         }
         let entry = found?;
         let name = entry.name().clone();
-        let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
+        let was_active = session.context().unload(&name)
+            | session.skill_tools().withdraw(&session.lookup().address(&entry));
         let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
         Ok(ToolReply { answer, details: EventDetails::of(&entry) })
     })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Extension;
-use repertoire::{Agent, Entry, Task, TaskRanking, Visibility};
+use repertoire::{Agent, Entry, SessionRequest, Task, TaskRanking, Visibility};
 use repertoire_model::catalog::{Format, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,9 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
         None => None,
     };
     let mut options = match &agent {
-        Some(agent) => library.session_without_reload_for(&agent.name).await?.catalog_options(),
+        Some(agent) => {
+            library.open_session(&SessionRequest::of(&agent.name).without_reload()).await?.catalog_options()
+        }
         None => asker.view.session.catalog_options(),
     };
     if let Some(format) = query.format.as_deref().filter(|format| !format.is_empty()) {

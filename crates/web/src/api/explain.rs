@@ -1,7 +1,7 @@
 //! `GET /api/v1/skills/{name}/explain`: every decision about a skill, and what each agent gets of it.
 
 use axum::Extension;
-use repertoire::{Bind, Entry};
+use repertoire::{Bind, Entry, SessionRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,7 +67,13 @@ pub(crate) async fn explain(asker: &Asker, name: &str) -> Result<Explanation, Ap
     if asker.sees_all() {
         for agent in asker.view.shared.library.agents() {
             let sees = entry.state.is_reachable() && entry.allows_models() && agent.sees(entry);
-            let options = match asker.view.shared.library.session_without_reload_for(&agent.name).await {
+            let options = match asker
+                .view
+                .shared
+                .library
+                .open_session(&SessionRequest::of(&agent.name).without_reload())
+                .await
+            {
                 Ok(session) => Some(session.catalog_options()),
                 Err(_) => None,
             };

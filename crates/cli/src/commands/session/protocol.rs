@@ -77,7 +77,7 @@ impl<'a> Conversation<'a> {
     pub(super) fn take(&mut self, role: Role) -> Result<RoleOrigin, Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
-        session.prompt_shown(&prompt.bound);
+        session.record().prompt_shown(&prompt.bound);
         let snapshot = session.catalog().snapshot;
         self.role = Some(TakenRole { role, text: prompt.text, snapshot });
         Ok(prompt.origin)
@@ -147,7 +147,7 @@ impl<'a> Conversation<'a> {
             "evicted" => {
                 let name = text(request, "name")?.ok_or_else(|| bad("`name` is missing"))?;
                 if let Some(name) = SkillName::new(name) {
-                    session.evicted(&name);
+                    session.context().evicted(&name);
                 }
                 Ok(loaded(session))
             }
@@ -331,6 +331,7 @@ fn state(session: &Session) -> Map<String, Value> {
         Presence::Lost => "lost",
     };
     let skills: Vec<Value> = session
+        .context()
         .skills()
         .iter()
         .map(|skill| {
@@ -359,7 +360,7 @@ fn prompt(session: &Session) -> Answer {
 }
 
 fn loaded(session: &Session) -> Map<String, Value> {
-    let names: Vec<String> = session.loaded().iter().map(ToString::to_string).collect();
+    let names: Vec<String> = session.context().loaded().iter().map(ToString::to_string).collect();
     fields(json!({"loaded": names}))
 }
 

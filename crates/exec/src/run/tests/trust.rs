@@ -212,7 +212,7 @@ fn loading_one_more_skill_never_widens_the_limit() {
     for name in ["maths", "narrow", "wide"] {
         load(&session, name);
     }
-    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["table"]);
+    assert_eq!(session.skill_tools().ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["table"]);
     assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("limited to"));
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
 }
@@ -233,17 +233,20 @@ fn active_skills_may_limit_what_is_called() {
         options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active, render = Render::Text);
     let session = world.session_of(world.options(), options);
     load(&session, "maths");
-    assert_eq!(session.tool_ceiling(), None);
+    assert_eq!(session.skill_tools().ceiling(), None);
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
     load(&session, "narrow");
-    assert!(session.tool_ceiling().unwrap().contains("Bash(git:*)"));
+    assert!(session.skill_tools().ceiling().unwrap().contains("Bash(git:*)"));
     assert!(
         call(&session, "maths", "add", json!({"a": 1, "b": 2}))
             .contains("is none of the tools that an active skill is limited to")
     );
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
     load(&session, "other");
-    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["Bash(git:*)", "table"]);
+    assert_eq!(
+        session.skill_tools().ceiling().unwrap().into_iter().collect::<Vec<_>>(),
+        ["Bash(git:*)", "table"]
+    );
     unload(&session, "narrow");
     unload(&session, "other");
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");

@@ -11,7 +11,7 @@ fn hidden_skills_are_indistinguishable_from_missing_ones() {
         ..Agent::new("clerk")
     };
     let opened = block_on(library.builder().agent(agent).open()).unwrap();
-    let session = block_on(opened.session_for("clerk")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     assert!(!session.catalog().text.contains("secret"));
     assert!(!serde_json::to_string(&session.tools()[2].input_schema).unwrap().contains("secret"));
     for (tool, key) in [
@@ -33,7 +33,10 @@ fn hidden_skills_are_indistinguishable_from_missing_ones() {
     assert!(!block_on(session.call("secret-plan", &json!({}))).text().contains("is a skill"));
     let outcomes: Vec<Outcome> = library.sink.events().iter().map(|event| event.outcome).collect();
     assert_eq!(outcomes[0], Outcome::Denied, "the journal knows better");
-    assert_eq!(block_on(opened.session_for("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
+    assert_eq!(
+        block_on(opened.open_session(&SessionRequest::of("nobody"))).err().unwrap().kind(),
+        ErrorKind::AgentNotFound
+    );
 }
 
 #[test]
@@ -66,7 +69,10 @@ fn x83_x99_a_subagent_without_a_definition_inherits_nothing_unless_told_to() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let agent = Agent { uses_skills: vec!["alpha".to_owned()], ..Agent::new("parent") };
     let opened = block_on(library.builder().agent(agent).open()).unwrap();
-    for parent in [block_on(opened.session()).unwrap(), block_on(opened.session_for("parent")).unwrap()] {
+    for parent in [
+        block_on(opened.session()).unwrap(),
+        block_on(opened.open_session(&SessionRequest::of("parent"))).unwrap(),
+    ] {
         load(&parent, "beta");
         let child = block_on(parent.subagent()).unwrap();
         assert_eq!((&*child.catalog().text, child.tools().len()), ("", 0));
@@ -98,8 +104,12 @@ fn x104_a_session_can_be_opened_with_fewer_skills() {
             assert_eq!(loaded.is_error(), !is_offered, "{name}");
         }
     };
-    check(&block_on(opened.session_within(None, only(&["a*", "gamma"]))).unwrap(), &["alpha", "gamma"]);
-    let clerk = block_on(opened.session_within(Some("clerk"), only(&["a*", "gamma"]))).unwrap();
+    check(
+        &block_on(opened.open_session(&SessionRequest::default().within(only(&["a*", "gamma"])))).unwrap(),
+        &["alpha", "gamma"],
+    );
+    let clerk =
+        block_on(opened.open_session(&SessionRequest::of("clerk").within(only(&["a*", "gamma"])))).unwrap();
     check(&clerk, &["alpha"]);
     check(&block_on(clerk.subagent_for("clerk")).unwrap(), &["alpha"]);
     let everybody = block_on(opened.session()).unwrap();
@@ -125,11 +135,14 @@ fn subagents_inherit_by_policy() {
     for inherit in Inherit::ALL {
         let builder = library.builder().agent(parent(inherit)).agent(Agent::new("child"));
         let opened = block_on(builder.open()).unwrap();
-        let session = block_on(opened.session_for("parent")).unwrap();
+        let session = block_on(opened.open_session(&SessionRequest::of("parent"))).unwrap();
         load(&session, "alpha");
         let child = block_on(session.subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&child), inherit == Inherit::None);
-        assert!(!child.loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
+        assert!(
+            !child.context().loaded().iter().any(|name| name.as_str() == "alpha"),
+            "it is not in its context yet"
+        );
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);

@@ -15,7 +15,7 @@ fn a_removed_skill_is_not_to_be_loaded_again() {
         assert_eq!(block_on(session.delta()).text, "");
         if is_edited_before {
             library.skill("alpha", "", "Edited.\n");
-            block_on(session.look());
+            block_on(session.context().look());
         }
         fs::remove_dir_all(library.directory.path().join("alpha")).unwrap();
         let note = block_on(session.delta()).text;
@@ -134,7 +134,7 @@ fn compacted_skills_can_be_reattached() {
     library.skill("gamma", "", "# Gamma\n");
     block_on(session.compacted(&KeptContext::Skills(vec![SkillName::new("beta").unwrap()])));
     assert!(session.catalog().text.contains("gamma"), "the catalog follows at a compaction");
-    assert_eq!(session.loaded(), [SkillName::new("beta").unwrap()]);
+    assert_eq!(session.context().loaded(), [SkillName::new("beta").unwrap()]);
     assert!(!is_body(&load(&session, "beta")));
     let back = block_on(session.reattach(10_000));
     assert!(back.text.contains("Do alpha.") && !back.text.contains("Do beta."), "{}", back.text);
@@ -158,13 +158,13 @@ fn a_transcript_is_the_truth() {
         };
         let replayed = library.session_with(SessionOptions { render, ..SessionOptions::default() });
         replayed.observe(&messages(&text));
-        assert_eq!(replayed.loaded().len(), 1, "{render:?}");
+        assert_eq!(replayed.context().loaded().len(), 1, "{render:?}");
         assert_ne!(load(&replayed, "alpha"), text, "{render:?}");
         replayed.observe(&[]);
         assert_eq!(load(&replayed, "alpha"), text, "{render:?}");
         let foreign = library.session();
         foreign.observe(&messages("instructions of another loader"));
-        assert_eq!(foreign.loaded().len(), 1);
+        assert_eq!(foreign.context().loaded().len(), 1);
         assert!(is_body(&load(&foreign, "alpha")), "in doubt, the body");
     }
 }
@@ -186,7 +186,7 @@ fn changes_of_loaded_skills_on_disk_are_noticed() {
     assert!(note.contains("alpha") && note.contains("delta"), "{note}");
     assert_eq!(block_on(session.delta()).text, "");
     let presence = |name: &str| {
-        session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
+        session.context().skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
     };
     assert_eq!(presence("alpha"), repertoire_model::ledger::Presence::Stale);
     assert!(

@@ -70,7 +70,7 @@ fn an_agent_that_uses_a_disabled_skill_does_not_load() {
     let check = |agent: Agent| {
         let builder = library.builder().disabled([Pattern::new("alpha").unwrap()]);
         let opened = block_on(builder.agent(agent).open()).unwrap();
-        let error = block_on(opened.session_for("clerk")).err().unwrap();
+        let error = block_on(opened.open_session(&SessionRequest::of("clerk"))).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidAgent);
         assert!(error.chain().ends_with("the skill `alpha` is disabled"), "{}", error.chain());
     };

@@ -93,7 +93,7 @@ fn every_way_of_a_session_has_an_event_with_all_its_fields() {
     };
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
     let opened = block_on(library.builder().session_options(options).agent(agent).open()).unwrap();
-    let session = block_on(opened.session_for("builder")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("builder"))).unwrap();
     let mut seen = library.sink.take();
     assert_eq!(seen.iter().map(row).collect::<Vec<_>>(), ["skill_loaded bound test - ok bound"]);
     block_on(session.prompt()).unwrap();
@@ -119,7 +119,7 @@ fn every_way_of_a_session_has_an_event_with_all_its_fields() {
     seen.extend(back);
 
     let resolver = RoleResolver::new(opened.registry().clone(), Vec::new(), RoleOptions::default());
-    session.prompt_shown(&block_on(resolver.resolve("alpha")).unwrap().bound);
+    session.record().prompt_shown(&block_on(resolver.resolve("alpha")).unwrap().bound);
     let role = library.sink.take();
     assert_eq!(role.iter().map(row).collect::<Vec<_>>(), ["skill_loaded alpha test - ok role"]);
     seen.extend(role);
@@ -144,7 +144,7 @@ fn a_bound_skill_has_another_event_when_its_text_changed() {
     let library = skills();
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
     let opened = block_on(library.builder().agent(agent).open()).unwrap();
-    let session = block_on(opened.session_for("builder")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("builder"))).unwrap();
     block_on(session.prompt()).unwrap();
     library.skill("bound", "", "# Other\n\nDo it in another way.\n");
     block_on(session.refresh());
@@ -159,7 +159,7 @@ fn a_session_that_is_not_opened_for_want_of_a_bound_skill_has_an_event() {
     let agent = Agent { uses_skills: vec!["bound".to_owned()], ..Agent::new("builder") };
     let opened = block_on(library.builder().agent(agent).open()).unwrap();
     std::fs::remove_dir_all(library.directory.path().join("bound")).unwrap();
-    assert!(block_on(opened.session_without_reload_for("builder")).is_err());
+    assert!(block_on(opened.open_session(&SessionRequest::of("builder").without_reload())).is_err());
     let events = library.sink.take();
     assert_eq!(events.iter().map(row).collect::<Vec<_>>(), ["skill_loaded bound test - error bound"]);
     assert_eq!((events[0].agent.as_deref(), events[0].error.as_deref()), (Some("builder"), Some("broken")));

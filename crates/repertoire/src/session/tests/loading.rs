@@ -29,9 +29,9 @@ fn unloading_makes_the_next_load_give_the_body() {
     let session = library.session();
     assert!(block_on(session.call("unload_skill", &json!({"name": "alpha"}))).text().contains("not"));
     load(&session, "alpha");
-    assert_eq!(session.loaded().len(), 1);
+    assert_eq!(session.context().loaded().len(), 1);
     assert!(!block_on(session.call("unload_skill", &json!({"name": "alpha"}))).is_error());
-    assert_eq!(session.loaded().len(), 0);
+    assert_eq!(session.context().loaded().len(), 0);
     assert!(is_body(&load(&session, "alpha")));
 }
 
@@ -50,7 +50,7 @@ fn calls_at_the_same_time_get_along() {
         }
     });
     assert_eq!(library.sink.events().len(), 24);
-    assert_eq!(session.loaded().len(), 2);
+    assert_eq!(session.context().loaded().len(), 2);
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn skills_that_require_others_say_so_or_bring_them() {
     let text = load(&session, "top");
     let place = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle} in {text}"));
     assert!(place("Do base.") < place("Use base.") && place("Use base.") < place("Use all."));
-    assert_eq!(session.loaded().len(), 3);
+    assert_eq!(session.context().loaded().len(), 3);
 
     let session = library.session_with(SessionOptions { requires_max_tokens: 1, ..options });
     let text = load(&session, "top");
     assert!(text.contains("This skill requires: base, middle."), "{text}");
-    assert_eq!(session.loaded().len(), 1);
+    assert_eq!(session.context().loaded().len(), 1);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_shadowed_skill_is_loaded_by_its_qualified_name() {
     block_on(session.compacted(&KeptContext::Skills(Vec::new())));
     assert!(block_on(session.reattach(1_000)).text.contains("First."));
 
-    let clerk = block_on(opened.session_for("clerk")).unwrap();
+    let clerk = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
     let text = load(&clerk, "git");
     assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
@@ -203,7 +203,7 @@ fn a_skill_that_hides_another_is_announced_when_it_is_loaded() {
         assert!(load(&session, "git").contains(hides), "{}", render.as_str());
         assert!(!load(&session, "own").contains("hides"));
         assert!(!load(&session, "user:.claude/skills:git").contains("hides"));
-        let clerk = block_on(library.session_for("clerk")).unwrap();
+        let clerk = block_on(library.open_session(&SessionRequest::of("clerk"))).unwrap();
         assert!(!load(&clerk, "git").contains("user:"), "it may not know of the other");
     }
 }
@@ -241,7 +241,7 @@ fn a_project_cannot_replace_a_skill_of_the_user_without_notice() {
     let notice =
         "1 skill hides another of the same name: git (project:.claude/skills instead of user:.claude/skills)";
     assert_eq!(of_project.snapshot().notices(|_| true), [notice]);
-    assert_eq!(session.notices(&of_project.snapshot()), [notice]);
+    assert_eq!(session.lookup().notices(&of_project.snapshot()), [notice]);
     assert!(block_on(session.call("load_skill", &json!({"name": "user:.claude/skills:git"}))).is_error());
 
     let mut policy = disabling("project:*:git");
@@ -259,26 +259,26 @@ fn an_agent_of_a_project_is_told_of_the_skill_of_the_user_that_it_may_not_see() 
         policy.duplicates = duplicates;
         let library = project_and_user(policy, vec![agent("projects", true), agent("users", false)]);
         for (name, is_told) in [("projects", true), ("users", false)] {
-            let session = block_on(library.session_for(name)).unwrap();
+            let session = block_on(library.open_session(&SessionRequest::of(name))).unwrap();
             let text = load(&session, "git");
             assert_eq!(text.contains("takes the place of `user:.claude/skills:git`"), is_told, "{text}");
-            assert_eq!(session.notices(&library.snapshot()).len(), usize::from(is_told));
+            assert_eq!(session.lookup().notices(&library.snapshot()).len(), usize::from(is_told));
         }
     }
     let scope = Scope { deny: vec![Pattern::new("project:*:git").unwrap()], ..Scope::default() };
     let agent = Agent { scope, is_of_project: true, ..Agent::new("own") };
     let library = project_and_user(Policy::default(), vec![agent]);
-    let session = block_on(library.session_for("own")).unwrap();
+    let session = block_on(library.open_session(&SessionRequest::of("own"))).unwrap();
     let text = load(&session, "git");
     assert!(!text.contains("takes the place"), "a project may leave out what is its own: {text}");
-    assert!(session.notices(&library.snapshot()).is_empty());
+    assert!(session.lookup().notices(&library.snapshot()).is_empty());
 }
 
 #[test]
 fn a_bound_skill_that_hides_another_is_announced_in_the_prompt() {
     let bound = Agent { uses_skills: vec!["git".to_owned()], ..Agent::new("bound") };
     let library = project_and_user(Policy::default(), vec![bound]);
-    let session = block_on(library.session_for("bound")).unwrap();
+    let session = block_on(library.open_session(&SessionRequest::of("bound"))).unwrap();
     let hides = "hides another of the same name, which is loaded as `user:.claude/skills:git`";
     let prompt = block_on(session.prompt()).unwrap();
     assert_eq!(prompt.matches(hides).count(), 1, "{prompt}");
@@ -380,7 +380,7 @@ fn a_call_that_is_dropped_has_given_nothing() {
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(call.as_mut().poll(&mut context).is_pending());
         }
-        assert!(session.loaded().is_empty());
+        assert!(session.context().loaded().is_empty());
     }
 }
 

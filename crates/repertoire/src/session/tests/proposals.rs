@@ -21,7 +21,7 @@ fn session(library: &SkillDirectory, mode: ProposalMode, agent: Agent) -> (Sessi
     let proposer = Arc::new(Proposer::new(lazy, rules));
     let name = agent.name.clone();
     let opened = block_on(library.builder().agent(agent).proposer(proposer).open()).unwrap();
-    (block_on(opened.session_for(&name)).unwrap(), store)
+    (block_on(opened.open_session(&SessionRequest::of(&name))).unwrap(), store)
 }
 
 fn names(session: &Session) -> Vec<String> {
@@ -104,8 +104,8 @@ fn a_reviewer_agent_cannot_approve_what_its_subagents_propose() {
     let builder = agents.agent(Agent::new("writer"));
     let opened =
         block_on(builder.proposer(Arc::new(Proposer::new(lazy, ProposalRules::default()))).open()).unwrap();
-    let critic = block_on(opened.session_for("critic")).unwrap();
-    let writer = block_on(opened.session_for("writer")).unwrap();
+    let critic = block_on(opened.open_session(&SessionRequest::of("critic"))).unwrap();
+    let writer = block_on(opened.open_session(&SessionRequest::of("writer"))).unwrap();
     let subagent = block_on(critic.subagent_for("writer")).unwrap();
     let nested = block_on(subagent.subagent_for("writer")).unwrap();
     for (number, author) in [&nested, &subagent, &writer].into_iter().enumerate() {
@@ -136,7 +136,7 @@ fn a_reviewer_agent_decides_only_about_skills_that_it_sees_and_that_are_not_lock
     let open = |agent: Agent, locked: Vec<Pattern>| {
         let name = agent.name.clone();
         let opened = block_on(library.builder().agent(agent).proposer(proposer(locked)).open()).unwrap();
-        block_on(opened.session_for(&name)).unwrap()
+        block_on(opened.open_session(&SessionRequest::of(&name))).unwrap()
     };
     let builder = open(Agent::new("builder"), Vec::new());
     for skill in ["alpha", "beta"] {

@@ -49,7 +49,7 @@ fn a_call_of_the_name_of_a_skill_loads_it() {
     let session = library.session();
     let first = block_on(session.call("alpha", &json!({"task": "anything"})));
     assert!(!first.is_error() && is_body(first.text()), "{}", first.text());
-    assert!(session.active().contains(&SkillName::new("alpha").unwrap()));
+    assert!(session.context().active().contains(&SkillName::new("alpha").unwrap()));
     let again = block_on(session.call("Alpha", &json!("no object")));
     assert!(!again.is_error() && !is_body(again.text()), "{}", again.text());
     let people = block_on(session.call("people", &json!({})));
@@ -66,7 +66,7 @@ fn a_call_of_a_skill_outside_the_scope_is_one_of_an_unknown_tool() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let scope = Scope { deny: vec![Pattern::new("alpha").unwrap()], ..Scope::default() };
     let opened = block_on(library.builder().agent(Agent { scope, ..Agent::new("clerk") }).open()).unwrap();
-    let session = block_on(opened.session_for("clerk")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("clerk"))).unwrap();
     let text = block_on(session.call("alpha", &json!({}))).text().to_owned();
     assert!(text.contains("There is no tool `alpha`") && !text.contains("call: "), "{text}");
 }
@@ -83,7 +83,7 @@ fn skill_as_tool_explain_answers_with_the_call_to_make() {
     let expect =
         format!("There is no function alpha; it is the name of a skill. Answer now with this call: {call}");
     assert!(reply.is_error() && reply.text().contains(&expect), "{}", reply.text());
-    assert!(session.active().is_empty());
+    assert!(session.context().active().is_empty());
     let event = library.sink.events().remove(0);
     assert_eq!((event.error.as_deref(), event.skill.as_deref()), (Some("skill_as_tool"), Some("alpha")));
     let options = SessionOptions { render: Render::Text, errors: ErrorStyle::Menu, ..options };
@@ -269,7 +269,7 @@ fn wrong_arguments_are_answers() {
         let reply = block_on(session.call("load_skill", &arguments));
         assert!(reply.is_error(), "{arguments} {}", reply.text());
     }
-    assert!(session.loaded().is_empty());
+    assert!(session.context().loaded().is_empty());
     for arguments in [
         json!({"skill": "alpha"}),
         json!({"skill": "alpha", "path": "SKILL.md", "start_line": 0}),
@@ -475,7 +475,7 @@ fn x15_y33_an_agent_has_tools_of_its_own() {
     let mut helix = Agent::new("helix");
     helix.tools.offered = only(&["load_skill", "read_skill_file"]);
     let opened = block_on(library.builder().agent(yodoca).agent(helix).open()).unwrap();
-    let session = |agent: &str| block_on(opened.session_for(agent)).unwrap();
+    let session = |agent: &str| block_on(opened.open_session(&SessionRequest::of(agent))).unwrap();
     assert_eq!(names_of(&session("helix")), ["load_skill", "read_skill_file"]);
     let yodoca = session("yodoca");
     assert_eq!(names_of(&yodoca), ["list_skills", "read_skill", "read_skill_resource"]);
@@ -511,9 +511,9 @@ fn an_agent_is_offered_no_tool_that_the_library_does_not_offer() {
     clash.tools.names.insert("load_skill".to_owned(), "list_skills".to_owned());
     let builder = || library.builder().session_options(options.clone());
     let opened = block_on(builder().agent(wide).agent(narrow).open()).unwrap();
-    let session = block_on(opened.session_for("wide")).unwrap();
+    let session = block_on(opened.open_session(&SessionRequest::of("wide"))).unwrap();
     assert_eq!(names_of(&session), ["list_skills", "load_skill"]);
-    let parent = block_on(opened.session_for("narrow")).unwrap();
+    let parent = block_on(opened.open_session(&SessionRequest::of("narrow"))).unwrap();
     let child = block_on(parent.subagent_for("wide")).unwrap();
     assert_eq!(
         (names_of(&parent), names_of(&child)),
