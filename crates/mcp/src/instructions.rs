@@ -57,7 +57,7 @@ pub(crate) fn instructions(view: &AgentView, client: Option<&str>, options: &Mcp
     catalog.bound.clear();
     let limit = InstructionsLimit::of(client, options);
     let visible = view.visible(&snapshot);
-    let notices = view.session.notices(&snapshot);
+    let notices = view.session.lookup().notices(&snapshot);
     render(limit, &catalog, &notices, |catalog: &CatalogOptions| {
         snapshot.catalog_of(catalog, |entry| visible.contains(entry)).ok()
     })

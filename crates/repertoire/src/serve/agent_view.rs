@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::library::Library;
 use crate::prompt::Agent;
 use crate::registry::{Entry, Snapshot, VisibleSkills};
-use crate::session::Session;
+use crate::session::{Session, SessionRequest};
 use crate::store::AGENT_PREFIX;
 use crate::tool::OfferedTools;
 
