@@ -132,12 +132,26 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-agent", vec!["repertoire", "repertoire-model"]),
         ("repertoire-clients", vec!["repertoire", "repertoire-model"]),
         ("repertoire-mcp", vec!["repertoire", "repertoire-model"]),
-        ("repertoire-web", vec!["repertoire", "repertoire-model"]),
+        (
+            "repertoire-app",
+            vec![
+                "repertoire",
+                "repertoire-agent",
+                "repertoire-clients",
+                "repertoire-exec",
+                "repertoire-model",
+                "repertoire-search",
+                "repertoire-sources",
+                "repertoire-store",
+            ],
+        ),
+        ("repertoire-web", vec!["repertoire", "repertoire-app", "repertoire-model"]),
         (
             "repertoire-cli",
             vec![
                 "repertoire",
                 "repertoire-agent",
+                "repertoire-app",
                 "repertoire-clients",
                 "repertoire-exec",
                 "repertoire-mcp",

@@ -13,9 +13,9 @@ use surroundings::{ClientJson, Surroundings};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json::DiagnosticJson;
 use crate::ui::{Style, Ui, escape, wrap_indented};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson};
+use repertoire_app::view::DiagnosticView;
 
 /// The columns of the topics of decisions.
 const TOPIC_WIDTH: usize = 12;
@@ -50,7 +50,7 @@ struct ExplainedJson {
     decisions: Vec<decisions::Decision>,
     origins: Vec<OriginJson>,
     clients: Vec<ClientJson>,
-    diagnostics: Vec<DiagnosticJson>,
+    diagnostics: Vec<DiagnosticView>,
 }
 
 /// Runs the command.
@@ -75,7 +75,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
             decisions,
             origins: surroundings.origins(entry).iter().map(ComparedOrigin::json).collect(),
             clients: surroundings.clients(entry),
-            diagnostics: found.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
+            diagnostics: found.iter().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
         });
     }
     if ui.is_json() {

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
+use repertoire_app::view::DiagnosticView;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -43,7 +43,7 @@ struct ListJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
     skills: Vec<SkillJson<'a>>,
-    problems: Vec<DiagnosticJson>,
+    problems: Vec<DiagnosticView>,
 }
 
 #[derive(Serialize)]
@@ -73,7 +73,7 @@ struct SkillJson<'a> {
     /// The clients that it is disabled for, if not for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_for: Vec<String>,
-    diagnostics: Vec<DiagnosticJson>,
+    diagnostics: Vec<DiagnosticView>,
 }
 
 #[derive(Serialize)]
@@ -123,7 +123,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             snapshot: library.snapshot.number(),
             tokenizer,
             skills: rows.iter().map(|row| skill_json(context, row)).collect(),
-            problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
+            problems: library.problems.iter().map(DiagnosticView::of_source).collect(),
         };
         ui.write_json(&document)?;
     } else {
@@ -162,7 +162,7 @@ fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
         disabled_by: disabled_by.collect(),
         outside_kits: context.kits_without(entry).map(|choice| choice.names.clone()),
         disabled_for: disabled_for.clone(),
-        diagnostics: entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
+        diagnostics: entry.diagnostics().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
     }
 }
 

@@ -19,9 +19,9 @@ use super::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
-use crate::json::DiagnosticJson;
 use crate::ui::{Style, Ui, count, escape};
 use crate::wire::Context;
+use repertoire_app::view::DiagnosticView;
 
 /// The most skills of one kind that one change names to a person.
 const MAX_LINES: usize = 50;
@@ -156,8 +156,8 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
             };
             json!({"source": &*state.source, "watches": watches, "polled_because": reason})
         };
-        let problems: Vec<DiagnosticJson> =
-            watcher.problems().iter().chain(snapshot.problems()).map(DiagnosticJson::of_source).collect();
+        let problems: Vec<DiagnosticView> =
+            watcher.problems().iter().chain(snapshot.problems()).map(DiagnosticView::of_source).collect();
         let value = json!({
             "time": time(),
             "snapshot": snapshot.number(),
@@ -277,7 +277,7 @@ fn json_of(change: &Change, before: usize, after: usize, account: &Account<'_>) 
         findings
             .map(|Finding { path, diagnostic }| FindingJson {
                 state,
-                finding: DiagnosticJson::new(diagnostic, path.clone()),
+                finding: DiagnosticView::new(diagnostic, path.clone()),
             })
             .collect::<Vec<_>>()
     };
@@ -300,7 +300,7 @@ fn json_of(change: &Change, before: usize, after: usize, account: &Account<'_>) 
 struct FindingJson {
     state: &'static str,
     #[serde(flatten)]
-    finding: DiagnosticJson,
+    finding: DiagnosticView,
 }
 
 fn write_json(ui: &mut Ui, value: &Value) -> Result<(), CliError> {

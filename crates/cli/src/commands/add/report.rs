@@ -5,9 +5,9 @@ use repertoire_sources::{FetchedTree, FoundSkill, Installation, PluginElsewhere}
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
 use crate::wire::{Context, shell_word};
+use repertoire_app::view::DiagnosticView;
 
 /// The most scripts and findings of a skill that are shown.
 const MAX_SHOWN: usize = 10;
@@ -146,7 +146,7 @@ pub(crate) fn described(context: &Context, skill: &FoundSkill) -> Value {
     let file = |(path, file): (&repertoire_model::SkillPath, &repertoire_model::patch::FileData)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable});
     let finding = |found: &repertoire_model::Diagnostic| {
         let file = found.file.clone().unwrap_or_else(|| skill.manifest_file.clone());
-        json!(DiagnosticJson::new(found, format!("{}/{file}", skill.path)))
+        json!(DiagnosticView::new(found, format!("{}/{file}", skill.path)))
     };
     let scripts: Vec<&str> = skill.scripts().into_iter().map(AsRef::as_ref).collect();
     json!({

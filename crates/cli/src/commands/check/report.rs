@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::target::{CheckedSkill, Target};
 use crate::error::CliError;
-use crate::json::{DiagnosticJson, path_of};
 use crate::ui::{Note, Style, Ui, count, escape, render_note};
 use crate::wire::Context;
+use repertoire_app::view::{DiagnosticView, path_of};
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;
@@ -28,7 +28,7 @@ pub(super) enum CheckScope {
 #[derive(Serialize)]
 struct FindingJson {
     #[serde(flatten)]
-    diagnostic: DiagnosticJson,
+    diagnostic: DiagnosticView,
     column: Option<usize>,
     help: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(crate) fn write_json(
     let skill = |checked: &CheckedSkill<'_>| {
         let mut texts = Texts::new(checked);
         let finding = |found: &Diagnostic| FindingJson {
-            diagnostic: DiagnosticJson::of_skill(checked.entry, found),
+            diagnostic: DiagnosticView::of_skill(checked.entry, found),
             column: found.span.and_then(|span| column(texts.get(found)?, span.start as usize)),
             help: found.help.clone(),
         };
@@ -91,7 +91,7 @@ pub(crate) fn write_json(
     let problems = targets.iter().flat_map(Target::problems);
     let mut json = json!({
         "skills": checked.iter().map(skill).collect::<Value>(),
-        "problems": problems.map(DiagnosticJson::of_source).collect::<Vec<_>>(),
+        "problems": problems.map(DiagnosticView::of_source).collect::<Vec<_>>(),
         "fixed": fixed,
     });
     if let Some(pairs) = confusable {

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
 use crate::commands::prompt::Role;
-use crate::json::DiagnosticJson;
 use crate::wire::Context;
+use repertoire_app::view::DiagnosticView;
 
 /// The names of all requests.
 const OPERATIONS: &[&str] = &[
@@ -298,8 +298,8 @@ fn diagnostics(context: &Context, snapshot: &Snapshot) -> Map<String, Value> {
     };
     let skills = snapshot.entries().iter().filter(is_reported);
     let listed = skills.clone().take(MAX_DIAGNOSTICS).map(|entry| {
-        let found: Vec<DiagnosticJson> =
-            entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect();
+        let found: Vec<DiagnosticView> =
+            entry.diagnostics().map(|found| DiagnosticView::of_skill(entry, found)).collect();
         json!({
             "name": entry.name().as_str(),
             "source": &*entry.source,
@@ -310,8 +310,8 @@ fn diagnostics(context: &Context, snapshot: &Snapshot) -> Map<String, Value> {
     });
     let listed: Vec<Value> = listed.collect();
     let problems = snapshot.problems();
-    let listed_problems: Vec<DiagnosticJson> =
-        problems.iter().take(MAX_DIAGNOSTICS).map(DiagnosticJson::of_source).collect();
+    let listed_problems: Vec<DiagnosticView> =
+        problems.iter().take(MAX_DIAGNOSTICS).map(DiagnosticView::of_source).collect();
     let more = (skills.count() - listed.len()) + (problems.len() - listed_problems.len());
     fields(json!({
         "notices": notices,

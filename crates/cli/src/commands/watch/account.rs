@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use repertoire::{Entry, Snapshot};
 use repertoire_model::Diagnostic;
 
-use crate::json::path_of;
+use repertoire_app::view::path_of;
 
 /// A diagnostic, and the path of its subject.
 pub(super) struct Finding<'s> {
