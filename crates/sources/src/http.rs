@@ -75,7 +75,8 @@ impl SourceClient {
     /// Returns `request` with limits of time, and with the token if it is for the server of `url`.
     fn prepared(&self, url: &str, request: HttpRequest) -> Result<HttpRequest, Error> {
         // Another machine does not lead to servers of this one that are not encrypted.
-        if !url.starts_with("https://") && !(self.is_local && is_encrypted_or_local(url)) {
+        let is_allowed = if self.is_local { is_encrypted_or_local(url) } else { url.starts_with("https://") };
+        if !is_allowed {
             return Err(Error::new(ErrorKind::Refused, format!("{url} is not encrypted")));
         }
         let request = request.timeout(TIMEOUT).connect_timeout(CONNECT_TIMEOUT);

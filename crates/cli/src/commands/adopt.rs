@@ -10,8 +10,8 @@ pub(crate) use finish::finish_interrupted;
 
 use std::path::Path;
 
+use repertoire::change::read_installed;
 use repertoire_clients::adopt::plan;
-use repertoire_sources::read_installed;
 
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::error::CliError;

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pollster::block_on;
-use repertoire::change::read_installed;
 use repertoire::{Entry, Lookup, Registry, regular_file};
 use repertoire_model::Digest;
 
