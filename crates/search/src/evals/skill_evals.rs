@@ -1,6 +1,7 @@
 //! The evals of a skill.
 
-use repertoire::{Entry, Registry};
+use rayon::prelude::*;
+use repertoire::{Entry, Registry, State};
 use repertoire_model::{FileEntry, LineRange};
 
 use super::eval_file::{MAX_EVAL_BYTES, TriggerFile, TriggerQuery};
@@ -47,6 +48,24 @@ impl SkillEvals {
             evals.problem("evals", format!("files beyond the first {MAX_EVAL_FILES} are left out"));
         }
         evals
+    }
+
+    /// Reads the evals of all active skills of `entries`, which are in `registry`; problems have the paths of their files.
+    pub fn read_all(registry: &Registry, entries: &[Entry]) -> Self {
+        let active: Vec<&Entry> = entries.iter().filter(|entry| entry.state == State::Active).collect();
+        let read = |entry: &&Entry| {
+            let mut evals = pollster::block_on(Self::read(registry, entry));
+            for (file, _) in &mut evals.problems {
+                *file = format!("{}/{file}", entry.path.trim_end_matches('/'));
+            }
+            evals
+        };
+        let all: Vec<Self> = active.par_iter().map(read).collect();
+        all.into_iter().fold(Self::default(), |mut all, evals| {
+            all.queries.extend(evals.queries);
+            all.problems.extend(evals.problems);
+            all
+        })
     }
 
     /// Adds the evals of the file at `path` with the content `bytes`. Those that name no skill belong to `skill`.

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rayon::prelude::*;
-use repertoire::{Entry, Registry, State};
+use repertoire::Registry;
 use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
 use super::report::{self, Evaluation, Threshold};
@@ -49,7 +48,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result
     let progress = Progress::start(&context.env, "asking");
     let evals = match &args.path {
         Some(path) => at(context, path)?,
-        None => beside(&library.registry, snapshot.entries()),
+        None => SkillEvals::read_all(&library.registry, snapshot.entries()),
     };
     if evals.queries.len() > MAX_QUERIES {
         let message = format!("there are {} queries, more than {MAX_QUERIES}", evals.queries.len());
@@ -102,25 +101,6 @@ fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Ve
     thresholds.into_iter().flatten().collect()
 }
 
-/// Returns the evals beside `entries`, skills of `registry`.
-pub(crate) fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
-    let is_sound = |entry: &&Entry| entry.state == State::Active;
-    let entries: Vec<&Entry> = entries.iter().filter(is_sound).collect();
-    let evals = |entry: &&Entry| {
-        let mut evals = pollster::block_on(SkillEvals::read(registry, entry));
-        for (file, _) in &mut evals.problems {
-            *file = format!("{}/{file}", entry.path.trim_end_matches('/'));
-        }
-        evals
-    };
-    let all: Vec<SkillEvals> = entries.par_iter().map(evals).collect();
-    all.into_iter().fold(SkillEvals::default(), |mut all, evals| {
-        all.queries.extend(evals.queries);
-        all.problems.extend(evals.problems);
-        all
-    })
-}
-
 /// Returns the evals at the path that was given.
 fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
     let path = context.env.working_directory().join(given);
@@ -137,7 +117,7 @@ fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
         return Err(CliError::no(format!("there is no skill at {}", given.display()))
             .hint("a skill is a directory with a SKILL.md; its evals lie beside it or in evals/"));
     }
-    Ok(beside(&registry, snapshot.entries()))
+    Ok(SkillEvals::read_all(&registry, snapshot.entries()))
 }
 
 /// Returns the evals in the file at `path`.

@@ -12,10 +12,9 @@ use repertoire::store::{
 use repertoire::{Error, Provider, Registry, Snapshot, State};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::policy::Duplicates;
-use repertoire_search::evals::{TriggerOutcome, TriggerQuery};
+use repertoire_search::evals::{SkillEvals, TriggerOutcome, TriggerQuery};
 use serde_json::{Value, json};
 
-use super::super::eval::triggers::beside;
 use crate::error::CliError;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library};
@@ -83,7 +82,7 @@ pub(super) fn effect(
     let progress = Progress::start(&context.env, "asking");
     let registry = proposed(context, library, &content.name, files)?;
     let snapshot = registry.snapshot();
-    let queries = beside(&registry, snapshot.entries()).queries;
+    let queries = SkillEvals::read_all(&registry, snapshot.entries()).queries;
     if queries.is_empty() {
         return Ok(None);
     }
