@@ -402,7 +402,7 @@ fn a_commit_of_the_skill_git_shows_all_of_it_on_the_terminal_below_the_top_and_i
         sandbox.write(&format!("{place}/new"), "text\n");
         let message = format!("feat: add a file\n\nIn {place}.\u{1b}[2K");
         let arguments = json!({"message": message, "paths": ["new"]}).to_string();
-        let run = ["run", "git", "git_commit", "--sandbox", "none", "--args", &arguments];
+        let run = ["run", "git", "git_commit", "--sandbox", "none", "--color", "never", "--args", &arguments];
         let rep = env!("CARGO_BIN_EXE_rep");
         let arguments: Vec<&str> = ["-c", ON_TERMINAL, rep].into_iter().chain(run).collect();
         let mut command = sandbox.other("python3", &arguments);
