@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Sandbox, confining_sandboxes, sandboxes};
+use crate::sandbox::{Sandbox, confining_sandboxes, in_every_sandbox, sandboxes};
 
 /// A client of `rep serve --stdio`.
 pub(crate) struct Client {
@@ -231,33 +231,37 @@ fn json_output_is_structured_content() {
 #[cfg(target_os = "linux")]
 #[test]
 fn running_tools_end_with_their_client() {
-    let mut sandbox = Sandbox::new();
-    sandbox.set("PATH", "/usr/bin:/bin");
-    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
-    sandbox.write(".agents/skills/slow/SKILL.md", crate::sandbox::skill("slow", "# Slow\n"));
-    let schema = r#"[{"name": "wait", "description": "Waits.", "write": ["."],
-        "command": ["sh", "-c", "echo $$ > process.tmp; mv process.tmp process; exec sleep 55"]}]"#;
-    sandbox.write(".agents/skills/slow/schema.json", schema);
-    assert_eq!(sandbox.run(&["approve", "slow", "--yes"]).code, 0);
-    let mut client = Client::start(&sandbox, &[]);
-    client.call("load_skill", json!({"name": "slow"}));
-    let call =
-        json!({"name": "call_skill_tool", "arguments": {"skill": "slow", "tool": "wait", "arguments": {}}});
-    writeln!(client.input, "{}", json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call}))
+    // No other process sleeps for as long. A sandbox may hide the number of the process from the tool.
+    let is_running = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.any(|line| line == b"sleep\x0055.25\0")
+    };
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let start = std::time::Instant::now();
+        while !is_so() {
+            assert!(start.elapsed().as_secs() < 30, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    in_every_sandbox(|mut sandbox| {
+        sandbox.set("PATH", "/usr/bin:/bin");
+        sandbox.write(".agents/skills/slow/SKILL.md", crate::sandbox::skill("slow", "# Slow\n"));
+        let schema = r#"[{"name": "wait", "description": "Waits.", "command": ["sleep", "55.25"]}]"#;
+        sandbox.write(".agents/skills/slow/schema.json", schema);
+        assert_eq!(sandbox.run(&["approve", "slow", "--yes"]).code, 0);
+        let mut client = Client::start(&sandbox, &[]);
+        client.call("load_skill", json!({"name": "slow"}));
+        let arguments = json!({"skill": "slow", "tool": "wait", "arguments": {}});
+        let call = json!({"name": "call_skill_tool", "arguments": arguments});
+        writeln!(
+            client.input,
+            "{}",
+            json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call})
+        )
         .unwrap();
-    let file = sandbox.project().join("process");
-    let started = std::time::Instant::now();
-    while !file.exists() {
-        assert!(started.elapsed().as_secs() < 20, "it never started");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let process = Path::new("/proc").join(std::fs::read_to_string(&file).unwrap().trim());
-    assert!(process.exists());
-    let closed = std::time::Instant::now();
-    client.end();
-    while process.exists() {
-        assert!(closed.elapsed().as_secs() < 30, "it still runs");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    assert!(closed.elapsed().as_secs() < 30);
+        until("it never started", &is_running);
+        client.end();
+        until("it still runs", &|| !is_running());
+    });
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use repertoire::provider::store::StoreProvider;
 use repertoire::store::{LazyStore, MemoryStore, Store};
@@ -88,18 +89,22 @@ fn a_server_stays_ready_while_its_store_is_away() {
     assert!(answer.ends_with(r#"{"ready":true,"store":"away"}"#), "{answer}");
 }
 
+/// Returns a store in memory, which cannot be opened while it `is_away`.
+fn store_unless(is_away: &Arc<AtomicBool>) -> LazyStore {
+    let (is_away, store) = (Arc::clone(is_away), Arc::new(MemoryStore::new()));
+    LazyStore::new(move || {
+        if is_away.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Store));
+        }
+        Ok(Arc::clone(&store) as Arc<dyn Store>)
+    })
+}
+
 #[test]
 fn a_server_is_ready_once_its_channel_was_read() {
     let world = World::new();
     let is_away = Arc::new(AtomicBool::new(true));
-    let (switch, store) = (Arc::clone(&is_away), Arc::new(MemoryStore::new()));
-    let lazy = LazyStore::new(move || {
-        if switch.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Store));
-        }
-        Ok(Arc::clone(&store) as Arc<dyn Store>)
-    });
-    let provider = Arc::new(StoreProvider::new(lazy, "stable"));
+    let provider = Arc::new(StoreProvider::new(store_unless(&is_away), "stable"));
     let server = world.server_equipped(SessionOptions::default(), |builder| builder.provider(provider));
     let http = Http::start(&server, HttpOptions::default());
     let (status, answer) = http.get("/readyz");
@@ -110,4 +115,23 @@ fn a_server_is_ready_once_its_channel_was_read() {
     is_away.store(false, Ordering::SeqCst);
     pollster::block_on(server.library().reload());
     assert_eq!(http.get("/readyz").0, 200);
+}
+
+#[test]
+fn a_server_that_accepts_nobody_is_not_ready() {
+    let world = World::new();
+    let is_away = Arc::new(AtomicBool::new(true));
+    let options = changed(ServerOptions::default(), |options| {
+        options.dashboard.store = Some(store_unless(&is_away));
+    });
+    let needs_token = changed(HttpOptions::default(), |options| options.needs_token = true);
+    let http = Http::start(&world.server_with(options), needs_token);
+    let (status, answer) = http.get("/readyz");
+    let reason = "the tokens of the store could not be read, or not for too long";
+    assert!(status == 503 && answer.contains(reason), "{answer}");
+    is_away.store(false, Ordering::SeqCst);
+    let start = Instant::now();
+    while http.get("/readyz").0 != 200 {
+        assert!(start.elapsed() < Duration::from_secs(30), "the tokens are read again");
+    }
 }

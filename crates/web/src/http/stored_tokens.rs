@@ -20,8 +20,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The time that a reading may take before known tokens are accepted without it.
 const LATE: Duration = Duration::from_millis(250);
 
-/// The longest wait for a reading that may know an unknown token.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest wait for a reading that may have an unknown token.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// The longest time that tokens are accepted while the store is away.
 const STALE: Duration = Duration::from_secs(5 * 60);
@@ -102,7 +102,7 @@ impl StoredTokens {
             let (is_enough, deadline) = if newest.tokens.contains_key(digest) {
                 (newest.is_newest(), newest.begun.unwrap_or(asked) + LATE)
             } else {
-                (newest.tried >= Some(asked), asked + PATIENCE)
+                (newest.tried >= Some(asked), asked + WAIT)
             };
             if is_enough {
                 break newest;
@@ -125,7 +125,7 @@ impl StoredTokens {
     pub(super) async fn are_usable(&self) -> bool {
         let mut readings = self.readings();
         // Without an answer they are not.
-        let _ = timeout(PATIENCE, readings.wait_for(|newest| newest.tried.is_some())).await;
+        let _ = timeout(WAIT, readings.wait_for(|newest| newest.tried.is_some())).await;
         readings.borrow().is_usable()
     }
 
