@@ -78,6 +78,7 @@ impl Error {
     }
 
     /// Returns the error of `action`, a verb, at `path` that failed.
+    #[cfg(feature = "fs")]
     pub(crate) fn io(
         action: &'static str,
         path: &Path,
