@@ -121,11 +121,11 @@ fn a_server_is_ready_once_its_channel_was_read() {
 fn a_server_that_accepts_nobody_is_not_ready() {
     let world = World::new();
     let is_away = Arc::new(AtomicBool::new(true));
-    let options = changed(ServerOptions::default(), |options| {
-        options.dashboard.store = Some(store_unless(&is_away));
+    let options = changed(HttpOptions::default(), |options| {
+        options.needs_token = true;
+        options.store = Some(store_unless(&is_away));
     });
-    let needs_token = changed(HttpOptions::default(), |options| options.needs_token = true);
-    let http = Http::start(&world.server_with(options), needs_token);
+    let http = Http::start(&world.server(), options);
     let (status, answer) = http.get("/readyz");
     let reason = "the tokens of the store could not be read, or not for too long";
     assert!(status == 503 && answer.contains(reason), "{answer}");
