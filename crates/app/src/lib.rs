@@ -3,4 +3,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod error;
 pub mod view;
+pub mod workspace;
+
+pub use error::{Error, ErrorKind};

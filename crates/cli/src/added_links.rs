@@ -9,7 +9,7 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::globals::Globals;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::{Context, load};
 
 /// Makes the links that the clients which are found need to read the skills in `directories`.
 pub(crate) fn link_added(
@@ -45,8 +45,7 @@ pub(crate) fn link_completed(
     owner: Owner,
     directories: &[PathBuf],
 ) {
-    let linked = Context::load(ui, env.clone(), globals.clone())
-        .and_then(|context| link_added(&context, owner, directories));
+    let linked = load(ui, env.clone(), globals).and_then(|context| link_added(&context, owner, directories));
     let _ = match linked {
         Ok(links) if links.paths.is_empty() => Ok(()),
         Ok(links) => ui.hint(&format!("linked for other clients: {}", links.paths.join(", "))),

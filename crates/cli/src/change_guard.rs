@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::CliError;
+use crate::error::{CliError, report};
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::ui::{Ui, say};
@@ -63,7 +63,7 @@ pub(crate) fn guarded(
     match outcome {
         Ok(_) => ui.warn("interrupted; the change had begun, and was completed")?,
         Err(error) => {
-            error.report(ui);
+            report(&error, ui);
         }
     }
     Ok(interrupt.exit())

@@ -15,7 +15,7 @@ use crate::commands::{
     revoke, rollback, run, search, serve, session, show, stats, sync, token, update, r#use, verify, watch,
 };
 use crate::env::{self, Env};
-use crate::error::CliError;
+use crate::error::{CliError, json};
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::wrap_indented;
@@ -139,17 +139,17 @@ fn grouped_help(cli: &clap::Command) -> String {
 }
 
 /// Returns the parsed command line, or ends the process with help or a usage error.
-pub(crate) fn parse(env: &Env) -> Cli {
-    let matches = command().try_get_matches_from(env.arguments());
+pub(crate) fn parse() -> Cli {
+    let matches = command().try_get_matches_from(env::arguments());
     let parsed = matches.and_then(|matches| {
         let mut cli = Cli::from_arg_matches(&matches)?;
         cli.globals.root = roots(&matches);
         Ok(cli)
     });
     parsed.unwrap_or_else(|error| {
-        let mut words = env.arguments().iter().take_while(|word| *word != "--");
+        let mut words = env::arguments().into_iter().take_while(|word| *word != "--");
         if error.use_stderr() && words.any(|word| word == "--json") {
-            let document = serde_json::Value::from(usage_error(&error).json());
+            let document = serde_json::Value::from(json(&usage_error(&error)));
             // Nothing can be reported when standard output is closed; the exit code says enough.
             let _ = writeln!(std::io::stdout(), "{document:#}");
         }
@@ -188,7 +188,7 @@ fn roots(matches: &ArgMatches) -> Vec<PathBuf> {
 pub(crate) fn complete(env: &Env) -> Option<ExitCode> {
     env.get(env::COMPLETE)?;
     let completer = CompleteEnv::with_factory(command).bin("rep");
-    match completer.try_complete(env.arguments().iter().cloned(), Some(env.working_directory())) {
+    match completer.try_complete(env::arguments(), Some(env.working_directory())) {
         Ok(true) => Some(Exit::Success.into()),
         Ok(false) => None,
         Err(_) => Some(Exit::Failure.into()),

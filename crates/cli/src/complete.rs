@@ -1,27 +1,27 @@
 //! Candidates for shell completion, and the names that arguments may have.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use repertoire_app::workspace::{WorkspaceOptions, settings};
 use repertoire_clients::{CLIENTS, Client};
 
-use crate::config;
-use crate::env::Env;
-use crate::globals::Globals;
+use crate::env;
 use crate::wire::Context;
 
 /// Returns the completer of skill names.
 pub(crate) fn skill_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let env = Env::capture();
+        let env = env::capture();
         // The command line is not parsed while it is being typed; only the roots on it matter here.
-        let words = env.arguments().iter().skip_while(|word| *word != "--");
-        let root = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
-        let root: Vec<PathBuf> = root.map(|(_, root)| PathBuf::from(root)).collect();
-        let globals = Globals { root, ..Globals::default() };
-        let Ok(settings) = config::load(&env, &globals, false) else { return Vec::new() };
-        let context = Context::new(env, globals, settings);
+        let words = env::arguments();
+        let words = words.iter().skip_while(|word| *word != "--");
+        let roots = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
+        let roots = roots.map(|(_, root)| PathBuf::from(root)).collect();
+        let options = WorkspaceOptions { roots, ..WorkspaceOptions::default() };
+        let Ok(context) = Context::load(env, options, Arc::new(())) else { return Vec::new() };
         let library = context.inspect(context.settings.policy.clone());
         let candidate = |entry: &repertoire::Entry| {
             let description = entry.document.description.to_string();
@@ -34,7 +34,7 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
 /// Returns the completer of the disabled skills, as the configuration names them.
 pub(crate) fn disabled_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let settings = config::load(&Env::capture(), &Globals::default(), false);
+        let settings = settings::load(&env::capture(), &WorkspaceOptions::default());
         let disabled = settings.map(|settings| settings.disabled).unwrap_or_default();
         disabled.into_iter().map(|it| CompletionCandidate::new(it.pattern.to_string())).collect()
     })
@@ -43,7 +43,7 @@ pub(crate) fn disabled_names() -> ArgValueCandidates {
 /// Returns the completer of the names of configured kits.
 pub(crate) fn kit_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let settings = config::load_without_kits(&Env::capture(), &Globals::default(), false);
+        let settings = settings::load_without_kits(&env::capture(), &WorkspaceOptions::default());
         let kits = settings.map(|settings| settings.kits).unwrap_or_default();
         kits.into_keys().map(CompletionCandidate::new).collect()
     })
@@ -52,7 +52,7 @@ pub(crate) fn kit_names() -> ArgValueCandidates {
 /// Returns the completer of the names of configured agents.
 pub(crate) fn agent_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let settings = config::load(&Env::capture(), &Globals::default(), false);
+        let settings = settings::load(&env::capture(), &WorkspaceOptions::default());
         let agents = settings.map(|settings| settings.agents).unwrap_or_default();
         agents.into_keys().map(CompletionCandidate::new).collect()
     })

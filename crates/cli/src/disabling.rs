@@ -10,7 +10,6 @@ use repertoire_model::Pattern;
 use serde_json::{Value, json};
 
 use crate::complete::client_names;
-use crate::config;
 use crate::error::CliError;
 use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library};
@@ -47,7 +46,7 @@ impl FileArgs {
 
 /// Returns the file that `args` select.
 fn file(context: &Context, args: &FileArgs) -> Result<(PathBuf, ConfigFileOwner), CliError> {
-    let input = config::input(&context.env, &context.globals);
+    let input = context.config_input();
     let is_named = input.file.is_some();
     if is_named && (args.project || args.user) {
         let message = "`--project` and `--user` choose a file, and the configuration file is named already";

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use repertoire_app::workspace::WorkspaceOptions;
 use repertoire_model::Profile;
 
 use crate::env::{self, Env};
@@ -49,6 +50,18 @@ pub(crate) enum ColorChoice {
     Always,
     /// Never
     Never,
+}
+
+impl Globals {
+    /// Returns the options of the workspace.
+    pub(crate) fn workspace_options(&self) -> WorkspaceOptions {
+        WorkspaceOptions {
+            roots: self.root.clone(),
+            profile: self.profile.clone(),
+            config: self.config.clone(),
+            no_cache: self.no_cache,
+        }
+    }
 }
 
 impl ColorChoice {

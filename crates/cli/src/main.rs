@@ -1,7 +1,7 @@
 //! `rep`, the command line of Repertoire.
 //!
-//! This is the only crate that reads the environment, prints and exits. `cli.rs` describes the command line, `config.rs`
-//! the configuration, `wire.rs` builds the library from both, and `commands/` has one file per command.
+//! This is the only crate that reads the environment, prints and exits. `cli.rs` describes the command line, `wire.rs` opens the
+//! workspace, and `commands/` has one file per command.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 // The doc comments of commands are help texts; a terminal would show the brackets of `<https://…>`.
@@ -12,7 +12,6 @@ mod change_guard;
 mod cli;
 mod commands;
 mod complete;
-mod config;
 mod disabling;
 mod env;
 mod error;
@@ -21,19 +20,19 @@ mod globals;
 mod http;
 mod interrupt;
 mod json;
-mod kit_choice;
 mod offered;
 mod served;
 mod standard_input;
 mod terminal_approver;
 mod ui;
-mod unreadable_state;
 mod wire;
 
 #[cfg(test)]
 mod reference;
 
 use std::process::ExitCode;
+
+use repertoire_app::workspace::{UnreadableState, expect_directories, finish_interrupted_changes};
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
@@ -46,24 +45,29 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::unreadable_state::UnreadableState;
-use crate::wire::Context;
+use crate::wire::load;
 
 fn main() -> ExitCode {
     // Sandboxed commands are started by this program, which runs itself again for that.
     if let Some(code) = repertoire_exec::launcher::run_if_asked() {
         return code;
     }
-    let env = Env::capture();
+    let env = env::capture();
     if let Some(code) = cli::complete(&env) {
         return code;
     }
-    let cli = cli::parse(&env);
+    let cli = cli::parse();
     let mut ui = Ui::new(&cli.globals, &env);
     wire::finish_interrupted_runs(&mut ui, &env);
-    let completed = wire::finish_interrupted_changes(&mut ui, &env);
+    let changes = finish_interrupted_changes(&env);
+    for change in &changes {
+        let _ = ui.warn(&change.message);
+        for hint in &change.hints {
+            let _ = ui.hint(hint);
+        }
+    }
     adopt::finish_interrupted(&mut ui, &env);
-    for change in completed {
+    for change in changes.iter().filter(|change| !change.directories.is_empty()) {
         added_links::link_completed(&mut ui, &env, &cli.globals, change.owner, &change.directories);
     }
     // `rep doctor` reports it among everything else.
@@ -71,7 +75,7 @@ fn main() -> ExitCode {
         let _ = ui.warn(&format!("{}; {}", state.message(), state.remedy()));
     }
     let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
-    let report = |error: CliError| error.map_hints(|hint| ui.with_options(hint)).report(&mut ui);
+    let report = |error: CliError| error::report(&error.map_hints(|hint| ui.with_options(hint)), &mut ui);
     outcome.unwrap_or_else(report).into()
 }
 
@@ -80,65 +84,75 @@ fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
     let globals = cli.globals;
     // `rep doctor` reports bad directories among everything else.
     if !matches!(cli.command, Command::Doctor(_)) {
-        wire::expect_directories(&env, &globals)?;
+        expect_directories(&env, &globals.root)?;
     }
     match cli.command {
-        Command::List(args) => list::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Search(args) => search::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Show(args) => show::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Files(args) => files::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Explain(args) => explain::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Verify(args) => verify::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Duplicates(args) => duplicates::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Clients(args) => commands::clients::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Catalog(args) => catalog::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Cost(args) => cost::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Prompt(args) => prompt::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Watch(args) => watch::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::List(args) => list::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Search(args) => search::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Show(args) => show::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Files(args) => files::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Explain(args) => explain::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Verify(args) => verify::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Duplicates(args) => duplicates::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Clients(args) => commands::clients::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Catalog(args) => catalog::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Cost(args) => cost::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Prompt(args) => prompt::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Watch(args) => watch::run(ui, &load(ui, env, &globals)?, &args),
         Command::New(args) => new::run(ui, &env, &args),
         Command::Check(args) => check::run(ui, env, globals, &args),
-        Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Pack(args) => pack::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Migrate(args) => migrate::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Eval(args) => eval::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Pack(args) => pack::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Migrate(args) => migrate::run(ui, &load(ui, env, &globals)?, &args),
         Command::Init(args) => init::run(ui, &env, &args),
-        Command::Add(args) => add::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Outdated(args) => outdated::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Update(args) => update::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Sync(args) => sync::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::ImportLock(args) => import_lock::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Remove(args) => remove::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Add(args) => add::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Outdated(args) => outdated::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Update(args) => update::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Sync(args) => sync::run(ui, &load(ui, env, &globals)?, &args),
+        Command::ImportLock(args) => import_lock::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Remove(args) => remove::run(ui, &load(ui, env, &globals)?, &args),
         Command::Connect(args) => connect::run(ui, env, globals, &args),
-        Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Adopt(args) => adopt::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Disable(args) => disable::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Enable(args) => enable::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Link(args) => link::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Adopt(args) => adopt::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Disable(args) => disable::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Enable(args) => enable::run(ui, &load(ui, env, &globals)?, &args),
         Command::Use(args) => r#use::run(ui, env, globals, &args),
-        Command::Serve(args) => {
-            serve::run(ui, Context::load(ui, env, globals)?.serving(&args.served)?, &args)
-        }
-        Command::Dashboard(args) => dashboard::run(ui, Context::load(ui, env, globals)?, &args),
-        Command::Publish(args) => publish::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Token(args) => token::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Channel(args) => channel::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Session(args) => {
-            session::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
-        }
-        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args),
-        Command::Agent(args) => {
-            agent::run(ui, &Context::load(ui, env, globals)?.serving(&args.served)?, &args)
-        }
+        Command::Serve(args) => serve::run(
+            ui,
+            load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,
+            &args,
+        ),
+        Command::Dashboard(args) => dashboard::run(ui, load(ui, env, &globals)?, &args),
+        Command::Publish(args) => publish::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Token(args) => token::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Channel(args) => channel::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Session(args) => session::run(
+            ui,
+            &load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,
+            &args,
+        ),
+        Command::Call(args) => call::run(
+            ui,
+            &load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,
+            &args,
+        ),
+        Command::Agent(args) => agent::run(
+            ui,
+            &load(ui, env, &globals)?.serving(args.served.store.as_deref(), args.served.channels())?,
+            &args,
+        ),
         Command::Doctor(args) => doctor::run(ui, env, globals, &args),
         Command::Completions(args) => completions::run(ui, &env, &args),
-        Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Approve(args) => approve::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Revoke(args) => revoke::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Approvals(args) => approvals::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Events(args) => events::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Stats(args) => stats::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::History(args) => history::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Diff(args) => diff::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Rollback(args) => rollback::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Propose(args) => propose::run(ui, &Context::load(ui, env, globals)?, &args),
-        Command::Proposals(args) => proposals::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Run(args) => run::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Approve(args) => approve::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Revoke(args) => revoke::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Approvals(args) => approvals::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Events(args) => events::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Stats(args) => stats::run(ui, &load(ui, env, &globals)?, &args),
+        Command::History(args) => history::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Diff(args) => diff::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Rollback(args) => rollback::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Propose(args) => propose::run(ui, &load(ui, env, &globals)?, &args),
+        Command::Proposals(args) => proposals::run(ui, &load(ui, env, &globals)?, &args),
     }
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use repertoire_clients::Places;
 use repertoire_clients::connect::{Connection, offered_names};
 
-use crate::globals::Globals;
 use crate::wire::{Context, Library};
 
 /// Returns the names of the skills that the server of `connection` offers; those of `library`, unless it is confined to some
@@ -21,7 +20,6 @@ pub(crate) fn names_offered_by(
     if roots.is_empty() {
         return offered_names(&library.snapshot);
     }
-    let globals = Globals { root: roots, ..context.globals.clone() };
-    let confined = Context::new(context.env.clone(), globals, context.settings.clone());
+    let confined = context.confined_to(roots);
     offered_names(&confined.inspect(context.settings.policy.clone()).snapshot)
 }

@@ -8,11 +8,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
 use repertoire_model::Profile;
 
 use crate::cli::{ROOT, command};
 use crate::{env, exit};
-use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
 
 /// The variable that makes these tests write the pages instead of comparing them.
 const UPDATE: &str = "UPDATE_DOCS";

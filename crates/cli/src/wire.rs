@@ -1,28 +1,64 @@
-//! The composition root: configuration and global options in, libraries and sessions out.
+//! The workspace of a command: the composition root.
 
-mod agents;
-mod context;
-mod disabled;
-mod executor;
-mod installation;
-mod library;
-mod notices;
-mod notify;
-mod origins;
-mod places;
-mod python_tools;
-mod rerank;
-mod search;
-mod sessions;
-mod store;
-mod traces;
+use std::sync::Arc;
 
-pub(crate) use context::Context;
-pub(crate) use disabled::{enable_command, kits_in_use, shell_word};
-pub(crate) use executor::{ExecRequest, finish_interrupted_runs};
-pub(crate) use installation::finish_interrupted_changes;
-pub(crate) use library::{Library, SearchableLibrary, skill_directory};
-pub(crate) use notices::{notices, report};
-pub(crate) use origins::{ComparedOrigin, MODE_CHANGED, OriginJson, compared_origins, origin_json, routes};
-pub(crate) use places::expect_directories;
-pub(crate) use sessions::narrowed;
+use repertoire::Snapshot;
+use repertoire::config::Settings;
+use repertoire::provider::Problem;
+
+use crate::env::Env;
+use crate::error::CliError;
+use crate::globals::Globals;
+use crate::ui::{TerminalReporter, Ui, escape};
+
+pub(crate) use repertoire_app::workspace::{
+    ComparedOrigin, ExecRequest, Library, MODE_CHANGED, OriginJson, SearchableLibrary, Workspace as Context,
+    compared_origins, enable_command, kits_in_use, narrowed, notices, origin_json, routes, shell_word,
+    skill_directory,
+};
+
+/// Returns the workspace of a command, whose configuration is read.
+pub(crate) fn load(ui: &Ui, env: Env, globals: &Globals) -> Result<Context, CliError> {
+    let reporter = Arc::new(TerminalReporter::new(ui, &env));
+    Context::load(env, globals.workspace_options(), reporter)
+}
+
+/// Returns the workspace of a command that read `settings` itself.
+pub(crate) fn with_settings(ui: &Ui, env: Env, globals: &Globals, settings: Settings) -> Context {
+    let reporter = Arc::new(TerminalReporter::new(ui, &env));
+    Context::new(env, globals.workspace_options(), settings, reporter)
+}
+
+/// Completes the clean-up of runs whose program was killed, and says what it found.
+pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
+    let Some(state) = env.state_directory() else { return };
+    let found = repertoire_exec::finish_interrupted_runs(&env.working_directory().join(state));
+    let renamed =
+        found.renamed.iter().map(|path| (path, "created under a protected name by a run that was killed"));
+    let unchecked =
+        found.unchecked.iter().map(|path| (path, "could not be checked after a run that was killed"));
+    for (path, what) in renamed.chain(unchecked) {
+        let _ = ui.warn(&format!("{}: {what}", escape(&path.display().to_string())));
+    }
+}
+
+/// Warns of skills that are not offered or hide others, of those that the project disables, and of `problems`, in a few lines on
+/// standard error.
+pub(crate) fn report(
+    ui: &mut Ui,
+    context: &Context,
+    snapshot: &Snapshot,
+    problems: &[Problem],
+) -> Result<(), CliError> {
+    for notice in context.disabled_by_project(snapshot) {
+        ui.warn(&notice)?;
+    }
+    let notices = notices(snapshot, problems);
+    for notice in &notices {
+        ui.warn(notice)?;
+    }
+    if !notices.is_empty() {
+        ui.hint("run `rep check` to see the details")?;
+    }
+    Ok(())
+}

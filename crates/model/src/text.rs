@@ -227,6 +227,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns an address without what may be secret in it: the name and password of a user, and the query.
 pub fn public_address(url: &str) -> String {
     let address = url.split(['?', '#']).next().unwrap_or_default();

@@ -105,6 +105,17 @@ impl Error {
     }
 }
 
+impl From<Error> for repertoire_app::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            // The request is right; the system is not as it would have to be.
+            ErrorKind::Io | ErrorKind::Address => repertoire_app::ErrorKind::Failure,
+            _ => repertoire_app::ErrorKind::Usage,
+        };
+        Self::of(kind, &error).with_hints(error.hint().map(str::to_owned))
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = self.subject.as_deref().unwrap_or_default();

@@ -15,11 +15,12 @@ use serde_json::json;
 
 use crate::added_links;
 use crate::change_guard::{ChangeGuard, guarded};
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Progress, Style, Ui, count};
+use crate::ui::{Consent, Progress, Style, Ui};
 use crate::wire::Context;
 use plan::{Plan, SkillPresence};
+use repertoire_model::text::count;
 pub(crate) use report::{described, print_skill};
 
 /// Adds skills from a repository, a directory, an archive or a server
@@ -130,7 +131,7 @@ fn fetched(
     source: &Source,
     names: &[String],
 ) -> Result<FetchedTree, CliError> {
-    let mut options = context.fetch_options(ui, args.token_file.as_deref())?;
+    let mut options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     options.wanted = names.to_vec();
     let _progress = Progress::start(&context.env, "fetching");
     fetch(source, &options).map_err(|error| with_path_hint(context, args, CliError::from(error)))
@@ -233,7 +234,7 @@ fn add(
     }
     if !is_added {
         let what = format!("{} would be added", count(new.len(), "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` adds them without asking"));
+        return Err(not_written(consent, &what, "`--yes` adds them without asking"));
     }
     Ok(Exit::Success)
 }

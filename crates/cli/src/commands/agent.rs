@@ -25,7 +25,7 @@ use self::mcp_servers::{RunningServers, ServerProcesses};
 use self::screen::Screen;
 use self::service::{Service, ServiceArgs};
 use crate::complete::agent_names;
-use crate::error::CliError;
+use crate::error::{self, CliError};
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::served::ServedArgs;
@@ -168,7 +168,7 @@ fn open(
     let mut options = context.session_options(None);
     options.surface = Surface::Agent;
     options.running_off = None;
-    let executor = match context.executor(ui, ExecRequest { approver, ..ExecRequest::default() }) {
+    let executor = match context.executor(ExecRequest { approver, ..ExecRequest::default() }) {
         Ok(executor) => Some(executor),
         // Skills are of use without their tools.
         Err(error) => {
@@ -184,7 +184,7 @@ fn open(
         // A tool with the name of a skill would take its place.
         let library = context.open()?;
         taken.extend(library.snapshot.entries().iter().map(|entry| entry.name().to_string()));
-        mcp_servers::start(path, context.env.http(), taken, &service.key_variables())
+        mcp_servers::start(path, &context.env, taken, &service.key_variables())
     });
     let (servers, tools) = servers.transpose()?.unzip();
     let builder = context.library_builder(options, name.as_slice(), runner)?;
@@ -327,7 +327,7 @@ impl Conversation {
             exit = match self.task(ui, Some(line.trim())) {
                 Ok(exit) => exit,
                 // A person can try again.
-                Err(error) if ui.is_interactive() => error.report(ui),
+                Err(error) if ui.is_interactive() => error::report(&error, ui),
                 Err(error) => return Err(error),
             };
         }

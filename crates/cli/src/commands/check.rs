@@ -23,7 +23,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, Library, skill_directory};
+use crate::wire::{Context, Library, load, skill_directory};
 
 /// Checks skills and shows what is wrong with them
 ///
@@ -61,7 +61,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     if let Some(CompatTool::SkillsRef) = args.compat {
         return compat::run(ui, env.working_directory(), &args.skills);
     }
-    let context = &Context::load(ui, env, globals)?;
+    let context = &load(ui, env, &globals)?;
     let policy = context.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
     let mut targets = open(context, args, &policy)?;
@@ -86,7 +86,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
             checked.extend(check_all(context, target));
         }
         for checked in &mut checked {
-            python::describe(ui, context, checked, &policy);
+            python::describe(context, checked, &policy);
         }
     }
     drop(progress);

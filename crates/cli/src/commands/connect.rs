@@ -6,16 +6,16 @@ mod report;
 
 pub(crate) use args::ConnectArgs;
 
+use repertoire_app::workspace::settings;
 use repertoire_clients::connect::{self, ConnectAction, OwnEntries};
 use repertoire_clients::{CLIENTS, Client, Places};
 
-use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::with_settings;
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -> Result<Exit, CliError> {
@@ -24,8 +24,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let server = connect::server(&places, &args.server(&globals))?;
     let ours = OwnEntries::new(&places).or_asked(&server);
     // Errors of the configuration are reported by the commands that need it.
-    let settings = config::load(&env, &globals, false);
-    let context = settings.ok().map(|settings| Context::new(env, globals, settings));
+    let settings = settings::load(&env, &globals.workspace_options());
+    let context = settings.ok().map(|settings| with_settings(ui, env, &globals, settings));
     if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
         context.expect_agent(agent)?;
     }

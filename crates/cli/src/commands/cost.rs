@@ -4,12 +4,13 @@ use clap::Args;
 use pollster::block_on;
 use repertoire::Session;
 use repertoire::tool::Definition;
+use repertoire_model::text::count;
 use repertoire_model::tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Align, Column, Progress, Style, Table, Ui, count, wrap_indented};
+use crate::ui::{Align, Column, Progress, Style, Table, Ui, wrap_indented};
 use crate::wire::Context;
 
 /// The skills that a session loads: those of median length.

@@ -49,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, context: Context, args: &DashboardArgs) -> Result
     let address = format!("127.0.0.1:{}", args.port);
     let secret = PageSecret::new()?;
     let serve = ServeArgs::of_dashboard(&address, args.allow_write, secret.clone());
-    serve::run_and_tell(ui, context.serving(&serve.served)?, &serve, &|ui, address| {
+    serve::run_and_tell(ui, context.serving(None, Vec::new())?, &serve, &|ui, address| {
         let url = format!("http://{address}{}", secret.path());
         if ui.is_json() {
             ui.write_json(&json!({"url": url}))?;

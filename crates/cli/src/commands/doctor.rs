@@ -36,7 +36,7 @@ struct DoctorJson {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
-    let mut checks = checks::all(env, globals);
+    let mut checks = checks::all(ui, env, &globals);
     for hint in checks.iter_mut().filter_map(|check| check.hint.as_mut()) {
         *hint = ui.with_options(hint);
     }

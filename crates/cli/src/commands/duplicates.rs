@@ -9,12 +9,13 @@ use repertoire::history::capture;
 use repertoire::{Entry, State};
 use repertoire_model::Digest;
 use repertoire_model::patch::{self, SkillFiles};
+use repertoire_model::text::count;
 use serde::Serialize;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count, escape};
+use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, Library};
 
 /// Finds skills that are there more than once
@@ -109,7 +110,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DuplicatesArgs) -> Resu
         ui.hint("`--diff` shows the differences")?;
     }
     // Copies are gathered from the directories of clients alone.
-    if context.globals.root.is_empty()
+    if context.options.roots.is_empty()
         && let Some(name) = groups.iter().find_map(|group| group.names().pop_first())
     {
         ui.hint(&format!("`rep adopt {name}` gathers its copies in one place and links the others to it"))?;

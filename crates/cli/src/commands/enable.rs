@@ -111,7 +111,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EnableArgs) -> Result<E
     let mut error = CliError::no(format!("`{name}` is still disabled"));
     for (name, by) in &still {
         error = error
-            .because(anyhow::anyhow!("{name} is disabled by {}", context.pattern_and_file(by)))
+            .because(format!("{name} is disabled by {}", context.pattern_and_file(by)))
             .hint(format!("run `{}`", enable_command(by)));
     }
     Err(error)

@@ -7,6 +7,7 @@ mod surroundings;
 pub(crate) use absence::first_of;
 use clap::Args;
 use repertoire::{Entry, Lookup, Registry};
+use repertoire_app::view::DiagnosticView;
 use serde::Serialize;
 use surroundings::{ClientJson, Surroundings};
 
@@ -15,7 +16,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape, wrap_indented};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson};
-use repertoire_app::view::DiagnosticView;
 
 /// The columns of the topics of decisions.
 const TOPIC_WIDTH: usize = 12;

@@ -6,6 +6,7 @@ use repertoire::regular_file;
 use repertoire_clients::Owner;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{SkillFiles, bundle};
+use repertoire_model::text::count;
 use repertoire_sources::origin::{Comparison, Installer};
 use repertoire_sources::{
     Change, ImportedSkill, Installation, Lock, LockedSkill, SKILLS_LOCK_FILE, SkillChange, apply,
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count, escape};
+use crate::ui::{Style, Ui, escape};
 use crate::wire::{ComparedOrigin, Context, compared_origins, routes};
 
 /// The largest file that is read, in bytes.
@@ -89,7 +90,7 @@ fn of_npx_skills(installation: &Installation) -> Result<Vec<ImportedSkill>, CliE
         read => read.map_err(|error| CliError::io("read", &path, error))?,
     };
     imported(&String::from_utf8_lossy(&bytes)).map_err(|reason| {
-        CliError::no(format!("{} is not understood", path.display())).because(anyhow::anyhow!("{reason}"))
+        CliError::no(format!("{} is not understood", path.display())).because(reason.to_string())
     })
 }
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Write as _;
 
 use clap::Args;
+use repertoire::config::{self, FILE_NAME};
 use serde_json::json;
 
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use repertoire::config::{self, FILE_NAME};
 
 /// Writes a commented repertoire.toml
 ///

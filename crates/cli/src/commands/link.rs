@@ -56,7 +56,7 @@ fn skills<'l>(
     }
     let seen: Vec<&Entry> = library.snapshot.active().filter(is_seen).collect();
     // Directories that were named are meant, wherever they lie.
-    if !context.globals.root.is_empty() {
+    if !context.options.roots.is_empty() {
         return Ok((seen, 0));
     }
     let project = paths::resolved(places.project());

@@ -3,6 +3,7 @@
 use clap::Args;
 use repertoire::Entry;
 use repertoire::registry::EntryTokens;
+use repertoire_app::view::DiagnosticView;
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::tokens::Tokenizer;
 use repertoire_model::{Severity, State, diagnostic};
@@ -12,7 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui};
 use crate::wire::{ComparedOrigin, Context, Library, OriginJson, compared_origins};
-use repertoire_app::view::DiagnosticView;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;

@@ -10,12 +10,13 @@ use clap::{Args, Subcommand};
 use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::migrate::{Pack, RoleFiles, RoleSplit, read_roles};
 use repertoire::{Entry, ErrorKind, regular_file};
+use repertoire_model::text::count;
 use serde::Serialize;
 
 use super::new::default_place;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count};
+use crate::ui::{Style, Ui};
 use crate::wire::{Context, Library};
 
 /// Converts other layouts to skills

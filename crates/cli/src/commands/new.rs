@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use repertoire::config::ConfigInput;
 use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
@@ -13,7 +14,6 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
-use repertoire::config::ConfigInput;
 
 /// The place for skills that every client reads.
 const DEFAULT_PLACE: &str = ".agents/skills";

@@ -10,13 +10,14 @@ use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::text::count;
 use repertoire_model::tokens::approximate;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json;
-use crate::ui::{Align, Column, Consent, Style, Table, Ui, count, escape};
+use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
 use crate::wire::{Context, Library};
 
 /// Lists and decides about proposed changes of skills

@@ -22,10 +22,11 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Progress, Style, Ui, count, escape};
+use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library, skill_directory};
 use args::Destination;
 pub(crate) use args::PublishArgs;
+use repertoire_model::text::count;
 use skill_copies::PublishedFiles;
 
 /// The most errors that are shown.
@@ -153,10 +154,10 @@ fn read(context: &Context, directories: &[PathBuf]) -> Result<BTreeMap<String, S
     let number = faults.len();
     let mut error = CliError::no("nothing was published, because of errors in the skills");
     for fault in faults.into_iter().take(MAX_ERRORS) {
-        error = error.because(anyhow::anyhow!("{fault}"));
+        error = error.because(fault.to_string());
     }
     if number > MAX_ERRORS {
-        error = error.because(anyhow::anyhow!("and {} more", number - MAX_ERRORS));
+        error = error.because(format!("and {} more", number - MAX_ERRORS));
     }
     Err(error.hint("run `rep check` with the same directories to see the places"))
 }

@@ -8,14 +8,15 @@ use repertoire::change::read_installed;
 use repertoire_clients::link::{forget_links, links_to};
 use repertoire_clients::{Owner, Places};
 use repertoire_model::SkillName;
+use repertoire_model::text::count;
 use repertoire_sources::{Change, Installation, Lock, LockedSkill, SkillChange, apply};
 use serde_json::{Value, json};
 
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::complete::skill_names;
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, count, escape};
+use crate::ui::{Consent, Style, Ui, escape};
 use crate::wire::Context;
 
 /// Removes skills that `rep add` added
@@ -85,7 +86,7 @@ fn remove(ui: &mut Ui, context: &Context, args: &RemoveArgs, guard: &ChangeGuard
     let consent = ui.consent(&format!("remove {}?", count(removals.len(), "skill")), args.yes)?;
     if consent != Consent::Given {
         let what = format!("{} would be removed", count(removals.len(), "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` removes them without asking"));
+        return Err(not_written(consent, &what, "`--yes` removes them without asking"));
     }
     guard.begin();
     let links: Vec<PathBuf> = removals.iter().flat_map(|removal| removal.links.clone()).collect();

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use repertoire::config::SandboxChoice;
 use repertoire::event::{Event, Sinks};
 use repertoire::tool::OfferedTools;
 use repertoire::{EventKind, EventSink, Lookup, Outcome, Reply, Runner as _, Session};
@@ -23,7 +24,6 @@ use crate::interrupt::{Interrupt, on_interrupt};
 use crate::terminal_approver::{self, TerminalApprover};
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, ExecRequest};
-use repertoire::config::SandboxChoice;
 
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
@@ -93,7 +93,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     scripts.directory = args.read;
     scripts.write.clone_from(&args.write);
     scripts.network = args.network;
-    let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
+    let executor = context.executor(ExecRequest { sandbox, scripts, approver })?;
     let mut options = context.session_options(Some(Render::Markdown.as_str()));
     // A person calls here; what models are offered does not matter, and no other tool is to be named.
     let run = ["call_skill_tool", "run_skill_script"].map(str::to_owned);

@@ -21,8 +21,10 @@ use repertoire::discovery::repository_root;
 use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
 use repertoire_mcp::{McpOptions, ResultForm, Switch};
+use repertoire_model::text::count;
 use repertoire_web::dashboard::{DashboardOptions, Host};
 use repertoire_web::http::{AddressRange, HttpOptions, Mount, PageSecret};
+use repertoire_web::publish::PublishOptions;
 use repertoire_web::{MetricsSink, Probe, ServerOptions};
 
 use self::address::DEFAULT;
@@ -34,7 +36,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
 use crate::served::ServedArgs;
-use crate::ui::{Ui, count, say};
+use crate::ui::{Ui, say};
 use crate::wire::Context;
 
 /// Serves the skills to MCP clients, over standard input and output or over HTTP
@@ -127,16 +129,16 @@ pub(super) fn run_and_tell(
     on_bound: OnBound<'_>,
 ) -> Result<Exit, CliError> {
     ui.flush()?;
-    let context = Arc::new(context);
-    let host = Arc::new(DashboardHost::new(Arc::clone(&context)));
-    let context = &*context;
+    let shared = Arc::new(context);
+    let host = Arc::new(DashboardHost::new(Arc::clone(&shared)));
+    let context = &*shared;
     // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let mcp_options = mcp_options(context, args);
     let mut options = options(context);
     options.dashboard = dashboard(context, args, &host);
     let notices = NoticeWriter::new(mcp_options.tools);
-    let library = open(ui, context, args, &mcp_options, http.as_ref())?;
+    let library = open(context, args, &mcp_options, http.as_ref())?;
     notices::tell_of_skills(library.registry());
     context.disabled_by_project(&library.snapshot()).iter().for_each(|notice| say(notice));
     context.disabled_by_kits(&library.snapshot()).iter().for_each(|notice| say(notice));
@@ -180,8 +182,8 @@ pub(super) fn run_and_tell(
             options.mcp = mount(mcp);
             let server = repertoire_web::Server::new(Arc::clone(&served), metrics, options);
             let bound = server.bind_http(http)?;
-            let reader = AccessReader::new(context, args.served.clone(), args.tokens());
-            let _ = reload.set(reader.start(context, bound.control()));
+            let reader = AccessReader::new(Arc::clone(&shared), args.served.clone(), args.tokens());
+            let _ = reload.set(reader.start(bound.control()));
             let skills = count(library.snapshot().active().count(), "skill");
             match args.page_secret {
                 Some(_) => writeln!(ui.err(), "rep: showing {skills} until this command ends")?,
@@ -230,7 +232,6 @@ fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
 }
 
 fn open(
-    ui: &mut Ui,
     context: &Context,
     args: &ServeArgs,
     options: &McpOptions,
@@ -242,7 +243,7 @@ fn open(
     let executor = if args.page_secret.is_some() {
         None
     } else {
-        context.session_executor(ui, args.exec, args.agent.as_deref())?
+        context.session_executor(args.exec, args.agent.as_deref())?
     };
     let runner = executor.map(|executor| executor as Arc<dyn Runner>);
     context.library(options.session_options(context.session_options(None)), &needed, runner)
@@ -288,12 +289,23 @@ fn options(context: &Context) -> ServerOptions {
             journal + traces.as_ref().map_or(0, |sink| sink.dropped())
         });
     }
-    options.publish = context.publishing();
+    options.publish = publishing(context);
     if !context.settings.store_url.is_empty() {
         let store = context.lazy_store();
         options.store = Probe::new(move || Context::is_store_ready(&store));
     }
     options
+}
+
+/// Returns the options of publishing over HTTP, if the skills of a store are served.
+fn publishing(context: &Context) -> Option<PublishOptions> {
+    let scratch = context.env.state_directory()?.join("publishing");
+    let proposer = context.proposer().ok()?;
+    let unpack = move |bytes: &[u8]| {
+        repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
+    };
+    let channels = context.served_channels().to_vec();
+    (!channels.is_empty()).then(|| PublishOptions::new(proposer, channels, unpack))
 }
 
 /// Returns the options of HTTP, from the flags, the configuration and the environment.
@@ -334,4 +346,20 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
         options.trusted_proxies.push(range);
     }
     Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS, McpResult};
+    use repertoire_web::http::HttpLimits;
+
+    use super::*;
+
+    #[test]
+    fn settings_of_other_crates_have_their_words_and_defaults() {
+        assert_eq!(INSTRUCTIONS_TOKENS, repertoire_mcp::INSTRUCTIONS_TOKENS);
+        assert_eq!(HTTP_CONNECTIONS, HttpLimits::default().connections);
+        assert_eq!(McpResult::ALL.map(McpResult::as_str), ResultForm::ALL.map(ResultForm::as_str));
+        assert_eq!(McpResult::default().as_str(), ResultForm::default().as_str());
+    }
 }

@@ -87,11 +87,8 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let executor = if args.own_handlers {
-        None
-    } else {
-        context.session_executor(ui, args.exec, args.agent.as_deref())?
-    };
+    let executor =
+        if args.own_handlers { None } else { context.session_executor(args.exec, args.agent.as_deref())? };
     if let Some(executor) = executor.clone() {
         on_interrupt(move |interrupt| {
             executor.end();

@@ -4,13 +4,14 @@ use clap::Args;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
 use repertoire::{Entry, ErrorKind};
+use repertoire_model::text::count;
 use repertoire_model::{FileKind, LineRange, RuleId, SkillPath, State, document};
 use serde::Serialize;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, count, escape};
+use crate::ui::{Ui, escape};
 use crate::wire::{Context, Library};
 
 /// Prints a skill's instructions, or one of its files

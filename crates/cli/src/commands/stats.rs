@@ -428,9 +428,9 @@ mod tests {
     use repertoire::store::{Journal as _, MemoryStore};
 
     use super::*;
-    use crate::config;
-    use crate::env::Env;
-    use crate::globals::Globals;
+    use std::sync::Arc;
+
+    use repertoire_app::workspace::{Env, WorkspaceOptions};
 
     #[test]
     fn sessions_over_the_limit_of_events_are_said_to_be_the_least() {
@@ -447,10 +447,9 @@ mod tests {
 
     /// Returns the names of the skills that are called unused at `days` from now, beside the skills that clients used.
     fn dead(home: &Path, days: u64) -> Vec<String> {
-        let env = Env::of(&[("HOME", home.to_str().unwrap())]);
-        let globals = Globals { root: vec![home.join("skills")], ..Globals::default() };
-        let settings = config::load(&env, &globals, false).unwrap();
-        let context = Context::new(env, globals, settings);
+        let env = Env::new([("HOME".to_owned(), home.into())], PathBuf::new());
+        let options = WorkspaceOptions { roots: vec![home.join("skills")], ..WorkspaceOptions::default() };
+        let context = Context::load(env, options, Arc::new(())).unwrap();
         let library = context.inspect(context.settings.policy.clone());
         let day = Duration::from_secs(DAY);
         let args = StatsArgs { since: 7 * day, dead_after: 30 * day, from_clients: true };

@@ -136,7 +136,7 @@ fn restored(
     skill: &SyncedSkill<'_>,
 ) -> Result<SkillChange, CliError> {
     let locked = skill.locked;
-    let options = context.fetch_options(ui, args.token_file.as_deref())?;
+    let options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     let _progress = Progress::start(&context.env, "fetching");
     let (store, home) = (context.bundle_store()?, context.env.home());
     let advice = || {

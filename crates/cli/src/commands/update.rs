@@ -16,14 +16,15 @@ use serde_json::{Value, json};
 use crate::added_links::link_added;
 use crate::change_guard::{ChangeGuard, guarded};
 use crate::complete::skill_names;
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Ui, count, escape};
+use crate::ui::{Consent, Ui, escape};
 use crate::wire::Context;
 use conflicts::UnmergedPolicy;
 use newest::named;
 pub(crate) use newest::{check_of, checks, described, newest_in_words, short, word};
 use plan::{Rename, Step, StepKind};
+use repertoire_model::text::count;
 pub(crate) use report::print_diff;
 
 /// Brings added skills up to date, and keeps local edits
@@ -138,7 +139,7 @@ fn update(ui: &mut Ui, context: &Context, args: &UpdateArgs, guard: &ChangeGuard
     }
     if !is_done && !args.check {
         let what = format!("{} would be updated", count(ready + conflicting, "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` updates them without asking"));
+        return Err(not_written(consent, &what, "`--yes` updates them without asking"));
     }
     let is_failure = steps.iter().any(Step::is_failure);
     let is_outdated = args.check && steps.iter().any(Step::is_outdated);
@@ -165,7 +166,7 @@ fn put_resolved_in_place(
     let consent = ui.consent(&format!("put {} in place?", count(changes.len(), "skill")), args.yes)?;
     if consent != Consent::Given {
         let what = format!("{} would be put in place", count(changes.len(), "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` does it without asking"));
+        return Err(not_written(consent, &what, "`--yes` does it without asking"));
     }
     guard.begin();
     // The copies may have been edited while the question was asked.

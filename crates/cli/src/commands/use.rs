@@ -4,20 +4,19 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use repertoire::Entry;
 use repertoire::config::{KitChoice, Settings};
+use repertoire_app::workspace::{kit_choice, settings};
 use repertoire_model::Pattern;
-use repertoire_model::text::nearest;
+use repertoire_model::text::{count, nearest};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::complete::kit_names;
-use crate::config;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::kit_choice;
-use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
-use crate::wire::{Context, Library, shell_word};
+use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::wire::{Context, Library, shell_word, with_settings};
 
 /// Shows kits, and switches to some of them
 ///
@@ -59,7 +58,7 @@ struct KitJson<'a> {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Result<Exit, CliError> {
     // A kit in use that is gone must not be in the way of choosing another.
-    let settings = config::load_without_kits(&env, &globals, ui.is_err_coloured())?;
+    let settings = settings::load_without_kits(&env, &globals.workspace_options())?;
     for name in &args.kits {
         expect_kit(&settings, name)?;
     }
@@ -70,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &UseArgs) -> Re
         kit_choice::choose(&env, &args.kits)?;
     }
     let choice = kit_choice::chosen(&env)?;
-    let context = Context::new(env, globals, settings);
+    let context = with_settings(ui, env, &globals, settings);
     let library = context.inspect(context.settings.policy.clone());
     if ui.is_json() {
         return write_json(ui, &context, &library, choice.as_ref());

@@ -10,7 +10,9 @@ use clap::Args;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::registry::watch::{FollowMethod, SourceState};
 use repertoire::{Change, Registry, ReloadMode, Snapshot, Subscription, Watcher};
+use repertoire_app::view::DiagnosticView;
 use repertoire_model::SkillName;
+use repertoire_model::text::count;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,9 +21,8 @@ use super::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
-use crate::ui::{Style, Ui, count, escape};
+use crate::ui::{Style, Ui, escape};
 use crate::wire::Context;
-use repertoire_app::view::DiagnosticView;
 
 /// The most skills of one kind that one change names to a person.
 const MAX_LINES: usize = 50;

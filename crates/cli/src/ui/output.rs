@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal as _, LineWriter, Write};
 use std::path::PathBuf;
 
+use repertoire_sources::GitPrompt;
 use serde_json::{Map, Value};
 
 use super::escape::{escape, escape_lines};
@@ -124,9 +125,19 @@ impl Ui {
         self.is_interactive
     }
 
+    /// Returns whether git may ask for credentials.
+    pub(crate) fn git_prompt(&self) -> GitPrompt {
+        if self.is_interactive { GitPrompt::Allowed } else { GitPrompt::Never }
+    }
+
     /// Returns the number of columns of a line of results.
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Returns the number of columns of a line of messages.
+    pub(super) fn err_width(&self) -> usize {
+        self.err_width
     }
 
     /// Returns whether results may be coloured.

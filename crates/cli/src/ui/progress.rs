@@ -34,11 +34,21 @@ struct Amount {
 impl Progress {
     /// Starts the indicator; nothing is shown before a moment has passed, and nothing at all in pipes.
     pub(crate) fn start(env: &Env, what: &'static str) -> Self {
+        if Self::is_shown(env) {
+            Self::show(what)
+        } else {
+            Self { end: None, thread: None, amount: Arc::default() }
+        }
+    }
+
+    /// Returns `true` if standard error is a terminal that can show it.
+    pub(super) fn is_shown(env: &Env) -> bool {
         let is_dumb = env.get(env::TERM).is_some_and(|term| term == "dumb");
         // A shell that asks for completions has the terminal to itself.
-        if is_dumb || env.get(env::COMPLETE).is_some() || !io::stderr().is_terminal() {
-            return Self { end: None, thread: None, amount: Arc::default() };
-        }
+        !is_dumb && env.get(env::COMPLETE).is_none() && io::stderr().is_terminal()
+    }
+
+    pub(super) fn show(what: &'static str) -> Self {
         let (end, ended) = mpsc::channel();
         let amount = Arc::new(Amount::default());
         let known = Arc::clone(&amount);

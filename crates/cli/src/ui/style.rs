@@ -1,9 +1,4 @@
-//! The few colours there are, and numbers with their nouns.
-
-/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
+//! The few colours there are.
 
 /// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

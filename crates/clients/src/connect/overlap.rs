@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire::Snapshot;
 use repertoire::discovery::Tier;
+use repertoire_model::text::count;
 
 use super::connections::{Connection, connections};
 use super::names::{DEFAULT_NAME, FORMER_NAME};
@@ -295,11 +296,6 @@ fn undo_links(places: &Places, directory: Option<&PathBuf>, ids: &str) -> String
     let is_of_user = directory.is_some_and(|directory| !directory.starts_with(places.project()));
     let option = if is_of_user { " --user" } else { "" };
     format!("rep link --undo{option} {ids}")
-}
-
-/// Returns `number` with `noun`, as in `1 skill` and `2 skills`.
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns `true` if the paths lead to one directory.

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
+use repertoire_model::catalog::Format;
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -11,7 +12,6 @@ use super::{chart, url};
 use crate::api::Params;
 use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};
 use crate::dashboard::Asker;
-use repertoire_model::catalog::Format;
 
 /// Maximum characters of the text on the page, and maximum skills; the API answers with all of them.
 const MAX_TEXT_CHARS: usize = 24_000;

@@ -1,13 +1,14 @@
 //! Shows skills of a source, and what was added.
 
+use repertoire_app::view::DiagnosticView;
+use repertoire_model::text::count;
 use repertoire_model::{Severity, diagnostic};
 use repertoire_sources::{FetchedTree, FoundSkill, Installation, PluginElsewhere};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, count, escape};
+use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::{Context, shell_word};
-use repertoire_app::view::DiagnosticView;
 
 /// The most scripts and findings of a skill that are shown.
 const MAX_SHOWN: usize = 10;

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use repertoire_clients::adopt::{AdoptPlan, GatheredSkill, GatheredSkills, original};
 use repertoire_clients::{Places, paths};
+use repertoire_model::text::count;
 use serde::Serialize;
 use serde_json::json;
 
 use super::args::AdoptArgs;
 use crate::change_guard::ChangeGuard;
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, count};
+use crate::ui::{Consent, Style, Ui};
 
 /// A skill in the report.
 #[derive(Serialize)]
@@ -71,7 +72,7 @@ pub(super) fn run(
     }
     if consent != Consent::Given && !args.print {
         let what = format!("{} would be gathered", count(plan.skills.len(), "skill"));
-        return Err(CliError::not_written(consent, &what, "`--yes` gathers them without asking"));
+        return Err(not_written(consent, &what, "`--yes` gathers them without asking"));
     }
     Ok(if plan.refused.is_empty() { Exit::Success } else { Exit::No })
 }

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use repertoire_clients::Places;
 use repertoire_clients::adopt::{AdoptUndo, CopyState, RestoredCopy};
+use repertoire_model::text::count;
 use serde::Serialize;
 use serde_json::json;
 
 use super::args::AdoptArgs;
 use crate::change_guard::ChangeGuard;
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, count};
+use crate::ui::{Consent, Style, Ui};
 
 /// A copy in the report.
 #[derive(Serialize)]
@@ -67,7 +68,7 @@ pub(super) fn run(
     }
     if consent != Consent::Given && !args.print {
         let what = format!("{planned} would be put back");
-        return Err(CliError::not_written(consent, &what, "`--yes` puts them back without asking"));
+        return Err(not_written(consent, &what, "`--yes` puts them back without asking"));
     }
     let is_changed = undo.copies.iter().any(|copy| matches!(copy.state, CopyState::Changed(_)));
     Ok(if is_changed { Exit::No } else { Exit::Success })

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use repertoire::http::HttpClient;
 use repertoire::regular_file;
 use repertoire_exec::HostProcess;
 use repertoire_mcp::client::{McpServer, ServerTool, ToolServers};
@@ -67,10 +66,10 @@ impl ServerProcesses {
 
 /// Starts and connects to the servers in the file at `path`, and returns them with their tools.
 ///
-/// Requests to servers go through `http`. Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
+/// Variables of the file, and the client for requests, are those of `env`. Names in `taken` belong to other tools. The variables in `withheld` are kept from processes: the key of the model is not theirs.
 pub(super) fn start(
     path: &Path,
-    http: &HttpClient,
+    env: &Env,
     mut taken: BTreeSet<String>,
     withheld: &[&str],
 ) -> Result<(RunningServers, Vec<ServerTool>), CliError> {
@@ -79,26 +78,26 @@ pub(super) fn start(
         CliError::failure(format!("the MCP server `{name}` of {} cannot be used", path.display()))
             .because(error)
     };
-    let mut connections = ToolServers::new(http.clone())
+    let mut connections = ToolServers::new(env.http.clone())
         .map_err(|error| CliError::failure("no threads can be started").because(error))?;
     let (mut processes, mut tools) = (Vec::new(), Vec::new());
     for (name, entry) in file.mcp_servers.into_iter().filter(|(_, entry)| !entry.disabled) {
         let expanded = |map: BTreeMap<String, String>| -> Result<BTreeMap<String, String>, CliError> {
-            map.into_iter().map(|(key, value)| Ok((key, expand(&name, &value)?))).collect()
+            map.into_iter().map(|(key, value)| Ok((key, expand(env, &name, &value)?))).collect()
         };
         let server = match (&entry.command, &entry.url) {
             (Some(command), None) => {
                 let arguments: Result<Vec<String>, CliError> =
-                    entry.args.iter().map(|text| expand(&name, text)).collect();
+                    entry.args.iter().map(|text| expand(env, &name, text)).collect();
                 let variables = expanded(entry.env)?;
                 let (process, input, output) =
-                    HostProcess::start(&expand(&name, command)?, &arguments?, &variables, withheld)
+                    HostProcess::start(&expand(env, &name, command)?, &arguments?, &variables, withheld)
                         .map_err(|error| failed(&name, error))?;
                 processes.push(process);
                 McpServer::Process(input, output)
             }
             (None, Some(url)) => {
-                McpServer::Http { url: expand(&name, url)?, headers: expanded(entry.headers)? }
+                McpServer::Http { url: expand(env, &name, url)?, headers: expanded(entry.headers)? }
             }
             _ => {
                 return Err(CliError::usage(format!(
@@ -124,7 +123,7 @@ fn read(path: &Path) -> Result<McpFile, CliError> {
 }
 
 /// Returns `text` with the values of the variables in it, written `${NAME}` or `${NAME:-default}`.
-fn expand(server: &str, text: &str) -> Result<String, CliError> {
+fn expand(env: &Env, server: &str, text: &str) -> Result<String, CliError> {
     let mut rest = text;
     let mut expanded = String::new();
     while let Some((before, after)) = rest.split_once("${") {
@@ -134,7 +133,7 @@ fn expand(server: &str, text: &str) -> Result<String, CliError> {
         };
         let (name, default) =
             name.split_once(":-").map_or((name, None), |(name, default)| (name, Some(default)));
-        match Env::named(name).or_else(|| default.map(str::to_owned)) {
+        match env.named(name).or_else(|| default.map(str::to_owned)) {
             Some(value) => expanded.push_str(&value),
             None => {
                 return Err(CliError::usage(format!(

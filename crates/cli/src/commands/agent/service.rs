@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use repertoire_agent::{Header, ModelApi, ModelClient, ModelClientOptions};
 
-use crate::env::{ANTHROPIC_BASE_URL, Env, OPENAI_BASE_URL};
+use crate::env::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL};
 use crate::error::CliError;
 use crate::wire::Context;
 
@@ -61,10 +61,10 @@ impl Service {
             .or_else(|| ModelApi::parse(settings.provider));
         let provider = match provider {
             Some(provider) => provider,
-            None if Env::named(ModelApi::Anthropic.key_variable()).is_some() && url.is_none() => {
+            None if context.env.named(ModelApi::Anthropic.key_variable()).is_some() && url.is_none() => {
                 ModelApi::Anthropic
             }
-            None if Env::named(ModelApi::OpenAi.key_variable()).is_some() || url.is_some() => {
+            None if context.env.named(ModelApi::OpenAi.key_variable()).is_some() || url.is_some() => {
                 ModelApi::OpenAi
             }
             None => {
@@ -94,13 +94,13 @@ impl Service {
                 .hint("give one such as `http://127.0.0.1:8080/v1`"));
         }
         let key_variable = given(&settings.key_env).unwrap_or_else(|| provider.key_variable().to_owned());
-        let key = Env::named(&key_variable);
+        let key = context.env.named(&key_variable);
         if key.is_none() && url.is_none() {
             return Err(CliError::usage(format!("{key_variable} is not set"))
                 .hint("set it, or pass --base-url with the address of a local server"));
         }
         let mut options = ModelClientOptions::default();
-        options.http = context.env.http().clone();
+        options.http = context.env.http.clone();
         (options.base_url, options.key, options.timeout) = (url, key, Duration::from_secs(args.timeout));
         Ok(Self { provider, model, key_variable, options })
     }

@@ -28,7 +28,7 @@ pub(super) fn schema(
     if let Some(schema) = earlier.and_then(|earlier| earlier.schema_of(&file.digest)) {
         return Ok(Some(schema.to_owned()));
     }
-    match context.python_tools(ui, &library.registry, entry) {
+    match context.python_tools(&library.registry, entry) {
         Ok((tools, digest)) if digest == file.digest => {
             for what in left_out(&tools).into_iter().take(MAX_LEFT_OUT) {
                 ui.warn(&format!("a function of {PYTHON_FILE} becomes no tool: {what}"))?;

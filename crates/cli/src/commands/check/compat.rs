@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use repertoire::regular_file;
 
 use self::skills_ref::{Properties, read_properties, to_prompt, validate};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape_lines};
-use repertoire::regular_file;
 
 /// The largest `SKILL.md` that is read, in bytes; the reference has no limit.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire::change::{FileKind, replace_file};
+use repertoire_model::text::count;
 use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath, repair};
 
 use super::target::Target;
-use crate::error::CliError;
-use crate::ui::{Consent, Ui, count, escape};
+use crate::error::{CliError, not_written};
+use crate::ui::{Consent, Ui, escape};
 use crate::wire::{Context, Library};
 
 /// A file with its repaired text.
@@ -55,7 +56,7 @@ pub(crate) fn run(
     let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
     if consent != Consent::Given {
         let what = format!("{files} can be repaired");
-        let error = CliError::not_written(consent, &what, "`--yes` writes the repairs without asking");
+        let error = not_written(consent, &what, "`--yes` writes the repairs without asking");
         // With --json the findings follow all the same.
         if ui.is_json() {
             return Ok(FixOutcome { written: Vec::new(), refusal: Some(error) });
@@ -106,7 +107,7 @@ fn schema(
     if !has(PYTHON_FILE) || has(TOOLBOX_FILE) {
         return Ok(None);
     }
-    match context.python_tools(ui, &library.registry, entry) {
+    match context.python_tools(&library.registry, entry) {
         Ok((tools, _)) if !Toolbox::read(tools.schema.as_bytes()).0.is_empty() => {
             let path = Path::new(&*entry.path).join(TOOLBOX_FILE);
             Ok(Some(Repair { path, before: None, after: tools.schema }))

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use repertoire_app::view::{DiagnosticView, path_of};
+use repertoire_model::text::count;
 use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::target::{CheckedSkill, Target};
 use crate::error::CliError;
-use crate::ui::{Note, Style, Ui, count, escape, render_note};
+use crate::ui::{Note, Style, Ui, escape, render_note};
 use crate::wire::Context;
-use repertoire_app::view::{DiagnosticView, path_of};
 
 /// The most findings of a skill that a person is shown.
 const MAX_FINDINGS_SHOWN: usize = 50;

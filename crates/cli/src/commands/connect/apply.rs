@@ -5,12 +5,13 @@ use std::path::Path;
 
 use repertoire_clients::connect::{ConnectPlan, ConnectStep};
 use repertoire_clients::{Places, Server};
+use repertoire_model::text::count;
 
 use super::args::ConnectArgs;
 use super::report::{self, ConnectOutcome, ConnectState};
-use crate::error::CliError;
+use crate::error::{CliError, not_written, report_to_person};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, count, escape};
+use crate::ui::{Consent, Style, Ui, escape};
 
 /// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
@@ -50,7 +51,7 @@ pub(super) fn run(
             Ok(state) => (state, None),
             Err(error) => {
                 let error = CliError::from(error);
-                let code = error.report_to_person(ui);
+                let code = report_to_person(&error, ui);
                 exit = report::after_failure(exit, code);
                 (ConnectState::Failed, Some(error.message().to_owned()))
             }
@@ -64,7 +65,7 @@ pub(super) fn run(
         None => Ok(exit),
         Some(files) => {
             let what = format!("{files} would be changed");
-            Err(CliError::not_written(consent, &what, "`--yes` writes without asking"))
+            Err(not_written(consent, &what, "`--yes` writes without asking"))
         }
     }
 }

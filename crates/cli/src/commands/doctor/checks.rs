@@ -11,14 +11,14 @@ use repertoire_sources::LOCK_FILE;
 use serde::Serialize;
 
 use repertoire::config::{DisabledPattern, Settings};
+use repertoire_app::workspace::{UnreadableState, settings};
+use repertoire_model::text::count;
 
 use crate::commands::explain;
-use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
-use crate::ui::{count, docs};
-use crate::unreadable_state::UnreadableState;
-use crate::wire::{Context, Library};
+use crate::ui::{Ui, docs};
+use crate::wire::{Context, Library, with_settings};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
@@ -44,12 +44,12 @@ pub(super) struct Check {
 }
 
 /// Runs all checks.
-pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
+pub(crate) fn all(ui: &Ui, env: Env, globals: &Globals) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
-    let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
-    let context = Context::new(env, globals, settings);
+    let Some(settings) = checks.configuration(&env, globals) else { return checks.0 };
+    let context = with_settings(ui, env, globals, settings);
     checks.ok("profile", context.settings.policy.profile.as_str());
     let library = &context.inspect(context.settings.policy.clone());
     for place in &library.places {
@@ -111,7 +111,7 @@ impl Checks {
     }
 
     fn environment(&mut self, env: &Env) {
-        for (name, near) in config::unknown_variables(env) {
+        for (name, near) in settings::unknown_variables(env) {
             let hint = near
                 .map_or(format!("every variable is listed in {}", docs("reference/configuration")), |near| {
                     format!("did you mean {near}?")
@@ -133,8 +133,8 @@ impl Checks {
 
     /// Returns the settings, unless it is broken.
     fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Settings> {
-        let files = config::input(env, globals).files();
-        let outcome = config::load(env, globals, false);
+        let files = settings::input(env, &globals.workspace_options()).files();
+        let outcome = settings::load(env, &globals.workspace_options());
         match &outcome {
             Ok(_) => {
                 for (owner, path) in &files.found {
@@ -145,7 +145,7 @@ impl Checks {
                 }
             }
             Err(error) => {
-                let line = error.has_snippet().then_some("run `rep list` to see the line");
+                let line = error.file().is_some().then_some("run `rep list` to see the line");
                 let hint = error.hints().first().map(String::as_str).or(line);
                 self.add(Status::Error, "config", error.message_with_causes(), hint);
             }

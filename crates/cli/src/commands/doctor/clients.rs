@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use repertoire_app::workspace::{WorkspaceOptions, settings};
 use repertoire_clients::connect::{
     ClientFiles, OwnEntries, broken_files, connections, offered_names, plugins_offered_twice, present,
 };
 use repertoire_clients::link;
 
 use super::checks::{Checks, Status};
-use crate::config;
-use crate::globals::Globals;
 use crate::offered::names_offered_by;
 use crate::wire::{Context, Library};
 
@@ -67,7 +66,8 @@ impl Checks {
                 continue;
             }
             let config = connection.config().map(|file| places.project().join(file));
-            let settings = config::load(&context.env, &Globals { config, ..Globals::default() }, false);
+            let settings =
+                settings::load(&context.env, &WorkspaceOptions { config, ..WorkspaceOptions::default() });
             // Errors of a configuration are reported by the commands that need it.
             if let Some((message, hint)) =
                 settings.ok().and_then(|settings| connection.refused_argument(&settings))

@@ -1,12 +1,12 @@
 //! Checks the sandboxes for tools and scripts of skills, and the approvals.
 
+use repertoire::config::SandboxChoice;
+use repertoire_app::error::is_denied;
 use repertoire_exec::{Launcher, probe};
+use repertoire_model::text::count;
 
 use super::checks::{Checks, Status};
-use crate::error::is_denied;
-use crate::ui::count;
 use crate::wire::Context;
-use repertoire::config::SandboxChoice;
 
 impl Checks {
     /// Reports the sandboxes that work here; it matters if something is to run.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use repertoire::Registry;
+use repertoire::{Registry, regular_file};
 use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
 use super::report::{self, Evaluation, Threshold};
@@ -11,7 +11,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
 use crate::wire::{Context, SearchableLibrary, skill_directory};
-use repertoire::regular_file;
 
 /// The most queries of one run.
 const MAX_QUERIES: usize = 100_000;

@@ -10,11 +10,12 @@ use repertoire::discovery::{Place, Presence, Tier};
 use repertoire::provider::fs::ScanLimits;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire_model::plugin::{MANIFEST_FILE, SKILLS};
+use repertoire_model::text::count;
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::ui::{Style, Ui, count, escape, wrap_indented};
+use crate::ui::{Style, Ui, escape, wrap_indented};
 
 use crate::wire::{Context, Library};
 

@@ -7,7 +7,7 @@ use repertoire_clients::paths;
 
 use super::args::LinkArgs;
 use super::report::{self, LinkLine, LinkState, Notes};
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Library;
@@ -63,7 +63,7 @@ pub(super) fn run(
     }
     if consent != Consent::Given && !args.print {
         let what = format!("{free} would be made");
-        return Err(CliError::not_written(consent, &what, "`--yes` makes them without asking"));
+        return Err(not_written(consent, &what, "`--yes` makes them without asking"));
     }
     let is_taken = plan.steps.iter().any(|step| matches!(step.occupancy, Occupancy::Taken(_)));
     let is_refused = notes.skipped.iter().any(|skipped| skipped.is_refusal);

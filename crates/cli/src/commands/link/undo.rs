@@ -8,7 +8,7 @@ use repertoire_clients::{Client, Places};
 
 use super::args::LinkArgs;
 use super::report::{self, LinkLine, Notes};
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
@@ -50,7 +50,7 @@ pub(super) fn run(
     }
     if consent != Consent::Given && !args.print {
         let what = format!("{planned} would be removed");
-        return Err(CliError::not_written(consent, &what, "`--yes` removes them without asking"));
+        return Err(not_written(consent, &what, "`--yes` removes them without asking"));
     }
     let is_changed = removal.links.iter().any(|removed| matches!(removed.state, RemovalState::Changed(_)));
     Ok(if is_changed { Exit::No } else { Exit::Success })

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use repertoire::discovery::{Plugin, is_plugin, plugin};
+use repertoire_model::text::count;
 use serde_json::{Map, Value, json};
 
 use super::args::MarketplacePackArgs;
 use super::plugin::write_json;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count};
+use crate::ui::{Style, Ui};
 use crate::wire::Context;
 
 /// The file, relative to the directory of the marketplace.

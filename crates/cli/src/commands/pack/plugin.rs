@@ -7,13 +7,14 @@ use repertoire::Entry;
 use repertoire::history::write_skill;
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::plugin::{MANIFEST_FILE, MANIFEST_SCHEMA, SKILLS, is_plugin_name};
+use repertoire_model::text::count;
 use serde_json::{Map, Value, json};
 
 use super::args::PluginPackArgs;
 use super::files;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count};
+use crate::ui::{Style, Ui};
 use crate::wire::Context;
 
 /// The manifest that Claude Code reads.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file};
 use repertoire::{Entry, regular_file};
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::text::count;
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -14,7 +15,7 @@ use super::args::SkillPackArgs;
 use super::files::{self, refused};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, count};
+use crate::ui::{Style, Ui};
 use crate::wire::Context;
 
 /// The fields of the frontmatter that claude.ai accepts.

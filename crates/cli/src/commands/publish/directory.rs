@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use repertoire_model::text::count;
 use serde_json::{Value, json};
 
 use super::args::PublishArgs;
 use super::skill_copies::{PublishedFiles, SkillCopy, copies, show};
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui, count, escape};
+use crate::ui::{Consent, Style, Ui, escape};
 
 /// Copies `skills` into `directory`, each into a directory of its name.
 pub(super) fn write(
@@ -44,7 +45,7 @@ pub(super) fn write(
     }
     if consent != Consent::Given && !args.dry_run {
         let what = format!("{number} would be written");
-        return Err(CliError::not_written(consent, &what, "`--yes` writes them without asking"));
+        return Err(not_written(consent, &what, "`--yes` writes them without asking"));
     }
     Ok(Exit::Success)
 }

@@ -1,13 +1,14 @@
 //! `rep publish --to git`.
 
+use repertoire_model::text::count;
 use repertoire_sources::{GitPublication, Source, is_real_directory};
 use serde_json::{Value, json};
 
 use super::args::PublishArgs;
 use super::skill_copies::{PublishedFiles, SkillCopy, copies, show};
-use crate::error::CliError;
+use crate::error::{CliError, not_written};
 use crate::exit::Exit;
-use crate::ui::{Consent, Progress, Style, Ui, count, escape};
+use crate::ui::{Consent, Progress, Style, Ui, escape};
 use crate::wire::Context;
 
 /// The directory of a repository that skills are written to, unless the address names another.
@@ -32,7 +33,7 @@ pub(super) fn publish(
     skills: &[PublishedFiles<'_>],
 ) -> Result<Exit, CliError> {
     let target = target(context, args, address)?;
-    let options = context.fetch_options(ui, None)?;
+    let options = context.fetch_options(ui.git_prompt(), None)?;
     let repository = {
         let _progress = Progress::start(&context.env, "fetching");
         GitPublication::clone(&target.url, target.branch.as_deref(), &options)?
@@ -89,7 +90,7 @@ pub(super) fn publish(
     }
     if consent != Consent::Given && !args.dry_run {
         let what = format!("{pushed} would be pushed");
-        return Err(CliError::not_written(consent, &what, &format!("`--yes` pushes {them} without asking")));
+        return Err(not_written(consent, &what, &format!("`--yes` pushes {them} without asking")));
     }
     Ok(Exit::Success)
 }

@@ -19,7 +19,7 @@ pub(super) fn publish(
     address: &str,
     skills: &[PublishedFiles<'_>],
 ) -> Result<Exit, CliError> {
-    let options = context.fetch_options(ui, args.token_file.as_deref())?;
+    let options = context.fetch_options(ui.git_prompt(), args.token_file.as_deref())?;
     let mut versions = Vec::new();
     for skill in skills {
         let version = args.published_version.as_deref().or(skill.version).ok_or_else(|| {
@@ -66,7 +66,7 @@ fn accepted(name: &str, version: &str, (status, body): (u16, Vec<u8>)) -> Result
         None => String::from_utf8_lossy(&body).lines().next().unwrap_or_default().to_owned(),
     };
     let error = CliError::no(format!("the server refused {name} {version} with status {status}"))
-        .because(anyhow::anyhow!("{}", escape(&reason)));
+        .because(escape(&reason).into_owned());
     Err(match status {
         401 => error.hint("pass a file with the token with `--token-file`"),
         404 => error.hint("a server takes versions if it was started with `--store` or `--channel`"),

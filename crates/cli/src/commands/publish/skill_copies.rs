@@ -6,11 +6,12 @@ use repertoire::change::read_installed;
 use repertoire::history::write_skill;
 use repertoire_model::SkillPath;
 use repertoire_model::patch::SkillFiles;
+use repertoire_model::text::count;
 use serde_json::{Value, json};
 
 use crate::commands::update::print_diff;
 use crate::error::CliError;
-use crate::ui::{Style, Ui, count};
+use crate::ui::{Style, Ui};
 
 /// The files of a skill that is published.
 pub(super) struct PublishedFiles<'a> {

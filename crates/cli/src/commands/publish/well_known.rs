@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use repertoire::change::{FileKind, MAX_FILE_BYTES, replace_file, target_of_temporary};
 use repertoire::regular_file;
 use repertoire_model::patch::FileData;
+use repertoire_model::text::count;
 use repertoire_model::{Digest, SkillName, SkillPath};
 use repertoire_web::pack_files;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use super::skill_copies::PublishedFiles;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Ui, count, escape};
+use crate::ui::{Ui, escape};
 
 /// The directory of the index.
 const DIRECTORY: &str = ".well-known/agent-skills";

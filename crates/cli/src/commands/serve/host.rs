@@ -102,7 +102,7 @@ impl Host for DashboardHost {
     fn switch_refusal(&self) -> Option<String> {
         // The configuration of one server says nothing to the other servers of the store.
         let reason = "a server of a store does not switch skills: the releases of the channel and the scopes of tokens decide who gets them";
-        self.context.serves_channels().then(|| reason.to_owned())
+        (!self.context.served_channels().is_empty()).then(|| reason.to_owned())
     }
 
     fn switch(&self, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, String> {

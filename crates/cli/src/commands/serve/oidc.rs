@@ -23,7 +23,7 @@ pub(super) fn read(context: &Context) -> Result<Option<OidcOptions>, CliError> {
             .hint("set `store.url`, or a state directory"));
     }
     let mut options = OidcOptions::new(&settings.issuer, &settings.client_id);
-    options.http = context.env.http().clone();
+    options.http = context.env.http.clone();
     if let Some(file) = &settings.client_secret_file {
         let path = context.env.working_directory().join(&file.path);
         options.client_secret = Some(tokens::read_secret(&path, "client secret")?.trim().to_owned());

@@ -1,19 +1,18 @@
 //! Reads configuration and token files again while a server runs: on SIGHUP, and when they change.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use repertoire::config::ConfigFiles;
+use repertoire_model::text::count;
 use repertoire_web::http::{HttpAccess, HttpControl};
 
 use super::{oidc, tokens};
-use crate::config;
-use crate::env::Env;
 use crate::error::CliError;
-use crate::globals::Globals;
 use crate::served::ServedArgs;
-use crate::ui::{count, say};
+use crate::ui::say;
 use crate::wire::Context;
 
 /// The interval in which files are looked at. A change may take effect so much later.
@@ -21,8 +20,8 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// Reads the part of the configuration that a running server can take over.
 pub(super) struct AccessReader {
-    env: Env,
-    globals: Globals,
+    /// The workspace that the server was started in.
+    context: Arc<Context>,
     served: ServedArgs,
     tokens: Option<TokenSource>,
 }
@@ -39,15 +38,14 @@ type FileStamp = Option<(SystemTime, u64)>;
 
 impl AccessReader {
     /// Returns the reader for a server that was started with these options in `context`.
-    pub(super) fn new(context: &Context, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
-        let (env, globals) = (context.env.clone(), context.globals.clone());
-        Self { env, globals, served, tokens }
+    pub(super) fn new(context: Arc<Context>, served: ServedArgs, tokens: Option<TokenSource>) -> Self {
+        Self { context, served, tokens }
     }
 
     /// Returns the tokens, agents and kits of the configuration as it is now, and the files that they come from.
     fn read(&self) -> Result<(HttpAccess, Vec<PathBuf>), CliError> {
-        let settings = config::load(&self.env, &self.globals, false)?;
-        let context = Context::new(self.env.clone(), self.globals.clone(), settings).serving(&self.served)?;
+        let context =
+            self.context.reloaded()?.serving(self.served.store.as_deref(), self.served.channels())?;
         let mut access = access(&context, self.tokens.as_ref())?;
         let agents = context.settings.agents.keys().map(|name| context.agent(name));
         access.agents = Some(agents.collect::<Result<Vec<_>, _>>()?);
@@ -56,22 +54,22 @@ impl AccessReader {
 
     /// Returns the files with configuration and tokens, those that do not exist yet included.
     fn files(&self, context: &Context) -> Vec<PathBuf> {
-        let input = config::input(&self.env, &self.globals);
-        let ConfigFiles { found, absent, .. } = input.files();
+        let ConfigFiles { found, absent, .. } = self.context.config_input().files();
+        let here = self.context.env.working_directory();
         let mut files: Vec<PathBuf> = found.into_iter().map(|(_, path)| path).chain(absent).collect();
         let token_file = self.tokens.as_ref().and_then(|tokens| tokens.file.as_ref());
-        files.extend(token_file.map(|file| self.env.working_directory().join(file)));
+        files.extend(token_file.map(|file| here.join(file)));
         let agents = context.settings.agents.values();
         files.extend(agents.filter_map(|agent| Some(agent.token_file.as_ref()?.path.clone())));
         let secret = context.settings.oidc.client_secret_file.iter();
-        files.extend(secret.map(|file| self.env.working_directory().join(&file.path)));
+        files.extend(secret.map(|file| here.join(&file.path)));
         files
     }
 
     /// Applies changes to the server of `control` for as long as it runs. The returned sender asks to read everything now.
-    pub(super) fn start(self, context: &Context, control: HttpControl) -> Sender<()> {
+    pub(super) fn start(self, control: HttpControl) -> Sender<()> {
         let (sender, asked) = channel();
-        let files = self.files(context);
+        let files = self.files(&self.context);
         std::thread::spawn(move || self.follow(files, &asked, &control));
         sender
     }

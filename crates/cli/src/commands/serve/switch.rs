@@ -1,10 +1,10 @@
 //! Switches a skill off and on for the dashboard, as `rep disable` and `rep enable` do.
 
 use repertoire::Entry;
+use repertoire_app::workspace::settings;
 use repertoire_clients::disable::{ClientChanges, DisabledList, matched};
 use repertoire_model::Pattern;
 
-use crate::config;
 use crate::disabling::FileArgs;
 use crate::error::CliError;
 use crate::wire::Context;
@@ -12,8 +12,7 @@ use crate::wire::Context;
 /// Switches the skill off or on in the user's configuration. Returns the patterns of all skills that are disabled now.
 pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Vec<Pattern>, CliError> {
     // The configuration may have changed since the server was started.
-    let settings = config::load(&context.env, &context.globals, false)?;
-    let context = Context::new(context.env.clone(), context.globals.clone(), settings);
+    let context = context.reloaded()?;
     let library = context.inspect(context.settings.policy.clone());
     let name = entry.name().to_string();
     let pattern =
@@ -40,7 +39,7 @@ pub(super) fn switch(context: &Context, entry: &Entry, is_on: bool) -> Result<Ve
         }
         changes.iter_mut().try_for_each(ClientChanges::apply_disable)?;
     }
-    let settings = config::load(&context.env, &context.globals, false)?;
+    let settings = settings::load(&context.env, &context.options)?;
     if is_on && settings.disabled_by(&entry.source, &name).next().is_some() {
         return Err(CliError::no(format!("`{name}` is still disabled by another pattern or file")));
     }

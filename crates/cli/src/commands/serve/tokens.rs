@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use repertoire::regular_file;
 use repertoire_web::http::Token;
 
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;
 use crate::ui::say;
 use crate::wire::Context;
-use repertoire::regular_file;
 
 /// The most bytes of a file with a token.
 const MAX_BYTES: u64 = 8 * 1024;

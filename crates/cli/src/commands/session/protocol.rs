@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use repertoire::session::{KeptContext, PinnedCatalog, SubagentOptions};
 use repertoire::{Error, ErrorKind, Inherit, RoleOrigin, Session, Snapshot, Task};
+use repertoire_app::view::DiagnosticView;
 use repertoire_model::ledger::Presence;
 use repertoire_model::reattach::Level;
 use repertoire_model::scope::{Pattern, Scope};
@@ -15,7 +16,6 @@ use serde_json::{Map, Value, json};
 use super::lines::MAX_LINE_BYTES;
 use crate::commands::prompt::Role;
 use crate::wire::Context;
-use repertoire_app::view::DiagnosticView;
 
 /// The names of all requests.
 const OPERATIONS: &[&str] = &[

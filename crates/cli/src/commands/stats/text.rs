@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{CONCENTRATION_PERCENT, LibraryPresence, SkillUsage};
+use repertoire_model::text::count;
 
 use super::{Stats, switch_off};
 use crate::error::CliError;
-use crate::ui::{Align, Column, Style, Table, Ui, count, escape, wrap_indented};
+use crate::ui::{Align, Column, Style, Table, Ui, escape, wrap_indented};
 use crate::wire::Context;
 
 /// The most rows of lists other than that of used skills.

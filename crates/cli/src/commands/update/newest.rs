@@ -23,7 +23,7 @@ pub(crate) fn checks(
     let lock = Lock::read(&installation.lock)?;
     let skills = named(&lock, names)?;
     context.expect_one_server(skills.iter().copied(), token_file)?;
-    let options = context.fetch_options(ui, token_file)?;
+    let options = context.fetch_options(ui.git_prompt(), token_file)?;
     let _progress = Progress::start(&context.env, "asking the sources");
     let home = context.env.home();
     let policy = &context.settings.policy;

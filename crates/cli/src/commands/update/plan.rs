@@ -141,7 +141,7 @@ fn step(
     if let Some(reason) = obstacle(installation, &installed, &name).filter(|_| is_renamed) {
         return Ok(Step { check, kind: StepKind::NotRenamed(reason), findings: Vec::new() });
     }
-    let options = context.fetch_options(ui, token_file)?;
+    let options = context.fetch_options(ui.git_prompt(), token_file)?;
     let here = fetch(&Source::Directory(installation.directory(&check.locked.name)), &options);
     let here = here.map(|tree| find_skills(&tree, policy)).unwrap_or_default();
     let findings = new_findings(&here, &newest.skill);

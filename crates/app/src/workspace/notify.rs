@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use repertoire::event::jsonl::rfc3339;
 use repertoire::http::{HttpClient, HttpResponse};
 use repertoire::store::Proposal;
 use repertoire_exec::notify::run_with_input;
 use repertoire_model::Digest;
+use serde_json::{Value, json};
 
-use super::context::Context;
-use crate::env::Env;
-use crate::json;
-use crate::ui::say;
+use super::environment::Env;
+use super::reporter::Reporter;
+use super::workspace::Workspace;
 
 /// The delays before the second, third and fourth attempt.
 const DELAYS: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(4)];
@@ -40,22 +41,24 @@ struct Targets {
     command: Vec<String>,
     url: String,
     http: HttpClient,
+    reporter: Arc<dyn Reporter>,
     /// The secret that bodies are signed with; the error is that its variable is not set.
     secret: Result<Option<String>, String>,
 }
 
 impl Notifier {
     /// Returns the notifier that the settings ask for, if they ask for one.
-    pub(super) fn of(context: &Context) -> Option<Self> {
-        let settings = &context.settings.proposals;
+    pub(super) fn of(workspace: &Workspace) -> Option<Self> {
+        let settings = &workspace.settings.proposals;
         if settings.notify_command.is_empty() && settings.notify_url.is_empty() {
             return None;
         }
         let targets = Targets {
             command: settings.notify_command.clone(),
             url: settings.notify_url.clone(),
-            http: context.env.http().clone(),
-            secret: secret(&settings.notify_secret_env),
+            http: workspace.env.http.clone(),
+            reporter: Arc::clone(&workspace.reporter),
+            secret: secret(&workspace.env, &settings.notify_secret_env),
         };
         let (working, finished) = mpsc::channel();
         Some(Self { targets: Arc::new(targets), working: Some(working), finished: Mutex::new(finished) })
@@ -63,19 +66,19 @@ impl Notifier {
 
     /// Starts to tell of `proposal`.
     pub(super) fn tell(&self, proposal: &Proposal) {
-        let body = json::proposal_with_diff(proposal).to_string();
+        let body = body(proposal).to_string();
         let (targets, id, working) = (Arc::clone(&self.targets), proposal.id, self.working.clone());
         let work = move || {
             let _working = working;
             if let Some((program, arguments)) = targets.command.split_first() {
-                report(id, "proposals.notify_command", retried(|| run(program, arguments, &body)));
+                targets.report(id, "proposals.notify_command", retried(|| run(program, arguments, &body)));
             }
             if !targets.url.is_empty() {
-                report(id, "proposals.notify_url", targets.post_retried(&body));
+                targets.report(id, "proposals.notify_url", targets.post_retried(&body));
             }
         };
         if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(work) {
-            report(id, "proposals", Err(error.to_string()));
+            self.targets.report(id, "proposals", Err(error.to_string()));
         }
     }
 }
@@ -85,7 +88,9 @@ impl Drop for Notifier {
         drop(self.working.take());
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         if finished.recv_timeout(END_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
-            say("notifications of proposals were given up, because they take too long");
+            self.targets
+                .reporter
+                .note("notifications of proposals were given up, because they take too long");
         }
     }
 }
@@ -95,14 +100,20 @@ impl Targets {
         let secret = self.secret.as_ref().map_err(Clone::clone)?.as_deref();
         retried(|| post(&self.http, &self.url, secret, body))
     }
+
+    fn report(&self, id: u64, setting: &str, outcome: Result<(), String>) {
+        if let Err(error) = outcome {
+            self.reporter.note(&format!("`{setting}` was not told of proposal {id}: {error}"));
+        }
+    }
 }
 
 /// Returns the value of the variable `name`, or `None` without a name.
-fn secret(name: &str) -> Result<Option<String>, String> {
+fn secret(env: &Env, name: &str) -> Result<Option<String>, String> {
     if name.is_empty() {
         return Ok(None);
     }
-    let value = Env::named(name).filter(|value| !value.is_empty());
+    let value = env.named(name);
     value.map(Some).ok_or_else(|| format!("the variable {name} of `proposals.notify_secret_env` is not set"))
 }
 
@@ -117,12 +128,6 @@ fn retried(attempt: impl Fn() -> Result<(), String>) -> Result<(), String> {
         outcome = attempt();
     }
     outcome
-}
-
-fn report(id: u64, setting: &str, outcome: Result<(), String>) {
-    if let Err(error) = outcome {
-        say(&format!("`{setting}` was not told of proposal {id}: {error}"));
-    }
 }
 
 fn run(program: &str, arguments: &[String], body: &str) -> Result<(), String> {
@@ -142,6 +147,31 @@ fn post(http: &HttpClient, url: &str, secret: Option<&str>, body: &str) -> Resul
     }
     let sent = request.send(body).and_then(HttpResponse::expect_success);
     sent.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Returns the body that receivers get.
+fn body(proposal: &Proposal) -> Value {
+    let content = &proposal.content;
+    let decision = proposal.decision.as_ref().map(|decision| {
+        json!({"reviewer": decision.reviewer, "reason": decision.reason, "time": rfc3339(decision.time)})
+    });
+    json!({
+        "id": proposal.id,
+        "skill": content.name,
+        "directory": content.directory().map(|directory| directory.display().to_string()),
+        "kind": content.kind.as_str(),
+        "state": proposal.state.as_str(),
+        "author": content.author,
+        "time": rfc3339(content.time),
+        "base": content.base.map(|digest| digest.to_string()),
+        "result": content.result.to_string(),
+        "justification": content.justification,
+        "evidence": content.evidence,
+        "replaces": content.replaces,
+        "decision": decision,
+        "diff": content.diff,
+        "check": content.check.lines().collect::<Vec<_>>(),
+    })
 }
 
 /// Returns the HMAC of `message` with SHA-256 (RFC 2104).

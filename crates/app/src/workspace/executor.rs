@@ -10,14 +10,12 @@ use repertoire::discovery::Tier;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, UnconfinedSandbox, probe};
 
-use super::context::Context;
-use crate::env::Env;
-use crate::error::CliError;
-use crate::ui::{Ui, escape};
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The options of an executor that a command sets; the configuration sets the rest.
 #[derive(Default)]
-pub(crate) struct ExecRequest {
+pub struct ExecRequest {
     /// The sandbox.
     pub sandbox: Option<SandboxChoice>,
     /// The grants of scripts.
@@ -26,25 +24,12 @@ pub(crate) struct ExecRequest {
     pub approver: Option<Arc<dyn Approver>>,
 }
 
-/// Completes the clean-up of runs whose program was killed, and says what it found.
-pub(crate) fn finish_interrupted_runs(ui: &mut Ui, env: &Env) {
-    let Some(state) = env.state_directory() else { return };
-    let found = repertoire_exec::finish_interrupted_runs(&env.working_directory().join(state));
-    let renamed =
-        found.renamed.iter().map(|path| (path, "created under a protected name by a run that was killed"));
-    let unchecked =
-        found.unchecked.iter().map(|path| (path, "could not be checked after a run that was killed"));
-    for (path, what) in renamed.chain(unchecked) {
-        let _ = ui.warn(&format!("{}: {what}", escape(&path.display().to_string())));
-    }
-}
-
-impl Context {
+impl Workspace {
     /// Returns the executor; warns where it runs without a sandbox.
-    pub(crate) fn executor(&self, ui: &mut Ui, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
+    pub fn executor(&self, request: ExecRequest) -> Result<Arc<Executor>, Error> {
         let sandbox = self.sandbox(request.sandbox.unwrap_or(self.settings.exec.sandbox))?;
         if sandbox.name() == "none" {
-            ui.warn("no sandbox: tools and scripts can do whatever you can")?;
+            self.reporter.warn("no sandbox: tools and scripts can do whatever you can");
         }
         let directory = self.env.working_directory();
         let mut options = ExecutorOptions::new(self.state()?);
@@ -54,7 +39,7 @@ impl Context {
         options.repository = discovery::repository_root(directory, self.env.home().as_deref());
         options.scripts = request.scripts;
         options.scripts.directory |= self.settings.exec.scripts_read;
-        options.variables = Env::all();
+        options.variables = self.env.all();
         options.protected = self.own_places();
         Ok(Arc::new(Executor::new(sandbox, options)))
     }
@@ -74,12 +59,7 @@ impl Context {
     /// Returns the executor of sessions of `agent` if `flag` or the configuration lets models run tools.
     ///
     /// Fails if the flag does and `tools.offer` leaves models no tool for it; of two settings the narrower one counts.
-    pub(crate) fn session_executor(
-        &self,
-        ui: &mut Ui,
-        flag: bool,
-        agent: Option<&str>,
-    ) -> Result<Option<Arc<Executor>>, CliError> {
+    pub fn session_executor(&self, flag: bool, agent: Option<&str>) -> Result<Option<Arc<Executor>>, Error> {
         if !flag && !self.settings.exec.enabled {
             return Ok(None);
         }
@@ -87,33 +67,33 @@ impl Context {
             let message = "models can run nothing of skills: `tools.offer` has neither `call_skill_tool` nor `run_skill_script`";
             if flag {
                 return Err(
-                    CliError::usage(message).hint("add one of them to `tools.offer`, or leave out --exec")
+                    Error::usage(message).hint("add one of them to `tools.offer`, or leave out --exec")
                 );
             }
-            ui.warn(message)?;
+            self.reporter.warn(message);
         }
-        self.executor(ui, ExecRequest::default()).map(Some)
+        self.executor(ExecRequest::default()).map(Some)
     }
 
     /// Returns the approvals.
-    pub(crate) fn approvals(&self) -> Result<Approvals, CliError> {
+    pub fn approvals(&self) -> Result<Approvals, Error> {
         Ok(Approvals::new(self.state()?))
     }
 
     /// Returns the directory in which conversations of `rep agent` are saved.
-    pub(crate) fn conversations(&self) -> Result<PathBuf, CliError> {
+    pub fn conversations(&self) -> Result<PathBuf, Error> {
         Ok(self.state()?.join("conversations"))
     }
 
-    fn state(&self) -> Result<PathBuf, CliError> {
+    fn state(&self) -> Result<PathBuf, Error> {
         let directory = self.env.state_directory();
         let directory = directory
-            .ok_or_else(|| CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
+            .ok_or_else(|| Error::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
         Ok(self.env.working_directory().join(directory))
     }
 
     /// Returns the trust in every source of the library.
-    pub(crate) fn trust_levels(&self) -> TrustLevels {
+    pub fn trust_levels(&self) -> TrustLevels {
         let exec = &self.settings.exec;
         let (places, _) = self.places(&self.settings.policy);
         let level = |tier: Tier| match tier {
@@ -125,7 +105,7 @@ impl Context {
         places.into_iter().fold(levels, |levels, place| levels.with(place.root.label, level(place.root.tier)))
     }
 
-    fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, CliError> {
+    fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, Error> {
         if choice == SandboxChoice::None {
             return Ok(Arc::new(UnconfinedSandbox::new(Launcher::CurrentExe)));
         }
@@ -140,8 +120,8 @@ impl Context {
                 choice => format!("the sandbox `{}` does not work here, so nothing is run", choice.as_str()),
             };
             let rows = found.rows().iter();
-            let error = rows.fold(CliError::no(what), |error, row| {
-                error.because(anyhow::anyhow!("{}: {}", row.name, row.detail))
+            let error = rows.fold(Error::no(what), |error, row| {
+                error.because(format!("{}: {}", row.name, row.detail))
             });
             error.hint("run `rep doctor` to see what is missing; `rep run --sandbox=none` runs without, at your own risk")
         })

@@ -1,6 +1,5 @@
 //! Search as configured: the embedder and the file of the index.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +10,24 @@ use repertoire_model::Policy;
 use repertoire_search::http::{HttpEmbedder, HttpEmbedderOptions};
 use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
 
-use super::context::Context;
-
-use crate::env::Env;
-use crate::error::CliError;
-use crate::ui::{docs, escape};
+use super::reporter::Reporter;
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The time that an embedding server has to answer a trial.
 const TRIAL: Duration = Duration::from_secs(5);
 
+/// The page about embeddings.
+const DOCS: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/guides/embeddings.md");
+
 /// The directory of the cache for the answers of embedding servers.
 const DIRECTORY: &str = "embeddings";
 
-impl Context {
+impl Workspace {
     /// Returns the searcher of the skills of `places`: as configured, with an index beside the cache.
     ///
-    /// Without an embedder where the configured one does not work; see [`Context::expect_search`].
-    pub(crate) fn searcher(&self, places: &[Place], policy: &Policy) -> SkillSearch {
+    /// Without an embedder where the configured one does not work; see [`Workspace::expect_search`].
+    pub fn searcher(&self, places: &[Place], policy: &Policy) -> SkillSearch {
         let sources = places.iter().map(|place| (place.root.label.as_str(), place.root.path.as_path()));
         let location = self.store_location().unwrap_or_default();
         let channels = self.served.iter().map(|channel| (channel.as_str(), Path::new(&location)));
@@ -40,15 +40,15 @@ impl Context {
     }
 
     /// Returns an error if search does not work as configured, for commands that search.
-    pub(crate) fn expect_search(&self) -> Result<(), CliError> {
+    pub fn expect_search(&self) -> Result<(), Error> {
         if let Some(fault) = self.missing_key() {
-            notice(&fault);
+            notice(&*self.reporter, &fault);
         }
         embedder(self).map(|_| ())
     }
 
     /// Returns the reason that search does not work as configured, if it does not. An embedding server is sent one word.
-    pub(crate) fn search_fault(&self) -> Option<String> {
+    pub fn search_fault(&self) -> Option<String> {
         let fault = self.missing_key();
         fault.or_else(|| embedder(self).err().map(|error| error.message_with_causes())).or_else(|| {
             let is_http = self.settings.search.embeddings == Embeddings::Http;
@@ -68,49 +68,45 @@ impl Context {
 }
 
 /// Returns the configured embedder; without one skills are found by their words alone.
-fn embedder(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
-    match context.settings.search.embeddings {
+fn embedder(workspace: &Workspace) -> Result<Option<Arc<dyn Embedder>>, Error> {
+    match workspace.settings.search.embeddings {
         Embeddings::Builtin => Ok(Some(Arc::new(EmbeddedModel))),
         Embeddings::Off => Ok(None),
-        Embeddings::Http => http(context),
+        Embeddings::Http => http(workspace),
     }
 }
 
 /// Returns the key of the embedding server, if it needs one; `None` if its variable is not set.
-fn key(context: &Context) -> Option<Option<String>> {
-    match context.settings.search.key_env.as_str() {
+fn key(workspace: &Workspace) -> Option<Option<String>> {
+    match workspace.settings.search.key_env.as_str() {
         "" => Some(None),
-        name => Env::named(name).map(Some),
+        name => workspace.env.named(name).map(Some),
     }
 }
 
 /// Returns the options of the embedding server; `None` if the variable of its key is not set.
-fn http_options(context: &Context) -> Option<HttpEmbedderOptions> {
-    let search = &context.settings.search;
+fn http_options(workspace: &Workspace) -> Option<HttpEmbedderOptions> {
+    let search = &workspace.settings.search;
     let mut options = HttpEmbedderOptions::new(&search.url, &search.model);
-    options.http = context.env.http().clone();
-    options.key = key(context)?;
-    options.cache = context.cache_directory().map(|cache| cache.join(DIRECTORY));
-    options.notice = Some(Arc::new(notice));
+    options.http = workspace.env.http.clone();
+    options.key = key(workspace)?;
+    options.cache = workspace.cache_directory().map(|cache| cache.join(DIRECTORY));
+    let reporter = Arc::clone(&workspace.reporter);
+    options.notice = Some(Arc::new(move |message: &str| notice(&*reporter, message)));
     Some(options)
 }
 
-fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
-    let Some(options) = http_options(context) else { return Ok(None) };
+fn http(workspace: &Workspace) -> Result<Option<Arc<dyn Embedder>>, Error> {
+    let Some(options) = http_options(workspace) else { return Ok(None) };
     match HttpEmbedder::new(options) {
         Ok(embedder) => Ok(Some(Arc::new(embedder))),
-        Err(error) => {
-            let docs = docs("guides/embeddings");
-            Err(CliError::usage("`search.embeddings = \"http\"` does not work")
-                .because(error)
-                .hint(format!("`search.url` and `search.model` say which server and model; see {docs}")))
-        }
+        Err(error) => Err(Error::usage("`search.embeddings = \"http\"` does not work")
+            .because(error)
+            .hint(format!("`search.url` and `search.model` say which server and model; see {DOCS}"))),
     }
 }
 
-/// Prints to standard error why skills are found by their words alone; searches go on.
-fn notice(message: &str) {
-    let message = escape(message);
-    // Nothing can be reported when stderr is closed.
-    let _ = writeln!(std::io::stderr(), "warning: skills are found by their words alone: {message}");
+/// Warns that skills are found by their words alone; searches go on.
+fn notice(reporter: &dyn Reporter, message: &str) {
+    reporter.warn(&format!("skills are found by their words alone: {message}"));
 }

@@ -9,22 +9,22 @@ use repertoire_clients::projects;
 use repertoire_sources::origin::{Comparison, InstalledFiles, Origin, OriginBase, Origins};
 use serde::Serialize;
 
-use super::context::Context;
+use super::environment as env;
 use super::library::Library;
-use crate::env;
+use super::workspace::Workspace;
 
 /// An origin of a skill, compared with the skill as it is.
 #[derive(Debug)]
-pub(crate) struct ComparedOrigin {
+pub struct ComparedOrigin {
     /// The origin.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// The result of the comparison.
-    pub(crate) comparison: Comparison,
+    pub comparison: Comparison,
 }
 
 /// An origin as commands give it with `--json`.
 #[derive(Debug, Serialize)]
-pub(crate) struct OriginJson {
+pub struct OriginJson {
     installer: &'static str,
     record: String,
     source: Option<String>,
@@ -41,11 +41,11 @@ pub(crate) struct OriginJson {
 }
 
 /// The reason that a skill is changed whose files all have the recorded content.
-pub(crate) const MODE_CHANGED: &str = "the executable bit of a file was changed";
+pub const MODE_CHANGED: &str = "the executable bit of a file was changed";
 
 impl ComparedOrigin {
     /// Returns the JSON of it.
-    pub(crate) fn json(&self) -> OriginJson {
+    pub fn json(&self) -> OriginJson {
         let (files, reason) = match &self.comparison {
             Comparison::Unchanged => (Vec::new(), None),
             Comparison::Changed { files } => (files.clone(), None),
@@ -56,7 +56,7 @@ impl ComparedOrigin {
     }
 
     /// Returns the state in words, with the files or the reason.
-    pub(crate) fn state_in_words(&self) -> String {
+    pub fn state_in_words(&self) -> String {
         match &self.comparison {
             Comparison::Unchanged => "unchanged since".to_owned(),
             Comparison::Changed { files } if files.is_empty() => "changed since".to_owned(),
@@ -68,7 +68,7 @@ impl ComparedOrigin {
 }
 
 /// Returns the JSON of the record of a skill that is missing.
-pub(crate) fn origin_json(origin: &Origin) -> OriginJson {
+pub fn origin_json(origin: &Origin) -> OriginJson {
     OriginJson {
         installer: origin.installer.as_str(),
         record: origin.record.display().to_string(),
@@ -85,7 +85,7 @@ pub(crate) fn origin_json(origin: &Origin) -> OriginJson {
 }
 
 /// Returns the directories that lead to the skill `entry`, the real one first; none if it does not lie in the file system.
-pub(crate) fn routes(entry: &Entry) -> Vec<PathBuf> {
+pub fn routes(entry: &Entry) -> Vec<PathBuf> {
     let paths =
         [entry.directory(), &*entry.path].into_iter().chain(entry.also.iter().map(|route| &*route.path));
     let mut routes: Vec<PathBuf> = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn routes(entry: &Entry) -> Vec<PathBuf> {
 }
 
 /// Returns the origins of `entry`, compared with its files.
-pub(crate) fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<ComparedOrigin> {
+pub fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<ComparedOrigin> {
     let routes = routes(entry);
     let found = origins.of(&routes, entry.name().as_str(), &entry.document.manifest);
     let Some(directory) = routes.first().filter(|_| !found.is_empty()) else { return Vec::new() };
@@ -107,17 +107,14 @@ pub(crate) fn compared_origins(origins: &Origins, entry: &Entry) -> Vec<Compared
     found.into_iter().map(compare).collect()
 }
 
-impl Context {
+impl Workspace {
     /// Reads the records of installers around the places of `library`.
-    pub(crate) fn origins(&self, library: &Library) -> Origins {
+    pub fn origins(&self, library: &Library) -> Origins {
         self.origins_around(&library.places)
     }
 
     /// Returns the records among `origins` that cannot be read, each with its path and a message.
-    pub(crate) fn broken_records<'o>(
-        &self,
-        origins: &'o Origins,
-    ) -> impl Iterator<Item = (&'o Path, String)> {
+    pub fn broken_records<'o>(&self, origins: &'o Origins) -> impl Iterator<Item = (&'o Path, String)> {
         origins.faults.iter().map(|(path, reason)| {
             let shown = self.shown(&path.display().to_string());
             (path.as_path(), format!("{shown} cannot be read: {reason}"))
@@ -125,7 +122,7 @@ impl Context {
     }
 
     /// Returns the records of installers around `places`.
-    pub(crate) fn origins_around(&self, places: &[Place]) -> Origins {
+    pub fn origins_around(&self, places: &[Place]) -> Origins {
         let project = |(directory, skill_directories)| {
             let record_directories = Vec::new();
             with_real_paths(OriginBase { directory, skill_directories, record_directories })

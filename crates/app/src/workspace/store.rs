@@ -16,15 +16,13 @@ use repertoire::provider::store::StoreProvider;
 use repertoire::registry::ReleaseFollower;
 use repertoire::store::{self, LazyStore, MAX_PENDING, Proposal, ProposalLimits, Retention, Store};
 use repertoire::usage::most_loaded_first;
-use repertoire::{Error, ErrorKind, Library, Provider, Registry};
+use repertoire::{ErrorKind, Library, Provider, Registry};
 use repertoire_model::Pattern;
-use repertoire_web::publish::PublishOptions;
 
-use super::context::Context;
 use super::notify::Notifier;
-use crate::error::CliError;
-use crate::ui::say;
-use crate::unreadable_state::{STORE_FILE, UnreadableState};
+use super::unreadable_state::{STORE_FILE, UnreadableState};
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The most versions that are looked at to find a valid one.
 const MAX_PAST: usize = 3;
@@ -32,11 +30,11 @@ const MAX_PAST: usize = 3;
 const PREFERENCE_TIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// A function that opens the store at a location.
-type OpenStore = fn(&str, &Certificates) -> Result<Arc<dyn Store>, Error>;
+type OpenStore = fn(&str, &Certificates) -> Result<Arc<dyn Store>, repertoire::Error>;
 
-impl Context {
+impl Workspace {
     /// Returns the location of the store; `None` if there is neither a setting nor a state directory.
-    pub(crate) fn store_location(&self) -> Option<String> {
+    pub fn store_location(&self) -> Option<String> {
         let configured = &self.settings.store_url;
         if !configured.is_empty() {
             return Some(self.resolved(configured));
@@ -50,18 +48,18 @@ impl Context {
         self.settings.store_url.is_empty() && UnreadableState::find(&self.env).is_some_and(is_hidden)
     }
 
-    /// Returns `true` if the skills of channels of the store are served.
-    pub(crate) fn serves_channels(&self) -> bool {
-        !self.served.is_empty()
+    /// Returns the channels of the store whose skills are served, those that win first.
+    pub fn served_channels(&self) -> &[String] {
+        &self.served
     }
 
     /// Returns `true` if there is a store, so that a look need not make one.
-    pub(crate) fn has_store(&self) -> bool {
+    pub fn has_store(&self) -> bool {
         self.store_location().is_some_and(|location| is_there(&location))
     }
 
     /// Returns the name under which the person at the terminal proposes and decides.
-    pub(crate) fn person(&self) -> String {
+    pub fn person(&self) -> String {
         format!("user:{}", self.env.user_name().unwrap_or_else(|| "unknown".to_owned()))
     }
 
@@ -70,23 +68,23 @@ impl Context {
     }
 
     /// Returns the store, which is opened when it is needed first, once for the whole command.
-    pub(crate) fn lazy_store(&self) -> LazyStore {
+    pub fn lazy_store(&self) -> LazyStore {
         self.store.get_or_init(|| self.store_opened_by(repertoire_store::open)).clone()
     }
 
     /// Returns the store, which `open` opens when it is needed first.
     pub(super) fn store_opened_by(&self, open: OpenStore) -> LazyStore {
-        let (location, certificates) = (self.store_location(), self.env.http().certificates().clone());
+        let (location, certificates) = (self.store_location(), self.env.http.certificates().clone());
         LazyStore::new(move || match &location {
             Some(location) => open(location, &certificates),
-            None => Err(Error::new(ErrorKind::Store).because("there is no state directory")),
+            None => Err(repertoire::Error::new(ErrorKind::Store).because("there is no state directory")),
         })
     }
 
     /// Opens the store for a command that needs it; a damaged one would have wrong answers.
-    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, CliError> {
+    pub fn store(&self) -> Result<Arc<dyn Store>, Error> {
         self.lazy_store().get().and_then(|store| store.check().map(|()| store)).map_err(|error| {
-            let error = CliError::from(error);
+            let error = Error::from(error);
             // What mends that is said already.
             if self.is_store_unreadable() {
                 return error;
@@ -97,7 +95,7 @@ impl Context {
     }
 
     /// Opens the store at `location`, or that of the configuration; fails if there is none at `location`.
-    pub(crate) fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
+    pub fn store_at(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location.map(|location| self.resolved(location)) {
             Some(location) if !is_there(&location) => Err(no_store(&location)),
             _ => self.store_to(location),
@@ -105,17 +103,17 @@ impl Context {
     }
 
     /// Opens the store at `location`, or that of the configuration, and makes it if there is none.
-    pub(crate) fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, CliError> {
+    pub fn store_to(&self, location: Option<&str>) -> Result<Arc<dyn Store>, Error> {
         match location {
             Some(location) => {
-                Ok(repertoire_store::open(&self.resolved(location), self.env.http().certificates())?)
+                Ok(repertoire_store::open(&self.resolved(location), self.env.http.certificates())?)
             }
             None => self.store(),
         }
     }
 
     /// Returns the option that names the store `given` on a command line, with a blank before it, without its password.
-    pub(crate) fn store_option(given: Option<&str>, store: &dyn Store) -> String {
+    pub fn store_option(given: Option<&str>, store: &dyn Store) -> String {
         match given {
             Some(address) if address.contains("://") => format!(" --store {}", store.location()),
             Some(path) => format!(" --store {path}"),
@@ -124,7 +122,7 @@ impl Context {
     }
 
     /// Returns an error if the skills of a store shall be served that does not exist.
-    pub(super) fn expect_served_store(&self) -> Result<(), CliError> {
+    pub(super) fn expect_served_store(&self) -> Result<(), Error> {
         match self.store_location() {
             Some(location) if !self.served.is_empty() && !is_there(&location) => Err(no_store(&location)),
             _ => Ok(()),
@@ -157,23 +155,15 @@ impl Context {
         for channel in self.served.iter().filter(is_missing) {
             let channels = store.channels().unwrap_or_default().join(", ");
             let others = if channels.is_empty() { "nothing is published" } else { "there are: " };
-            say(&format!("there is no channel {channel} in {} yet; {others}{channels}", store.location()));
+            self.reporter.note(&format!(
+                "there is no channel {channel} in {} yet; {others}{channels}",
+                store.location()
+            ));
         }
     }
 
-    /// Returns the options of publishing over HTTP, if the skills of a store are served.
-    pub(crate) fn publishing(&self) -> Option<PublishOptions> {
-        let scratch = self.env.state_directory()?.join("publishing");
-        let proposer = self.proposer().ok()?;
-        let unpack = move |bytes: &[u8]| {
-            repertoire_sources::unpack_skill(bytes, &scratch).map_err(|error| error.to_string())
-        };
-        let channels = self.served.clone();
-        (!channels.is_empty()).then(|| PublishOptions::new(proposer, channels, unpack))
-    }
-
     /// Follows the releases of the store, if its skills are served.
-    pub(crate) fn follow_releases(&self, registry: &Registry) -> Option<ReleaseFollower> {
+    pub fn follow_releases(&self, registry: &Registry) -> Option<ReleaseFollower> {
         let is_served = !self.served.is_empty();
         is_served.then(|| ReleaseFollower::start(registry, self.lazy_store()))
     }
@@ -191,7 +181,7 @@ impl Context {
     }
 
     /// Returns the sink that appends events to the store, unless it is turned off.
-    pub(crate) fn journal(&self) -> Option<Arc<JournalSink>> {
+    pub fn journal(&self) -> Option<Arc<JournalSink>> {
         if !self.settings.events_journal || self.store_location().is_none() {
             return None;
         }
@@ -205,18 +195,19 @@ impl Context {
             age: Duration::from_secs(self.settings.events_days as u64 * 24 * 60 * 60),
             events: self.settings.events_max as u64,
         };
-        let is_told = self.is_store_unreadable();
-        options.on_failure = Some(Arc::new(move |error: &Error| {
+        let (is_told, reporter) = (self.is_store_unreadable(), Arc::clone(&self.reporter));
+        options.on_failure = Some(Arc::new(move |error: &repertoire::Error| {
             let why = error.chain();
             if !is_told {
-                say(&format!("events are not recorded for now, skills are served all the same: {why}"));
+                reporter
+                    .note(&format!("events are not recorded for now, skills are served all the same: {why}"));
             }
         }));
         JournalSink::new(move || Ok(store.get()? as Arc<_>), options)
     }
 
     /// Returns `true` if the store answers.
-    pub(crate) fn is_store_ready(store: &LazyStore) -> bool {
+    pub fn is_store_ready(store: &LazyStore) -> bool {
         // A client of PostgreSQL must not be used on a thread of an asynchronous runtime.
         let asked = thread::scope(|scope| {
             scope.spawn(|| store.get().and_then(|store| store.schema_version()).is_ok()).join()
@@ -225,18 +216,18 @@ impl Context {
     }
 
     /// Returns `true` if changes of skills are recorded as versions.
-    pub(crate) fn records_versions(&self) -> bool {
+    pub fn records_versions(&self) -> bool {
         self.settings.versions_record && self.store_location().is_some()
     }
 
     /// Starts to record changes of skills as versions, unless that is turned off.
-    pub(crate) fn recorder(&self, registry: &Registry) -> Option<Recorder> {
+    pub fn recorder(&self, registry: &Registry) -> Option<Recorder> {
         let store = self.lazy_store();
-        let is_told = self.is_store_unreadable();
-        let report = move |error: &Error| {
+        let (is_told, reporter) = (self.is_store_unreadable(), Arc::clone(&self.reporter));
+        let report = move |error: &repertoire::Error| {
             let why = error.chain();
             if !is_told {
-                say(&format!(
+                reporter.note(&format!(
                     "changes of skills are not recorded as versions, skills are served all the same: {why}"
                 ));
             }
@@ -245,7 +236,7 @@ impl Context {
     }
 
     /// Returns the recorded versions, which stay in force for skills that are broken on disk.
-    pub(crate) fn past_versions(&self) -> Option<PastVersions> {
+    pub fn past_versions(&self) -> Option<PastVersions> {
         let location = self.store_location()?;
         let store = self.lazy_store();
         Some(PastVersions::new(move |directory| {
@@ -257,12 +248,12 @@ impl Context {
     }
 
     /// Returns the rules for proposals.
-    pub(crate) fn proposal_rules(&self) -> Result<ProposalRules, CliError> {
+    pub fn proposal_rules(&self) -> Result<ProposalRules, Error> {
         let settings = &self.settings.proposals;
-        let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, CliError> {
+        let patterns = |key: &str, texts: &[String]| -> Result<Vec<Pattern>, Error> {
             let bad = |text: &str, fault| format!("proposals.{key}: `{text}` is no name of a skill: {fault}");
             let pattern = |text: &String| {
-                Pattern::new(text).map_err(|fault| CliError::usage(bad(text, fault.to_string())))
+                Pattern::new(text).map_err(|fault| Error::usage(bad(text, fault.to_string())))
             };
             texts.iter().map(pattern).collect()
         };
@@ -287,7 +278,7 @@ impl Context {
     }
 
     fn chosen_directory(&self) -> Option<PathBuf> {
-        if let Some(root) = self.globals.root.first() {
+        if let Some(root) = self.options.roots.first() {
             return Some(self.env.working_directory().join(root));
         }
         let configured = &self.settings.proposals.directory;
@@ -300,7 +291,7 @@ impl Context {
     }
 
     /// Returns what submits proposals to the store.
-    pub(crate) fn proposer(&self) -> Result<Arc<Proposer>, CliError> {
+    pub fn proposer(&self) -> Result<Arc<Proposer>, Error> {
         let mut proposer = Proposer::new(self.lazy_store(), self.proposal_rules()?);
         if let Some(directory) = self.proposal_files() {
             proposer = proposer.on_submit(move |proposal| write_markdown(&directory, proposal));
@@ -317,15 +308,15 @@ impl Context {
     }
 
     /// Writes the Markdown file of a proposal that was rebased.
-    pub(crate) fn write_proposal(&self, proposal: &Proposal) {
+    pub fn write_proposal(&self, proposal: &Proposal) {
         if let Some(directory) = self.proposal_files() {
             write_markdown(&directory, proposal);
         }
     }
 }
 
-fn no_store(location: &str) -> CliError {
-    CliError::no(format!("there is no store at {location}"))
+fn no_store(location: &str) -> Error {
+    Error::no(format!("there is no store at {location}"))
         .hint(format!("`rep publish DIR --to {location}` makes it"))
 }
 
@@ -338,7 +329,7 @@ fn is_there(location: &str) -> bool {
 }
 
 /// Returns the `SKILL.md` of the newest versions of the skill in `directory`, the newest first.
-fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest>, Error> {
+fn past_manifests(store: &dyn Store, directory: &str) -> Result<Vec<PastManifest>, repertoire::Error> {
     let mut manifests = Vec::new();
     for version in store.versions(directory)?.into_iter().take(MAX_PAST) {
         let bundle = store::bundle(store, &version.digest)?;

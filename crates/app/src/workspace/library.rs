@@ -11,13 +11,13 @@ use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope, PastVersions};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_clients::OpenLibrary;
+use repertoire_model::text::count;
 use repertoire_model::toolbox::Toolbox;
 use repertoire_model::{Diagnostic, Policy, RuleId, Severity, State, validate};
 use repertoire_search::SkillSearch;
 
-use super::context::Context;
-use crate::error::CliError;
-use crate::ui::{Progress, count};
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -28,12 +28,12 @@ const MAX_DIRECTORIES_LOOKED_AT: usize = 20_000;
 /// The most reasons that are shown for a quarantined skill.
 const MAX_REASONS_SHOWN: usize = 5;
 
-impl Context {
+impl Workspace {
     /// Reads all skills; fails if the policy refuses the library.
-    pub(crate) fn open(&self) -> Result<Library, CliError> {
+    pub fn open(&self) -> Result<Library, Error> {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
-        let _progress = Progress::start(&self.env, "reading skills");
+        let _progress = self.reporter.progress("reading skills");
         let providers = self.present_providers(&places, &policy, self.past_versions());
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         let library = Library::new(registry, places, problems);
@@ -41,13 +41,13 @@ impl Context {
         Ok(library)
     }
 
-    /// Reads all skills as [`Context::open`] does, to search them.
-    pub(crate) fn open_to_search(&self) -> Result<SearchableLibrary, CliError> {
+    /// Reads all skills as [`Workspace::open`] does, to search them.
+    pub fn open_to_search(&self) -> Result<SearchableLibrary, Error> {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
         let searcher = self.searcher(&places, &policy);
         let providers = self.present_providers(&places, &policy, self.past_versions());
-        let _progress = Progress::start(&self.env, "reading skills");
+        let _progress = self.reporter.progress("reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
         let builder = self.with_reranker(builder.searcher(searcher.clone()));
         let handle = pollster::block_on(builder.open())?;
@@ -56,25 +56,25 @@ impl Context {
     }
 
     /// Reads all skills under `policy`, for commands that report problems.
-    pub(crate) fn inspect(&self, policy: Policy) -> Library {
+    pub fn inspect(&self, policy: Policy) -> Library {
         let (places, problems) = self.places(&policy);
         self.inspect_places(places, problems, policy)
     }
 
     /// Reads all skills under `policy` as agents are served them: recorded versions are in force for skills that are broken on disk.
-    pub(crate) fn inspect_served(&self, policy: Policy) -> Library {
+    pub fn inspect_served(&self, policy: Policy) -> Library {
         let (places, problems) = self.places(&policy);
         self.inspect_with(places, problems, policy, self.past_versions())
     }
 
     /// Returns the skills of `registry`, which is open, as they are now.
-    pub(crate) fn library_of(&self, registry: &Registry) -> Library {
+    pub fn library_of(&self, registry: &Registry) -> Library {
         let (places, problems) = self.places(registry.policy());
         Library::new(registry.clone(), places, problems)
     }
 
     /// Returns the findings about skills of `library` that are broken on disk, and for which a recorded version is in force, by path.
-    pub(crate) fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
+    pub fn recorded_in_force(&self, library: &Library) -> BTreeMap<String, Diagnostic> {
         if !library.snapshot.entries().iter().any(|entry| entry.state == State::Quarantined) {
             return BTreeMap::new();
         }
@@ -88,12 +88,7 @@ impl Context {
     }
 
     /// Reads the skills of `places` under `policy`.
-    pub(crate) fn inspect_places(
-        &self,
-        places: Vec<Place>,
-        problems: Vec<Problem>,
-        policy: Policy,
-    ) -> Library {
+    pub fn inspect_places(&self, places: Vec<Place>, problems: Vec<Problem>, policy: Policy) -> Library {
         self.inspect_with(places, problems, policy, None)
     }
 
@@ -105,13 +100,13 @@ impl Context {
         past: Option<PastVersions>,
     ) -> Library {
         let providers = self.present_providers(&places, &policy, past);
-        let _progress = Progress::start(&self.env, "reading skills");
+        let _progress = self.reporter.progress("reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         Library::new(registry, places, problems)
     }
 
     /// Reads the skills below `directory`, however deep they lie.
-    pub(crate) fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
+    pub fn inspect_deeply(&self, directory: &Path, policy: Policy) -> Registry {
         let mut options = FsOptions::new("path", directory);
         options.limits = self.settings.scan;
         options.limits.max_depth = MAX_DEPTH;
@@ -123,8 +118,8 @@ impl Context {
 
     /// Returns a hint about skills below the directories given as roots, or else the working directory, for a library that has
     /// none.
-    pub(crate) fn hint_without_skills(&self) -> String {
-        let (here, given) = (self.env.working_directory(), &self.globals.root);
+    pub fn hint_without_skills(&self) -> String {
+        let (here, given) = (self.env.working_directory(), &self.options.roots);
         let directories: Vec<PathBuf> = if given.is_empty() {
             vec![here.to_owned()]
         } else {
@@ -153,11 +148,11 @@ impl Context {
     /// Returns hints about skills that `library` leaves out, because they lie inside other skills, too deep or in hidden directories.
     ///
     /// Searches the directories a second time, so commands that only list skills do without.
-    pub(crate) fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
+    pub fn hints_about_unlisted(&self, library: &Library) -> Vec<String> {
         let listed: HashSet<&Path> =
             library.snapshot.entries().iter().map(|entry| Path::new(entry.directory())).collect();
         // Without any, `hint_without_skills` has looked below the directories that were given.
-        let is_told = listed.is_empty() && !self.globals.root.is_empty();
+        let is_told = listed.is_empty() && !self.options.roots.is_empty();
         if is_told {
             return Vec::new();
         }
@@ -199,7 +194,7 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there, or are missing because they are configured.
-    pub(crate) fn present_providers(
+    pub fn present_providers(
         &self,
         places: &[Place],
         policy: &Policy,
@@ -212,24 +207,24 @@ impl Context {
     }
 
     /// Reads all skills of all places, also of those that are not there yet, to follow changes.
-    pub(crate) fn open_to_follow(&self) -> Registry {
+    pub fn open_to_follow(&self) -> Registry {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter(), &links, None);
-        let _progress = Progress::start(&self.env, "reading skills");
+        let _progress = self.reporter.progress("reading skills");
         pollster::block_on(Registry::open_for_inspection(providers, policy))
     }
 
     /// Follows `registry` as configured, for as long as the watcher is kept.
     ///
     /// If the system cannot watch, the library is checked on use.
-    pub(crate) fn follow(&self, registry: &Registry) -> Option<Watcher> {
+    pub fn follow(&self, registry: &Registry) -> Option<Watcher> {
         registry.watch(self.settings.reload).ok()
     }
 
     /// Returns the reload options of a command that waits for changes: as configured, but never lazy or off.
-    pub(crate) fn eager_reload(&self) -> ReloadOptions {
+    pub fn eager_reload(&self) -> ReloadOptions {
         let mut options = self.settings.reload;
         options.mode = match options.mode {
             ReloadMode::Poll => ReloadMode::Poll,
@@ -257,25 +252,25 @@ impl Context {
 }
 
 /// All skills, read once.
-pub(crate) struct Library {
+pub struct Library {
     /// The registry that reads their files.
     pub registry: Registry,
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// The places that were searched.
-    pub(crate) places: Vec<Place>,
+    pub places: Vec<Place>,
     /// Problems of the sources themselves.
-    pub(crate) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
 }
 
 /// A library that can be searched.
-pub(crate) struct SearchableLibrary {
+pub struct SearchableLibrary {
     /// All skills, read once.
-    pub(crate) library: Library,
+    pub library: Library,
     /// The handle that searches them.
-    pub(crate) handle: repertoire::Library,
+    pub handle: repertoire::Library,
     /// The searcher of the handle.
-    pub(crate) searcher: SkillSearch,
+    pub searcher: SkillSearch,
 }
 
 impl Library {
@@ -286,12 +281,12 @@ impl Library {
     }
 
     /// Returns the skills with the places that they were read from.
-    pub(crate) fn opened(&self) -> OpenLibrary<'_> {
+    pub fn opened(&self) -> OpenLibrary<'_> {
         OpenLibrary { registry: &self.registry, snapshot: &self.snapshot, places: &self.places }
     }
 
     /// Returns everything the rules find in each of `entries`, on all cores, in order.
-    pub(crate) fn check(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
+    pub fn check(&self, entries: &[&Entry]) -> Vec<Vec<Diagnostic>> {
         let active: Vec<&Entry> = self.snapshot.active().collect();
         let toolbox = |entry: &&Entry| pollster::block_on(self.registry.toolbox(entry));
         let toolboxes: Vec<Toolbox> = active.par_iter().map(toolbox).collect();
@@ -310,7 +305,7 @@ impl Library {
     }
 
     /// Returns the skill called `name`, or an error that names similar ones.
-    pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
+    pub fn find(&self, name: &str) -> Result<&Entry, Error> {
         match self.snapshot.find(name) {
             Lookup::Quarantined(entry) | Lookup::Disabled(entry) if entry.is_broken() => {
                 Err(quarantined(name, entry))
@@ -320,15 +315,15 @@ impl Library {
     }
 
     /// Returns the skill called `name`, valid or not.
-    pub(crate) fn find_any(&self, name: &str) -> Result<&Entry, CliError> {
+    pub fn find_any(&self, name: &str) -> Result<&Entry, Error> {
         match self.snapshot.find(name) {
             Lookup::Found(entry) | Lookup::Disabled(entry) | Lookup::Quarantined(entry) => Ok(entry),
             Lookup::Unknown(nearest) => Err(self.unknown(name, &nearest)),
         }
     }
 
-    fn unknown(&self, name: &str, nearest: &[&repertoire_model::SkillName]) -> CliError {
-        let error = CliError::no(format!("there is no skill `{name}`"));
+    fn unknown(&self, name: &str, nearest: &[&repertoire_model::SkillName]) -> Error {
+        let error = Error::no(format!("there is no skill `{name}`"));
         let all: Vec<&str> = self.snapshot.active().map(|entry| entry.name().as_str()).collect();
         let near: Vec<&str> = nearest.iter().map(|name| name.as_str()).collect();
         let mut error = match near.as_slice() {
@@ -350,21 +345,21 @@ impl Library {
     }
 }
 
-fn quarantined(name: &str, entry: &Entry) -> CliError {
-    let mut error = CliError::no(format!("the skill `{name}` is quarantined ({})", entry.path));
+fn quarantined(name: &str, entry: &Entry) -> Error {
+    let mut error = Error::no(format!("the skill `{name}` is quarantined ({})", entry.path));
     let reasons = || entry.diagnostics().filter(|found| found.severity == Severity::Error);
     for diagnostic in reasons().take(MAX_REASONS_SHOWN) {
-        error = error.because(anyhow::anyhow!("{}", diagnostic.message));
+        error = error.because(diagnostic.message.as_str());
     }
     let more = reasons().skip(MAX_REASONS_SHOWN).count();
     if more > 0 {
-        error = error.because(anyhow::anyhow!("and {more} more"));
+        error = error.because(format!("and {more} more"));
     }
     error.hint(format!("run `rep check {}` to see what is wrong", entry.path))
 }
 
 /// Returns the directory of a `SKILL.md`, or the path itself.
-pub(crate) fn skill_directory(path: &Path) -> &Path {
+pub fn skill_directory(path: &Path) -> &Path {
     let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
     match path.parent() {
         Some(parent) if is_manifest && !path.is_dir() => parent,

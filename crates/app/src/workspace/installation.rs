@@ -13,10 +13,9 @@ use repertoire_sources::{
     recover,
 };
 
-use super::context::Context;
-use crate::env::{self, Env};
-use crate::error::CliError;
-use crate::ui::Ui;
+use super::environment::{self as env, Env};
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The largest file with a token, in bytes.
 const MAX_TOKEN: u64 = 16 * 1024;
@@ -24,27 +23,31 @@ const MAX_TOKEN: u64 = 16 * 1024;
 /// The directory of a project for what is no part of it.
 const OWN_DIRECTORY: &str = ".repertoire";
 
-/// The skills of a change that was interrupted and is completed.
-pub(crate) struct CompletedChange {
+/// A change of skills that was interrupted, and is completed or undone now as far as possible.
+pub struct InterruptedChange {
     /// The owner of the skills.
-    pub(crate) owner: Owner,
-    /// Their directories.
-    pub(crate) directories: Vec<PathBuf>,
+    pub owner: Owner,
+    /// The directories of the skills of a change that is completed, which may lack links.
+    pub directories: Vec<PathBuf>,
+    /// The outcome, in words.
+    pub message: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
 }
 
-/// Completes or undoes changes of skills whose program was killed, and says so. Returns those that are completed, which may lack links.
-pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) -> Vec<CompletedChange> {
+/// Completes or undoes changes of skills whose program was killed.
+pub fn finish_interrupted_changes(env: &Env) -> Vec<InterruptedChange> {
     let Some(store) = store(env) else { return Vec::new() };
     let places = env.places();
-    let mut completed = Vec::new();
+    let mut changes = Vec::new();
     for owner in [Owner::Project, Owner::User] {
         let Some(installation) = installation(env, &places, owner) else { continue };
+        let mut directories = Vec::new();
         let (message, hints) = match recover(&installation, &store) {
             Ok(None) => continue,
             Ok(Some(Recovery::Completed(names))) => {
-                let directories = names.iter().map(|name| installation.directory(name));
-                let directories = directories.filter(|directory| directory.is_dir()).collect();
-                completed.push(CompletedChange { owner, directories });
+                directories.extend(names.iter().map(|name| installation.directory(name)));
+                directories.retain(|directory| directory.is_dir());
                 ("a change of skills that was interrupted is completed".to_owned(), Vec::new())
             }
             Ok(Some(Recovery::Undone)) => {
@@ -69,12 +72,10 @@ pub(crate) fn finish_interrupted_changes(ui: &mut Ui, env: &Env) -> Vec<Complete
                 error.hints().to_vec(),
             ),
         };
-        let _ = ui.warn(&format!("{}: {message}", installation.base.display()));
-        for hint in hints {
-            let _ = ui.hint(&hint);
-        }
+        let message = format!("{}: {message}", installation.base.display());
+        changes.push(InterruptedChange { owner, directories, message, hints });
     }
-    completed
+    changes
 }
 
 fn chain(error: &repertoire_sources::Error) -> String {
@@ -109,12 +110,12 @@ fn installation(env: &Env, places: &Places, owner: Owner) -> Option<Installation
     })
 }
 
-impl Context {
+impl Workspace {
     /// Returns the places of the skills of `owner`; fails if a link leads out of the project.
-    pub(crate) fn installation(&self, owner: Owner) -> Result<Installation, CliError> {
+    pub fn installation(&self, owner: Owner) -> Result<Installation, Error> {
         let places = self.env.places();
         let installation = installation(&self.env, &places, owner).ok_or_else(|| {
-            CliError::usage("there is no home directory, or no directory for state")
+            Error::usage("there is no home directory, or no directory for state")
                 .hint("set HOME, or REPERTOIRE_STATE_DIR")
         })?;
         let trust = FileTrust::Within(places.project().to_owned());
@@ -123,35 +124,35 @@ impl Context {
         let written = [&*installation.skills, &*installation.lock, &*installation.conflicts, &*other_lock];
         let outside = written.into_iter().find(leads_out).filter(|_| owner == Owner::Project);
         if let Some(path) = outside {
-            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+            return Err(Error::no(format!("{} leads out of the project", path.display()))
                 .hint("nothing is written there; replace the link by a directory or a file"));
         }
         Ok(installation)
     }
 
     /// Returns the store of fetched skills.
-    pub(crate) fn bundle_store(&self) -> Result<BundleStore, CliError> {
+    pub fn bundle_store(&self) -> Result<BundleStore, Error> {
         store(&self.env).ok_or_else(|| {
-            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+            Error::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
         })
     }
 
     /// Returns the options of fetching; git may ask a person for credentials. `token_file` holds the token for a server.
-    pub(crate) fn fetch_options(&self, ui: &Ui, token_file: Option<&Path>) -> Result<FetchOptions, CliError> {
+    pub fn fetch_options(&self, prompt: GitPrompt, token_file: Option<&Path>) -> Result<FetchOptions, Error> {
         let mut options = self.unattended_fetch_options()?;
-        options.prompt = if ui.is_interactive() { GitPrompt::Allowed } else { GitPrompt::Never };
+        options.prompt = prompt;
         options.token = token_file.map(|path| self.token(path)).transpose()?;
         Ok(options)
     }
 
     /// Returns the options for fetching where nobody can be asked for anything.
-    pub(crate) fn unattended_fetch_options(&self) -> Result<FetchOptions, CliError> {
+    pub fn unattended_fetch_options(&self) -> Result<FetchOptions, Error> {
         let state = self.env.state_directory().ok_or_else(|| {
-            CliError::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
+            Error::usage("there is no state directory").hint("set HOME, or REPERTOIRE_STATE_DIR")
         })?;
         let mut options = FetchOptions::new(state.join("fetching"));
         options.prompt = GitPrompt::Never;
-        options.http = self.env.http().clone();
+        options.http = self.env.http.clone();
         let registry = self.env.get(env::NPM_REGISTRY);
         if let Some(registry) = registry.or_else(|| self.env.get(env::NPM_REGISTRY_LOWER)) {
             options.npm = registry.to_string_lossy().into_owned();
@@ -160,35 +161,34 @@ impl Context {
     }
 
     /// Fails if a token would be sent to more than one server.
-    pub(crate) fn expect_one_server<'l>(
+    pub fn expect_one_server<'l>(
         &self,
         skills: impl Iterator<Item = &'l LockedSkill>,
         token_file: Option<&Path>,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), Error> {
         let is_server = |source: &&str| {
             let parsed = self.source(source, Path::new("/")).map(|parsed| parsed.source);
             matches!(parsed, Ok(Source::WellKnown(_) | Source::ArchiveUrl(_)))
         };
         let servers: BTreeSet<&str> = skills.map(|skill| skill.source.as_str()).filter(is_server).collect();
         if token_file.is_some() && servers.len() > 1 {
-            return Err(CliError::usage("the token would be sent to several servers")
+            return Err(Error::usage("the token would be sent to several servers")
                 .hint("name the skills of one server"));
         }
         Ok(())
     }
 
-    fn token(&self, path: &Path) -> Result<String, CliError> {
+    fn token(&self, path: &Path) -> Result<String, Error> {
         let path = self.env.working_directory().join(path);
-        let bytes =
-            regular_file::read(&path, MAX_TOKEN).map_err(|error| CliError::io("read", &path, error))?;
+        let bytes = regular_file::read(&path, MAX_TOKEN).map_err(|error| Error::io("read", &path, error))?;
         let token = String::from_utf8_lossy(&bytes).trim().to_owned();
         let is_token = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
-        let bad = || CliError::usage(format!("{} holds no token", path.display()));
+        let bad = || Error::usage(format!("{} holds no token", path.display()));
         is_token.then_some(token).ok_or_else(bad)
     }
 
     /// Returns the source that `text` names; relative paths count from `base`.
-    pub(crate) fn source(&self, text: &str, base: &Path) -> Result<SourceText, CliError> {
+    pub fn source(&self, text: &str, base: &Path) -> Result<SourceText, Error> {
         Ok(SourceText::parse(text, base, self.env.home().as_deref())?)
     }
 }

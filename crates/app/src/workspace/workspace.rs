@@ -1,4 +1,4 @@
-//! The context of a command: environment, global options and settings.
+//! The workspace of a user: environment, options and settings.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,21 +9,33 @@ use repertoire::event::JournalSink;
 use repertoire::event::otel::OtelSink;
 use repertoire::store::LazyStore;
 
-use crate::config;
-use crate::env::{self, Env};
-use crate::error::CliError;
-use crate::globals::Globals;
-use crate::served::ServedArgs;
-use crate::ui::Ui;
+use super::environment::{self as env, Env};
+use super::reporter::Reporter;
+use super::settings;
+use crate::error::Error;
 
-/// The context of every command that reads skills.
-pub(crate) struct Context {
+/// The options of a workspace that win over its configuration.
+#[derive(Debug, Clone, Default)]
+pub struct WorkspaceOptions {
+    /// The directories of skills that replace all places that discovery and configuration would find.
+    pub roots: Vec<PathBuf>,
+    /// The profile that skills are checked against.
+    pub profile: Option<String>,
+    /// The configuration file to use instead of looking for one.
+    pub config: Option<PathBuf>,
+    /// `true` to use no cache.
+    pub no_cache: bool,
+}
+
+/// Skills, settings and state as a user has them in a directory.
+pub struct Workspace {
     /// The environment.
     pub env: Env,
-    /// The options that every command takes.
-    pub globals: Globals,
+    /// The options.
+    pub options: WorkspaceOptions,
     /// The settings in force.
     pub settings: Settings,
+    pub(super) reporter: Arc<dyn Reporter>,
     /// The store, once it is asked for.
     pub(super) store: OnceLock<LazyStore>,
     /// The sink that appends events to it, once it is asked for.
@@ -34,34 +46,46 @@ pub(crate) struct Context {
     pub(super) served: Vec<String>,
 }
 
-impl Context {
+impl Workspace {
     /// Reads the configuration.
-    pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
-        let settings = config::load(&env, &globals, ui.is_err_coloured())?;
-        if globals.root.is_empty()
+    pub fn load(env: Env, options: WorkspaceOptions, reporter: Arc<dyn Reporter>) -> Result<Self, Error> {
+        let settings = settings::load(&env, &options)?;
+        if options.roots.is_empty()
             && let Some(root) =
                 settings.roots.iter().find(|root| root.path.metadata().is_ok_and(|found| !found.is_dir()))
         {
-            return Err(CliError::usage(format!("{} is not a directory", root.path.display()))
+            return Err(Error::usage(format!("{} is not a directory", root.path.display()))
                 .hint("`roots` of the configuration takes directories of skills"));
         }
-        let mut context = Self::new(env, globals, settings);
-        context.settings.session.catalog.priority = context.preferred_skills();
-        Ok(context)
+        let mut workspace = Self::new(env, options, settings, reporter);
+        workspace.settings.session.catalog.priority = workspace.preferred_skills();
+        Ok(workspace)
     }
 
-    /// Returns the context of a command whose configuration was read.
-    pub(crate) fn new(env: Env, globals: Globals, settings: Settings) -> Self {
+    /// Returns the workspace of a configuration that was read.
+    pub fn new(env: Env, options: WorkspaceOptions, settings: Settings, reporter: Arc<dyn Reporter>) -> Self {
         let (store, journal, traces) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { env, globals, settings, store, journal, traces, served: Vec::new() }
+        Self { env, options, settings, reporter, store, journal, traces, served: Vec::new() }
     }
 
-    /// Returns the context of a command that may serve the skills of a store.
-    pub(crate) fn serving(mut self, args: &ServedArgs) -> Result<Self, CliError> {
-        if let Some(location) = &args.store {
-            self.settings.store_url.clone_from(location);
+    /// Reads the configuration again. The new workspace serves no channels.
+    pub fn reloaded(&self) -> Result<Self, Error> {
+        let settings = settings::load(&self.env, &self.options)?;
+        Ok(Self::new(self.env.clone(), self.options.clone(), settings, Arc::clone(&self.reporter)))
+    }
+
+    /// Returns this workspace with the skills of `roots` alone.
+    pub fn confined_to(&self, roots: Vec<PathBuf>) -> Self {
+        let options = WorkspaceOptions { roots, ..self.options.clone() };
+        Self::new(self.env.clone(), options, self.settings.clone(), Arc::clone(&self.reporter))
+    }
+
+    /// Returns this workspace with the skills of `channels` of the store at `location`, or of the one that is configured.
+    pub fn serving(mut self, location: Option<&str>, channels: Vec<String>) -> Result<Self, Error> {
+        if let Some(location) = location {
+            location.clone_into(&mut self.settings.store_url);
         }
-        self.served = args.channels();
+        self.served = channels;
         // Agents and people must not wait for a database that does not answer.
         self.store = OnceLock::from(self.store_opened_by(repertoire_store::open_to_serve));
         self.expect_served_store()?;
@@ -69,12 +93,12 @@ impl Context {
     }
 
     /// Returns the input that the configuration was loaded from.
-    pub(super) fn config_input(&self) -> ConfigInput {
-        config::input(&self.env, &self.globals)
+    pub fn config_input(&self) -> ConfigInput {
+        settings::input(&self.env, &self.options)
     }
 
     /// Returns `path` as a person in the working directory would write it.
-    pub(crate) fn shown(&self, path: &str) -> String {
+    pub fn shown(&self, path: &str) -> String {
         match Path::new(path).strip_prefix(self.env.working_directory()) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
             _ => path.to_owned(),
@@ -83,7 +107,7 @@ impl Context {
 
     /// Returns the file `path`, which is relative to the working directory, as a path in the project with `/` between its parts. One
     /// that is absolute or outside of the project stays as it is.
-    pub(crate) fn project_path(&self, path: &str) -> String {
+    pub fn project_path(&self, path: &str) -> String {
         let here = self.env.working_directory();
         let root = repository_root(here, self.env.home().as_deref()).unwrap_or_else(|| here.to_owned());
         let mut full = PathBuf::new();
@@ -103,8 +127,8 @@ impl Context {
     }
 
     /// Returns the name of the library for people: that of the directory it is read from.
-    pub(crate) fn library_title(&self) -> String {
-        let named = self.globals.root.first().map(|root| self.env.working_directory().join(root));
+    pub fn library_title(&self) -> String {
+        let named = self.options.roots.first().map(|root| self.env.working_directory().join(root));
         let directory = named.as_deref().unwrap_or(self.env.working_directory());
         let name = directory
             .canonicalize()
@@ -114,8 +138,8 @@ impl Context {
     }
 
     /// Returns the directory of the cache, unless it is turned off.
-    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
-        if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
+    pub fn cache_directory(&self) -> Option<PathBuf> {
+        if self.options.no_cache || self.env.is_on(env::NO_CACHE) {
             return None;
         }
         self.env.cache_directory()

@@ -10,17 +10,16 @@ use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
 use repertoire_model::text::nearest;
 
-use super::context::Context;
-use crate::error::CliError;
-use crate::ui::Progress;
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// The sentences for models where `exec.enabled` is `false`.
 const RUNNING_OFF: &str = "Running tools and scripts of skills is off. Ask the user to set `exec.enabled = true` in the \
     user's configuration, or go on without them.";
 
-impl Context {
+impl Workspace {
     /// Returns the options of sessions; `render` overrides how answers are written.
-    pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
+    pub fn session_options(&self, render: Option<&str>) -> SessionOptions {
         let mut options = self.settings.session.clone();
         options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.surface = Surface::Cli;
@@ -37,7 +36,7 @@ impl Context {
     }
 
     /// Fails if `agent` is to review proposals and `tools.offer` leaves it no tool for that.
-    fn expect_review_tool(&self, agent: &str) -> Result<(), CliError> {
+    fn expect_review_tool(&self, agent: &str) -> Result<(), Error> {
         let reviews = self.settings.agents.get(agent).is_some_and(|configured| configured.agent.reviews);
         if !reviews || self.options_of_agent(Some(agent)).offered.includes("review_skill_proposals") {
             return Ok(());
@@ -45,18 +44,18 @@ impl Context {
         let message = format!(
             "the agent `{agent}` has `reviews = true`, but `tools.offer` leaves out `review_skill_proposals`"
         );
-        Err(CliError::usage(message).hint("add it to `tools.offer`, or remove `reviews`"))
+        Err(Error::usage(message).hint("add it to `tools.offer`, or remove `reviews`"))
     }
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything, limited to `skills` unless
     /// these are empty; `runner` runs what skills bring along.
-    pub(crate) fn session_with(
+    pub fn session_with(
         &self,
         options: SessionOptions,
         agent: Option<&str>,
         skills: &[String],
         runner: Option<Arc<dyn Runner>>,
-    ) -> Result<Session, CliError> {
+    ) -> Result<Session, Error> {
         let library = self.library(options, agent.as_slice(), runner)?;
         let mut request = SessionRequest::default();
         request.agent = agent.map(str::to_owned);
@@ -66,12 +65,12 @@ impl Context {
 
     /// Opens a library whose sessions have `options` and run things with `runner`, and whose agents are those configured;
     /// `needed` ones must be sound.
-    pub(crate) fn library(
+    pub fn library(
         &self,
         options: SessionOptions,
         needed: &[&str],
         runner: Option<Arc<dyn Runner>>,
-    ) -> Result<Library, CliError> {
+    ) -> Result<Library, Error> {
         let builder = self.library_builder(options, needed, runner)?;
         let library = self.open_library(builder)?;
         for name in needed {
@@ -81,13 +80,13 @@ impl Context {
     }
 
     /// Opens a library whose sessions record nothing.
-    pub(crate) fn unrecorded_library(&self, options: SessionOptions) -> Result<Library, CliError> {
+    pub fn unrecorded_library(&self, options: SessionOptions) -> Result<Library, Error> {
         self.open_library(self.library_builder(options, &[], None)?.sinks(Sinks::new()))
     }
 
     /// Opens the library of `builder`.
-    pub(crate) fn open_library(&self, builder: LibraryBuilder) -> Result<Library, CliError> {
-        let progress = Progress::start(&self.env, "reading skills");
+    pub fn open_library(&self, builder: LibraryBuilder) -> Result<Library, Error> {
+        let progress = self.reporter.progress("reading skills");
         let library = block_on(builder.open())?;
         drop(progress);
         self.warn_of_missing_channels(&library);
@@ -95,12 +94,12 @@ impl Context {
     }
 
     /// Returns the builder of such a library.
-    pub(crate) fn library_builder(
+    pub fn library_builder(
         &self,
         options: SessionOptions,
         needed: &[&str],
         runner: Option<Arc<dyn Runner>>,
-    ) -> Result<LibraryBuilder, CliError> {
+    ) -> Result<LibraryBuilder, Error> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
@@ -108,7 +107,7 @@ impl Context {
         self.expect_search()?;
         let policy = self.settings.policy.clone();
         // Skills of a store are served instead of those on disk, unless a directory is named.
-        let is_on_disk = self.served.is_empty() || !self.globals.root.is_empty();
+        let is_on_disk = self.served.is_empty() || !self.options.roots.is_empty();
         let places = if is_on_disk { self.places(&policy).0 } else { Vec::new() };
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
@@ -144,7 +143,7 @@ impl Context {
     }
 
     /// Returns the event sinks of a session.
-    pub(crate) fn sinks(&self) -> Sinks {
+    pub fn sinks(&self) -> Sinks {
         let mut sinks = Sinks::new();
         if let Some(journal) = self.journal() {
             sinks = sinks.with(journal);
@@ -159,13 +158,13 @@ impl Context {
 /// Returns the scope of the skills that one of `patterns` matches; `None` if there are no patterns.
 ///
 /// Fails if one of them matches no skill: it is misspelt, and the request would have fewer skills than it is meant to have.
-pub(crate) fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope>, CliError> {
+pub fn narrowed(snapshot: &Snapshot, patterns: &[String]) -> Result<Option<Scope>, Error> {
     let mut allow = Vec::with_capacity(patterns.len());
     for text in patterns {
         let pattern = Pattern::for_scope(text)
-            .map_err(|fault| CliError::usage(format!("--skills: `{text}` is no name of a skill: {fault}")))?;
+            .map_err(|fault| Error::usage(format!("--skills: `{text}` is no name of a skill: {fault}")))?;
         if !snapshot.entries().iter().any(|entry| pattern.matches(&entry.source, entry.name().as_str())) {
-            let error = CliError::no(format!("--skills: no skill matches `{text}`"));
+            let error = Error::no(format!("--skills: no skill matches `{text}`"));
             let names = snapshot.active().map(|entry| entry.name().as_str());
             return Err(match nearest(text, names) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),

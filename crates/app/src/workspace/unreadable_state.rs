@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::env::{Env, STATE_DIR};
-use crate::kit_choice;
-use crate::wire::shell_word;
+use super::disabled::shell_word;
+use super::environment::{Env, STATE_DIR};
+use super::kit_choice;
 
 /// The name of the SQLite file in the state directory.
-pub(crate) const STORE_FILE: &str = "repertoire.db";
+pub(super) const STORE_FILE: &str = "repertoire.db";
 
 /// The parts of the state directory that `sudo rep` can make unreadable, in the order in which most commands read them.
 const PARTS: [&str; 8] = [
@@ -22,7 +22,7 @@ const PARTS: [&str; 8] = [
 ];
 
 /// A state directory that cannot be read, or a part of it.
-pub(crate) struct UnreadableState {
+pub struct UnreadableState {
     directory: PathBuf,
     /// The directory, or the part.
     path: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) struct UnreadableState {
 
 impl UnreadableState {
     /// Returns the state directory if it, or a part of it, is there and cannot be read by this user.
-    pub(crate) fn find(env: &Env) -> Option<Self> {
+    pub fn find(env: &Env) -> Option<Self> {
         let directory = env.working_directory().join(env.state_directory()?);
         let parts = PARTS.iter().map(|name| directory.join(name));
         let path = [directory.clone()].into_iter().chain(parts).find(|path| is_denied(path))?;
@@ -39,7 +39,7 @@ impl UnreadableState {
     }
 
     /// Returns one line that says what this means.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         let served = if self.hides(kit_choice::FILE_NAME) {
             "all skills are served, whatever `rep use` chose"
         } else {
@@ -50,12 +50,12 @@ impl UnreadableState {
     }
 
     /// Returns whether the file `name` of the directory cannot be read.
-    pub(crate) fn hides(&self, name: &str) -> bool {
+    pub fn hides(&self, name: &str) -> bool {
         self.path == self.directory || is_denied(&self.directory.join(name))
     }
 
     /// Returns what mends it.
-    pub(crate) fn remedy(&self) -> String {
+    pub fn remedy(&self) -> String {
         // The directory itself may be hidden by one above it.
         let found = self.directory.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
         let is_own = |path: &Path| {

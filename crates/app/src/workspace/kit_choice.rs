@@ -13,11 +13,11 @@ use repertoire::config::KitChoice;
 use repertoire::regular_file;
 use serde::{Deserialize, Serialize};
 
-use crate::env::{self, Env};
-use crate::error::CliError;
+use super::environment::{self as env, Env};
+use crate::error::Error;
 
 /// The name of the file in the state directory.
-pub(crate) const FILE_NAME: &str = "kits.json";
+pub const FILE_NAME: &str = "kits.json";
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -33,7 +33,7 @@ struct ChoicesJson {
 }
 
 /// Returns the kits that are in use: those of the shell, or else those of the project.
-pub(crate) fn chosen(env: &Env) -> Result<Option<KitChoice>, CliError> {
+pub fn chosen(env: &Env) -> Result<Option<KitChoice>, Error> {
     if let Some(value) = env.get(env::KITS) {
         return Ok(Some(KitChoice { names: names(&value.to_string_lossy()), origin: env::KITS.to_owned() }));
     }
@@ -42,7 +42,7 @@ pub(crate) fn chosen(env: &Env) -> Result<Option<KitChoice>, CliError> {
 }
 
 /// Returns the kits that are chosen for the project; none if the choice may not be read, of which `main` warns.
-fn of_project(env: &Env) -> Result<Vec<String>, CliError> {
+fn of_project(env: &Env) -> Result<Vec<String>, Error> {
     let Some(file) = file(env) else { return Ok(Vec::new()) };
     match regular_file::read(&file, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
@@ -51,9 +51,9 @@ fn of_project(env: &Env) -> Result<Vec<String>, CliError> {
 }
 
 /// Makes `names` the kits that are in use in the project; none is in use without names.
-pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
+pub fn choose(env: &Env, names: &[String]) -> Result<(), Error> {
     let file = file(env)
-        .ok_or_else(|| CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
+        .ok_or_else(|| Error::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
     let (mut choices, before) = choices(&file, regular_file::read(&file, MAX_BYTES))?;
     choices.projects.remove(&project(env));
     // Projects that were removed need no choice.
@@ -64,7 +64,7 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
         return Ok(());
     }
     if let Some(directory) = file.parent() {
-        fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
+        fs::create_dir_all(directory).map_err(|error| Error::io("make", directory, error))?;
     }
     let mut after = serde_json::to_vec_pretty(&choices)?;
     after.push(b'\n');
@@ -73,7 +73,7 @@ pub(crate) fn choose(env: &Env, names: &[String]) -> Result<(), CliError> {
 }
 
 /// Returns the directory that a choice is made for: the root of the repository, or else the working directory.
-pub(crate) fn project(env: &Env) -> PathBuf {
+pub fn project(env: &Env) -> PathBuf {
     let project = env.places().project().to_owned();
     fs::canonicalize(&project).unwrap_or(project)
 }
@@ -88,22 +88,22 @@ fn file(env: &Env) -> Option<PathBuf> {
 }
 
 /// Returns the choices in `file`, from which `bytes` were read, and its bytes if it is there.
-fn choices(file: &Path, bytes: io::Result<Vec<u8>>) -> Result<(ChoicesJson, Option<Vec<u8>>), CliError> {
+fn choices(file: &Path, bytes: io::Result<Vec<u8>>) -> Result<(ChoicesJson, Option<Vec<u8>>), Error> {
     let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok((ChoicesJson { version: VERSION, projects: BTreeMap::new() }, None));
         }
-        Err(error) => return Err(CliError::io("read", file, error)),
+        Err(error) => return Err(Error::io("read", file, error)),
     };
-    let broken = |error: anyhow::Error| {
-        CliError::no(format!("{} does not say which kits are in use", file.display()))
+    let broken = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Error::no(format!("{} does not say which kits are in use", file.display()))
             .because(error)
             .hint("remove it; then no kit is in use in any project")
     };
     let choices: ChoicesJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
     if choices.version != VERSION {
-        return Err(broken(anyhow::anyhow!("version {} is not known", choices.version)));
+        return Err(broken(format!("version {} is not known", choices.version).into()));
     }
     Ok((choices, Some(bytes)))
 }

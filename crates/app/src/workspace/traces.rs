@@ -6,22 +6,22 @@ use percent_encoding::percent_decode_str;
 use repertoire::Error;
 use repertoire::event::otel::{OtelOptions, OtelSink};
 
-use super::context::Context;
-use crate::env::{self, Env};
-use crate::ui::say;
+use super::environment::{self as env, Env};
+use super::reporter::Reporter;
+use super::workspace::Workspace;
 
 /// The path of spans below the address of a collector.
 const PATH: &str = "v1/traces";
 
-impl Context {
+impl Workspace {
     /// Returns the sink that sends calls of tools to a collector, if the environment names one.
-    pub(crate) fn traces(&self) -> Option<Arc<OtelSink>> {
-        self.traces.get_or_init(|| Some(Arc::new(OtelSink::new(options(&self.env)?)))).clone()
+    pub fn traces(&self) -> Option<Arc<OtelSink>> {
+        self.traces.get_or_init(|| Some(Arc::new(OtelSink::new(options(&self.env, &self.reporter)?)))).clone()
     }
 }
 
 /// Returns the options that `env` asks for; `None` if it names no collector, or one that is spoken to in another way.
-fn options(env: &Env) -> Option<OtelOptions> {
+fn options(env: &Env, reporter: &Arc<dyn Reporter>) -> Option<OtelOptions> {
     let text = |name: &str| env.get(name)?.to_str().map(str::to_owned);
     let endpoint = text(env::OTLP_TRACES_ENDPOINT)
         .or_else(|| text(env::OTLP_ENDPOINT).map(|endpoint| below(&endpoint)))?;
@@ -32,22 +32,23 @@ fn options(env: &Env) -> Option<OtelOptions> {
     }
     let protocol = text(env::OTLP_TRACES_PROTOCOL).or_else(|| text(env::OTLP_PROTOCOL));
     if let Some(protocol) = protocol.filter(|protocol| !protocol.starts_with("http/")) {
-        say(&format!(
+        reporter.note(&format!(
             "no traces are sent, because {} is `{protocol}`; set it to `http/json`, and the address to that of OTLP over HTTP",
             env::OTLP_PROTOCOL
         ));
         return None;
     }
     let mut options = OtelOptions::new(endpoint);
-    options.http = env.http().clone();
+    options.http = env.http.clone();
     let pairs = text(env::OTLP_TRACES_HEADERS).or_else(|| text(env::OTLP_HEADERS)).unwrap_or_default();
     options.headers = headers(&pairs);
     if let Some(name) = text(env::OTEL_SERVICE_NAME) {
         options.service_name = name;
     }
-    options.on_failure = Some(Arc::new(|error: &Error| {
+    let reporter = Arc::clone(reporter);
+    options.on_failure = Some(Arc::new(move |error: &Error| {
         let why = error.chain();
-        say(&format!("traces are not sent, skills are served all the same: {why}"));
+        reporter.note(&format!("traces are not sent, skills are served all the same: {why}"));
     }));
     Some(options)
 }
@@ -67,12 +68,16 @@ fn below(endpoint: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
     fn the_standard_variables_name_the_collector() {
         let check = |variables: &[(&str, &str)], expect: Option<&str>| {
-            let found = options(&Env::of(variables)).map(|options| options.endpoint);
+            let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), value.into()));
+            let env = Env::new(pairs, PathBuf::new());
+            let found = options(&env, &(Arc::new(()) as Arc<dyn Reporter>)).map(|options| options.endpoint);
             assert_eq!(found.as_deref(), expect, "{variables:?}");
         };
         let base = (env::OTLP_ENDPOINT, "http://localhost:4318/");

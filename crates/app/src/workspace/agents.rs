@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
+use repertoire::config::FileTrust;
 use repertoire::{Agent, discovery};
 use repertoire_model::scope::Pattern;
 use repertoire_model::text::nearest;
 
-use super::context::Context;
-use crate::config;
-use crate::error::CliError;
-use repertoire::config::FileTrust;
+use super::workspace::Workspace;
+use crate::error::Error;
 
-impl Context {
+impl Workspace {
     /// Returns the agent called `name` with its prompt, or an error that names the agents there are.
-    pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
-        let agent = self.settings.agent(name).map_err(|error| config::cli_error(&error, false))?;
+    pub fn agent(&self, name: &str) -> Result<Agent, Error> {
+        let agent = self.settings.agent(name).map_err(|error| Error::from(error))?;
         let mut agent = agent.ok_or_else(|| self.unknown_agent(name))?;
         agent.scope.deny.extend(self.channels_not_followed(name)?);
         Ok(agent)
@@ -22,12 +21,12 @@ impl Context {
 
     /// Returns the patterns of the skills of those served channels that the agent called `name` does not follow: all before the one
     /// that its configuration names, or before the last one.
-    fn channels_not_followed(&self, name: &str) -> Result<Vec<Pattern>, CliError> {
+    fn channels_not_followed(&self, name: &str) -> Result<Vec<Pattern>, Error> {
         let followed = self.settings.agents.get(name).and_then(|configured| configured.channel.as_ref());
         let first = match followed {
             Some(channel) if !self.served.is_empty() => {
                 self.served.iter().position(|served| served == channel).ok_or_else(|| {
-                    CliError::usage(format!("agents.{name}.channel: the channel `{channel}` is not served"))
+                    Error::usage(format!("agents.{name}.channel: the channel `{channel}` is not served"))
                         .hint(format!("give `--channel {channel}` before the others"))
                 })?
             }
@@ -38,12 +37,12 @@ impl Context {
     }
 
     /// Fails if no agent of the configuration is called `name`.
-    pub(crate) fn expect_agent(&self, name: &str) -> Result<(), CliError> {
+    pub fn expect_agent(&self, name: &str) -> Result<(), Error> {
         if self.settings.agents.contains_key(name) { Ok(()) } else { Err(self.unknown_agent(name)) }
     }
 
-    pub(super) fn unknown_agent(&self, name: &str) -> CliError {
-        let error = CliError::usage(format!("there is no agent `{name}`"));
+    pub(super) fn unknown_agent(&self, name: &str) -> Error {
+        let error = Error::usage(format!("there is no agent `{name}`"));
         let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();
         if names.is_empty() {
             return error
@@ -57,7 +56,7 @@ impl Context {
     }
 
     /// Returns the directories of role prompts, first ones first.
-    pub(crate) fn role_directories(&self) -> Vec<PathBuf> {
+    pub fn role_directories(&self) -> Vec<PathBuf> {
         let working_directory = self.env.working_directory();
         let root = discovery::repository_root(working_directory, self.env.home().as_deref());
         let root = root.unwrap_or_else(|| working_directory.to_owned());

@@ -1,7 +1,6 @@
 //! The reranker of `search.rerank`: a server or a command.
 
 use std::cmp::Ordering as Order;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,13 +8,12 @@ use std::time::Duration;
 use repertoire::http::{HttpClient, HttpErrorKind, HttpResponse};
 use repertoire::{BoxFuture, LibraryBuilder, Reranker};
 use repertoire_exec::notify::run_for_output;
-use repertoire_model::text::public_address;
-use repertoire_model::text::start;
+use repertoire_model::text::{public_address, start};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::context::Context;
-use crate::ui::escape;
+use super::reporter::Reporter;
+use super::workspace::Workspace;
 
 /// The longest run of the command, and the longest request.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -24,13 +22,18 @@ const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// The most bytes of an answer.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-impl Context {
+impl Workspace {
     /// Adds the configured reranker to `builder`, if there is one.
     pub(super) fn with_reranker(&self, builder: LibraryBuilder) -> LibraryBuilder {
         match Target::of(&self.settings.search.rerank) {
             Some(target) => {
-                let (http, is_reported) = (self.env.http().clone(), AtomicBool::new(false));
-                builder.reranker(ConfiguredReranker(Arc::new(RerankClient { target, http, is_reported })))
+                let client = RerankClient {
+                    target,
+                    http: self.env.http.clone(),
+                    reporter: Arc::clone(&self.reporter),
+                    is_reported: AtomicBool::new(false),
+                };
+                builder.reranker(ConfiguredReranker(Arc::new(client)))
             }
             None => builder,
         }
@@ -45,6 +48,7 @@ struct ConfiguredReranker(Arc<RerankClient>);
 struct RerankClient {
     target: Target,
     http: HttpClient,
+    reporter: Arc<dyn Reporter>,
     /// True once a failure was reported.
     is_reported: AtomicBool,
 }
@@ -84,12 +88,8 @@ impl RerankClient {
         let answer = self.target.send(&self.http, body).and_then(|answer| order(&answer, count));
         answer.unwrap_or_else(|message| {
             if !self.is_reported.swap(true, Ordering::Relaxed) {
-                let message = escape(&message);
-                // Nothing can be reported when stderr is closed.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "warning: results keep their order, because `search.rerank` failed: {message}"
-                );
+                let text = format!("results keep their order, because `search.rerank` failed: {message}");
+                self.reporter.warn(&text);
             }
             Vec::new()
         })

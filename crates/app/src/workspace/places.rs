@@ -7,37 +7,36 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::LinkScope;
 use repertoire_model::Policy;
 
-use super::context::Context;
-use crate::env::Env;
-use crate::error::CliError;
-use crate::globals::Globals;
+use super::environment::Env;
+use super::workspace::Workspace;
+use crate::error::Error;
 
 /// Returns an error if something was given as a root that is not a directory.
-pub(crate) fn expect_directories(env: &Env, globals: &Globals) -> Result<(), CliError> {
+pub fn expect_directories(env: &Env, roots: &[PathBuf]) -> Result<(), Error> {
     let is_other = |root: &&PathBuf| !env.working_directory().join(root).is_dir();
-    let Some(root) = globals.root.iter().find(is_other) else { return Ok(()) };
+    let Some(root) = roots.iter().find(is_other) else { return Ok(()) };
     let shown = root.display();
     let message = if env.working_directory().join(root).symlink_metadata().is_ok() {
         format!("{shown} is not a directory")
     } else {
         format!("there is no directory {shown}")
     };
-    Err(CliError::usage(message).hint("`--root` takes a directory of skills"))
+    Err(Error::usage(message).hint("`--root` takes a directory of skills"))
 }
 
-impl Context {
+impl Workspace {
     /// Returns every place that is searched, those that win first, and the problems of packs.
-    pub(crate) fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
-        if self.globals.root.is_empty() {
+    pub fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
+        if self.options.roots.is_empty() {
             return self.settings.places(&self.config_input(), policy);
         }
-        let places = self.globals.root.iter().flat_map(|root| self.given_places("root", root));
+        let places = self.options.roots.iter().flat_map(|root| self.given_places("root", root));
         (Place::distinct(places.collect()), Vec::new())
     }
 
     /// Returns the roots of plugins that clients have installed but not enabled.
-    pub(crate) fn disabled_plugins(&self) -> Vec<Root> {
-        if self.globals.root.is_empty() {
+    pub fn disabled_plugins(&self) -> Vec<Root> {
+        if self.options.roots.is_empty() {
             self.settings.disabled_plugins(&self.config_input())
         } else {
             Vec::new()
@@ -46,7 +45,7 @@ impl Context {
 
     /// Returns the places of a directory that the user names: where it is a project, the hidden directories that agents keep
     /// skills in, which are sources of their own; then itself.
-    pub(crate) fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
+    pub fn given_places(&self, kind: &str, root: &Path) -> Vec<Place> {
         let path = self.env.working_directory().join(root);
         let place = |name: &Path, path: PathBuf| {
             let label = format!("{kind}:{}", name.display());

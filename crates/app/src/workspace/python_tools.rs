@@ -5,26 +5,20 @@ use repertoire_exec::{ExecErrorKind, PythonTools};
 use repertoire_model::toolbox::PYTHON_FILE;
 use repertoire_model::{Digest, LineRange, SkillPath};
 
-use super::context::Context;
 use super::executor::ExecRequest;
-use crate::error::CliError;
-use crate::ui::Ui;
+use super::workspace::Workspace;
+use crate::error::Error;
 
-impl Context {
+impl Workspace {
     /// Returns the public functions of the skill's `tools.py`, with the digest of the file that was read. Python's parser reads it
     /// in the sandbox.
-    pub(crate) fn python_tools(
-        &self,
-        ui: &mut Ui,
-        registry: &Registry,
-        entry: &Entry,
-    ) -> Result<(PythonTools, Digest), CliError> {
-        let path = SkillPath::new(PYTHON_FILE).map_err(|fault| CliError::no(fault.to_string()))?;
+    pub fn python_tools(&self, registry: &Registry, entry: &Entry) -> Result<(PythonTools, Digest), Error> {
+        let path = SkillPath::new(PYTHON_FILE).map_err(|fault| Error::no(fault.to_string()))?;
         let content = pollster::block_on(registry.read(entry, &path, LineRange::default()))?;
-        let executor = self.executor(ui, ExecRequest::default())?;
+        let executor = self.executor(ExecRequest::default())?;
         let tools = executor.describe_python(&content.bytes).map_err(|error| match error.kind() {
-            ExecErrorKind::CommandNotFound => CliError::no("`python3` is not installed here"),
-            _ => CliError::no(error.to_string()),
+            ExecErrorKind::CommandNotFound => Error::no("`python3` is not installed here"),
+            _ => Error::no(error.to_string()),
         })?;
         Ok((tools, Digest::of(&content.bytes)))
     }
