@@ -112,15 +112,12 @@ pub(crate) fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
 
 #[cfg(test)]
 mod tests {
-    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS, McpResult};
-    use repertoire_mcp::ResultForm;
+    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
     use repertoire_web::http::HttpLimits;
 
     #[test]
-    fn settings_of_other_crates_have_their_words_and_defaults() {
+    fn settings_of_other_crates_have_their_defaults() {
         assert_eq!(INSTRUCTIONS_TOKENS, repertoire_mcp::INSTRUCTIONS_TOKENS);
         assert_eq!(HTTP_CONNECTIONS, HttpLimits::default().connections);
-        assert_eq!(McpResult::ALL.map(McpResult::as_str), ResultForm::ALL.map(ResultForm::as_str));
-        assert_eq!(McpResult::default().as_str(), ResultForm::default().as_str());
     }
 }

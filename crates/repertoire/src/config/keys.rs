@@ -15,9 +15,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
-use super::settings::{
-    CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, McpResult, SandboxChoice, Settings,
-};
+use super::settings::{CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings};
 use super::tools::tool_words;
 use crate::proposal::ProposalMode;
 use crate::session::{DenyStyle, Refresh, Requires, SkillAsTool, ToolCeiling, ToolExposure, Unload};
@@ -388,7 +386,7 @@ pub const KEYS: &[Key] = &[
     key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
-    key!("mcp.result" words of McpResult by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
+    key!("mcp.result" words of Render by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
     key!("mcp.instructions_budget" ValueKind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
