@@ -186,7 +186,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
     let position = assignments.iter().rposition(is_profile);
     let chosen = position.and_then(|position| match &assignments[position].value {
-        ConfigValue::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
+        ConfigValue::Word(word) => Profile::parse(word),
         _ => None,
     });
     let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));

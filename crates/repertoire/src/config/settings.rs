@@ -7,6 +7,7 @@ use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
 use repertoire_model::scope::Pattern;
+use repertoire_model::words;
 use repertoire_model::{Policy, Profile};
 
 use super::agents::ConfiguredAgent;
@@ -18,7 +19,6 @@ use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
 use crate::session::{SkillAsTool, ToolExposure};
 use crate::tool::OfferedTools;
-use crate::words::words;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
