@@ -245,11 +245,11 @@ impl Handler {
     }
 
     fn has_tools(&self) -> bool {
-        self.options.tools.is_on()
+        self.options.tools
     }
 
     fn has_extension(&self) -> bool {
-        self.options.extension.is_on()
+        self.options.extension
     }
 
     fn capabilities(&self) -> ServerCapabilities {

@@ -34,7 +34,7 @@ impl InstructionsLimit {
     /// Returns the limit for `client`.
     fn of(client: Option<&str>, options: &McpOptions) -> Self {
         // Without tools, models cannot load skills.
-        let tokens = if options.tools.is_on() { options.instructions_tokens } else { 0 };
+        let tokens = if options.tools { options.instructions_tokens } else { 0 };
         let truncating = TRUNCATING_CLIENTS.iter().find(|(name, _)| client == Some(name));
         Self { tokens, characters: truncating.map_or(usize::MAX, |(_, characters)| *characters) }
     }

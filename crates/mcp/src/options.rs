@@ -12,57 +12,6 @@ use repertoire_model::ledger::Reload;
 /// The default of [`McpOptions::instructions_tokens`].
 pub const INSTRUCTIONS_TOKENS: usize = 2_000;
 
-/// Switches a feature on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Switch {
-    /// The feature is offered; the default.
-    #[default]
-    On,
-    /// The feature is neither offered nor announced.
-    Off,
-}
-
-impl Switch {
-    /// Returns whether it is on.
-    pub fn is_on(self) -> bool {
-        self == Self::On
-    }
-}
-
-/// The format of tool results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ResultForm {
-    /// Markdown text only: clients show structured content to the model as escaped JSON.
-    #[default]
-    Markdown,
-    /// JSON, both as text and as structured content.
-    Json,
-    /// XML text only.
-    Xml,
-    /// The sentences of the harness guide only.
-    Text,
-}
-
-impl ResultForm {
-    /// All forms.
-    pub const ALL: [Self; 4] = [Self::Markdown, Self::Json, Self::Xml, Self::Text];
-
-    /// Returns the name of the form in configuration and options.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Json => "json",
-            Self::Xml => "xml",
-            Self::Text => "text",
-        }
-    }
-
-    /// Returns the form called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.as_str() == word)
-    }
-}
-
 /// Options of a server of MCP.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -72,11 +21,12 @@ pub struct McpOptions {
     /// Its version.
     pub version: String,
     /// Tools for models.
-    pub tools: Switch,
+    pub tools: bool,
     /// The Skills extension and its resources.
-    pub extension: Switch,
-    /// The format of tool results.
-    pub result: ResultForm,
+    pub extension: bool,
+    /// The format of tool results: Markdown, because clients show structured content to the model as escaped JSON. With
+    /// [`Render::Json`] the result is in the text and in the structured content.
+    pub result: Render,
     /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
     pub instructions_tokens: usize,
     /// The directory that clients over stdio work in if they name none: skills whose `paths` match a file in it are offered.
@@ -97,9 +47,9 @@ impl Default for McpOptions {
         Self {
             name: "repertoire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            tools: Switch::default(),
-            extension: Switch::default(),
-            result: ResultForm::default(),
+            tools: true,
+            extension: true,
+            result: Render::Markdown,
             instructions_tokens: INSTRUCTIONS_TOKENS,
             project: None,
             home: None,
@@ -116,12 +66,7 @@ impl McpOptions {
     /// A server sees no transcript, so it always returns the body, and offers `unload_skill` only where the list of
     /// offered tools names it.
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
-        options.render = match self.result {
-            ResultForm::Markdown => Render::Markdown,
-            ResultForm::Json => Render::Json,
-            ResultForm::Xml => Render::Xml,
-            ResultForm::Text => Render::Text,
-        };
+        options.render = self.result;
         options.surface = Surface::Mcp;
         options.account = Account::None;
         options.reload = Reload::AlwaysBody;

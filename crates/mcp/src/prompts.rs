@@ -14,7 +14,6 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::cursor::{self, PAGE};
-use crate::Switch;
 
 /// The method that returns a prompt.
 const GET: &str = GetPromptRequestMethod::VALUE;
@@ -107,12 +106,12 @@ pub(crate) async fn get(
     session: &Session,
     principal: &Principal,
     Invocation { entry, arguments }: &Invocation,
-    tools: Switch,
+    offers_tools: bool,
 ) -> Result<GetPromptResult, ErrorData> {
     let _permit = view.calls.acquire().await;
     // Escaped, so that they cannot close the surrounding markup.
     let arguments = guard(arguments);
-    let text = instructions(view, session, principal, entry, &arguments, tools).await?;
+    let text = instructions(view, session, principal, entry, &arguments, offers_tools).await?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
@@ -147,9 +146,9 @@ async fn instructions(
     principal: &Principal,
     entry: &Entry,
     arguments: &str,
-    tools: Switch,
+    offers_tools: bool,
 ) -> Result<String, ErrorData> {
-    if tools.is_on() {
+    if offers_tools {
         let mut answer = load(session, principal, entry.name()).await.answer().clone();
         if let Answer::Loaded(loaded) = &mut answer {
             // Inserted before the body gets its fence, which then fits the arguments too.

@@ -16,8 +16,6 @@ use serde_json::{Map, Value};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use crate::options::ResultForm;
-
 /// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
@@ -107,7 +105,7 @@ pub(crate) async fn call(
     principal: &Principal,
     request: CallToolRequestParams,
     client: &Disconnection,
-    form: ResultForm,
+    form: Render,
 ) -> Result<CallToolResult, ErrorData> {
     let _run = match &principal.runs.0 {
         Some(limit) if runs(session, &request.name) => {
@@ -139,7 +137,7 @@ pub(crate) async fn call(
     let content = vec![ContentBlock::text(reply.text())];
     let mut result =
         if reply.is_error() { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    if form == ResultForm::Json {
+    if form == Render::Json {
         // The protocol asks for the same object in both places.
         result.structured_content = serde_json::from_str(reply.text()).ok();
     } else if let Answer::Tool(answer) = reply.answer() {
@@ -230,7 +228,7 @@ mod tests {
         client.0.cancel();
         let request = CallToolRequestParams::new(view.session.options().names.run_script.clone())
             .with_arguments(json!({"skill": "greet", "script": "scripts/a.sh"}).as_object().unwrap().clone());
-        let error = call(&view, &view.session, &Principal::default(), request, &client, ResultForm::Markdown)
+        let error = call(&view, &view.session, &Principal::default(), request, &client, Render::Markdown)
             .await
             .unwrap_err();
         assert_eq!(error.message, "the client has disconnected");
@@ -254,7 +252,7 @@ mod tests {
             &Principal::default(),
             request,
             &Disconnection::default(),
-            ResultForm::Markdown,
+            Render::Markdown,
         )
         .await
         .unwrap();

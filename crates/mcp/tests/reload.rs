@@ -1,6 +1,6 @@
 //! Changes while clients are connected.
 
-use repertoire_mcp::{McpOptions, Switch};
+use repertoire_mcp::McpOptions;
 use serde_json::{Value, json};
 
 use crate::server::watched;
@@ -146,8 +146,8 @@ async fn broken_and_removed_skills_are_not_served() {
 async fn lists_that_are_switched_off_are_not_announced() {
     let world = World::new();
     let server = world.server_with(changed(McpOptions::default(), |options| {
-        options.tools = Switch::Off;
-        options.extension = Switch::Off;
+        options.tools = false;
+        options.extension = false;
     }));
     let mut client = Client::start(&server, None);
     let wanted = json!({"promptsListChanged": true, "toolsListChanged": true, "resourcesListChanged": true});

@@ -1,8 +1,8 @@
 //! Both ways to speak over two streams.
 
-use repertoire_mcp::{McpOptions, ResultForm, Switch};
+use repertoire_mcp::McpOptions;
 use repertoire_model::Digest;
-use repertoire_model::answer::recognise;
+use repertoire_model::answer::{Render, recognise};
 use repertoire_model::catalog::Tokenizer;
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ async fn failed_calls_are_results_and_unknown_tools_are_protocol_errors() {
 #[tokio::test]
 async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
     let world = World::new();
-    let options = changed(McpOptions::default(), |options| options.result = ResultForm::Json);
+    let options = changed(McpOptions::default(), |options| options.result = Render::Json);
     let mut client = Client::start(&world.server_with(options), None);
     client.initialize("2025-11-25").await;
     let answer =
@@ -139,7 +139,7 @@ async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
 #[tokio::test]
 async fn switched_off_features_are_neither_announced_nor_served() {
     let world = World::new();
-    let options = changed(McpOptions::default(), |options| options.tools = Switch::Off);
+    let options = changed(McpOptions::default(), |options| options.tools = false);
     let mut client = Client::start(&world.server_with(options), None);
     let result = client.initialize("2025-11-25").await;
     assert_eq!((result["capabilities"].get("tools"), result.get("instructions")), (None, None));
@@ -150,7 +150,7 @@ async fn switched_off_features_are_neither_announced_nor_served() {
             "{method}"
         );
     }
-    let options = changed(McpOptions::default(), |options| options.extension = Switch::Off);
+    let options = changed(McpOptions::default(), |options| options.extension = false);
     let mut client = Client::start(&world.server_with(options), None);
     let result = client.initialize("2025-11-25").await;
     let capabilities = result["capabilities"].as_object().unwrap();

@@ -63,19 +63,21 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The purpose of a file of a skill, by its directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileKind {
-    /// `SKILL.md` itself.
-    Manifest,
-    /// Below `references/`.
-    Reference,
-    /// Below `scripts/`.
-    Script,
-    /// Below `assets/`.
-    Asset,
-    /// Anywhere else.
-    Other,
+crate::words! {
+    /// The purpose of a file of a skill, by its directory.
+    #[derive(PartialOrd, Ord)]
+    FileKind {
+        /// `SKILL.md` itself.
+        Manifest "manifest",
+        /// Below `references/`.
+        Reference "reference",
+        /// Below `scripts/`.
+        Script "script",
+        /// Below `assets/`.
+        Asset "asset",
+        /// Anywhere else.
+        Other "file",
+    }
 }
 
 impl FileKind {
@@ -87,17 +89,6 @@ impl FileKind {
             Some(("scripts", _)) => Self::Script,
             Some(("assets", _)) => Self::Asset,
             _ => Self::Other,
-        }
-    }
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Manifest => "manifest",
-            Self::Reference => "reference",
-            Self::Script => "script",
-            Self::Asset => "asset",
-            Self::Other => "file",
         }
     }
 

@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod words;
 mod escape;
 pub mod text;
 pub mod lines;

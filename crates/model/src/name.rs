@@ -119,15 +119,16 @@ impl std::borrow::Borrow<str> for SkillName {
     }
 }
 
-/// A grammar that names are held against by the rule `name-grammar`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Grammar {
-    /// The open standard: `a-z`, `0-9`, single inner hyphens, at most 64 characters.
-    AgentSkills,
-    /// `^[a-z][a-z0-9-]*$`.
-    Bernstein,
-    /// Everything that a [`SkillName`] can hold.
-    Relaxed,
+crate::words! {
+    /// A grammar that names are held against by the rule `name-grammar`.
+    Grammar {
+        /// The open standard: `a-z`, `0-9`, single inner hyphens, at most 64 characters.
+        AgentSkills "agentskills",
+        /// `^[a-z][a-z0-9-]*$`.
+        Bernstein "bernstein",
+        /// Everything that a [`SkillName`] can hold.
+        Relaxed "relaxed",
+    }
 }
 
 impl Grammar {

@@ -7,50 +7,27 @@ use crate::name::Grammar;
 use crate::rule::RuleId;
 use crate::scope::Pattern;
 
-/// A named set of policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Loads what can be understood and reports the rest; the default.
-    Standard,
-    /// Demands the open standard to the letter and stops at the first skill it cannot understand.
-    Strict,
-    /// Loads the same as `standard` and complains less.
-    Lenient,
-    /// The directory is the name and the first heading the description; frontmatter is optional.
-    Harness,
-    /// As `strict`, with the schema of role packs: `trigger_keywords`, `references`, `scripts`, `assets`, `version`, `author`.
-    Bernstein,
-    /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets; the directory is the name.
-    Yodoca,
-    /// XML with a guardrail; the last root wins, and a skill without a sound name and description is set aside.
-    Helix,
+crate::words! {
+    /// A named set of policies.
+    Profile {
+        /// Loads what can be understood and reports the rest; the default.
+        Standard "standard",
+        /// Demands the open standard to the letter and stops at the first skill it cannot understand.
+        Strict "strict",
+        /// Loads the same as `standard` and complains less.
+        Lenient "lenient",
+        /// The directory is the name and the first heading the description; frontmatter is optional.
+        Harness "harness",
+        /// As `strict`, with the schema of role packs: `trigger_keywords`, `references`, `scripts`, `assets`, `version`, `author`.
+        Bernstein "bernstein",
+        /// Tools named `read_skill` and `read_skill_resource`, and a catalog of bullets; the directory is the name.
+        Yodoca "yodoca",
+        /// XML with a guardrail; the last root wins, and a skill without a sound name and description is set aside.
+        Helix "helix",
+    }
 }
 
 impl Profile {
-    /// Every profile.
-    pub const ALL: [Self; 7] = [
-        Self::Standard,
-        Self::Strict,
-        Self::Lenient,
-        Self::Harness,
-        Self::Bernstein,
-        Self::Yodoca,
-        Self::Helix,
-    ];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-            Self::Lenient => "lenient",
-            Self::Harness => "harness",
-            Self::Bernstein => "bernstein",
-            Self::Yodoca => "yodoca",
-            Self::Helix => "helix",
-        }
-    }
-
     /// Returns the column of its severities in the table of rules.
     fn column(self) -> usize {
         match self {
@@ -88,53 +65,57 @@ const PUBLISH_COLUMN: usize = 4;
 /// The longest description that the open standard allows, in characters.
 const DESCRIPTION_MAX: usize = 1024;
 
-/// The treatment of skills that share a name.
-///
-/// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
-/// others of that source are quarantined under every choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Duplicates {
-    /// The first source wins; others are shadowed, twins within one source quarantined. The default.
-    Quarantine,
-    /// The whole registry refuses to open.
-    Abort,
-    /// The last source wins, and the last skill within one source; other sources are shadowed.
-    LastWins,
-    /// The first source wins, and the first skill within one source; other sources are shadowed.
-    FirstWins,
+crate::words! {
+    /// The treatment of skills that share a name.
+    ///
+    /// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
+    /// others of that source are quarantined under every choice.
+    Duplicates {
+        /// The first source wins; others are shadowed, twins within one source quarantined. The default.
+        Quarantine "quarantine",
+        /// The whole registry refuses to open.
+        Abort "abort",
+        /// The last source wins, and the last skill within one source; other sources are shadowed.
+        LastWins "last_wins",
+        /// The first source wins, and the first skill within one source; other sources are shadowed.
+        FirstWins "first_wins",
+    }
 }
 
-/// The treatment of a skill that cannot be parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OnInvalid {
-    /// It is set aside and reported; all others load.
-    Quarantine,
-    /// The whole registry refuses to open.
-    Abort,
+crate::words! {
+    /// The treatment of a skill that cannot be parsed.
+    OnInvalid {
+        /// It is set aside and reported; all others load.
+        Quarantine "quarantine",
+        /// The whole registry refuses to open.
+        Abort "abort",
+    }
 }
 
-/// The treatment of a `name` that differs from the directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NameMismatch {
-    /// The skill loads under its `name`, with a warning.
-    Warn,
-    /// The skill is set aside.
-    Quarantine,
-    /// The whole registry refuses to open.
-    Abort,
-    /// The skill loads under the name of its directory.
-    DirWins,
+crate::words! {
+    /// The treatment of a `name` that differs from the directory.
+    NameMismatch {
+        /// The skill loads under its `name`, with a warning.
+        Warn "warn",
+        /// The skill is set aside.
+        Quarantine "quarantine",
+        /// The whole registry refuses to open.
+        Abort "abort",
+        /// The skill loads under the name of its directory.
+        DirWins "dir_wins",
+    }
 }
 
-/// The severity of a rule with an option of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// As a warning.
-    Warn,
-    /// As an error.
-    Error,
-    /// Not at all.
-    Ignore,
+crate::words! {
+    /// The severity of a rule with an option of its own.
+    Action {
+        /// As a warning.
+        Warn "warn",
+        /// As an error.
+        Error "error",
+        /// Not at all.
+        Ignore "ignore",
+    }
 }
 
 impl Action {
@@ -147,15 +128,16 @@ impl Action {
     }
 }
 
-/// The files that a skill is reported to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ResourceListing {
-    /// Those found in its directory.
-    Walk,
-    /// Those its frontmatter declares.
-    Declared,
-    /// Those found, and those declared that are missing.
-    Both,
+crate::words! {
+    /// The files that a skill is reported to have.
+    ResourceListing {
+        /// Those found in its directory.
+        Walk "walk",
+        /// Those its frontmatter declares.
+        Declared "declared",
+        /// Those found, and those declared that are missing.
+        Both "both",
+    }
 }
 
 /// The choices in force.

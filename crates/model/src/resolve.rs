@@ -20,33 +20,25 @@ pub struct NameCandidate<'a> {
     pub standing: Standing,
 }
 
-/// The state of a skill in a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// It holds its name and is offered to agents.
-    Active,
-    /// Another skill holds its name; it is reached as `source:name`.
-    Shadowed,
-    /// The policy disables it: no agent is offered it, and it holds no name.
-    Disabled,
-    /// It is set aside and reported.
-    Quarantined,
+crate::words! {
+    /// The state of a skill in a snapshot.
+    #[derive(PartialOrd, Ord)]
+    State {
+        /// It holds its name and is offered to agents.
+        Active "active",
+        /// Another skill holds its name; it is reached as `source:name`.
+        Shadowed "shadowed",
+        /// The policy disables it: no agent is offered it, and it holds no name.
+        Disabled "disabled",
+        /// It is set aside and reported.
+        Quarantined "quarantined",
+    }
 }
 
 impl State {
     /// Returns `true` if agents can reach the skill, by its name or as `source:name`.
     pub fn is_reachable(self) -> bool {
         matches!(self, Self::Active | Self::Shadowed)
-    }
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Shadowed => "shadowed",
-            Self::Disabled => "disabled",
-            Self::Quarantined => "quarantined",
-        }
     }
 }
 

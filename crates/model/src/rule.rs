@@ -2,31 +2,16 @@
 
 use std::fmt;
 
-/// The weight of a diagnostic, in increasing order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Information; nothing needs to change.
-    Info,
-    /// The skill works, but not as well or not everywhere.
-    Warning,
-    /// The skill breaks a rule of the profile in force; `check` fails.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+crate::words! {
+    /// The weight of a diagnostic, in increasing order.
+    #[derive(PartialOrd, Ord)]
+    Severity {
+        /// Information; nothing needs to change.
+        Info "info",
+        /// The skill works, but not as well or not everywhere.
+        Warning "warning",
+        /// The skill breaks a rule of the profile in force; `check` fails.
+        Error "error",
     }
 }
 

@@ -73,7 +73,6 @@ pub mod discovery;
 pub mod error;
 mod clock;
 mod future;
-mod words;
 pub mod provider;
 pub mod registry;
 pub mod library;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use repertoire_model::answer::{FaultKind, RunRefusal, ToolResult};
+use repertoire_model::words;
 use repertoire_model::{Digest, SkillTool, Toolbox};
 use serde_json::{Map, Value};
 
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Registry};
-use crate::words::words;
 
 /// Runs tools and scripts of skills. A library with a runner offers its models to call them.
 pub trait Runner: Send + Sync + fmt::Debug {

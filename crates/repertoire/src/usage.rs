@@ -65,32 +65,20 @@ pub struct UsageReport {
     pub agents: usize,
 }
 
-/// The relation of a name in the journal to the library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LibraryPresence {
-    /// The library has the skill.
-    Present,
-    /// The library has the skill, and it is disabled.
-    Disabled,
-    /// The skill was used, and the library does not have it anymore.
-    Gone,
-    /// The skill was used, and is one of another library that has the same store, or one of several with the name that was recorded.
-    /// It is in no sums.
-    Elsewhere,
-    /// The name was asked for, and no skill was found.
-    Unknown,
-}
-
-impl LibraryPresence {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Present => "present",
-            Self::Disabled => "disabled",
-            Self::Gone => "gone",
-            Self::Elsewhere => "elsewhere",
-            Self::Unknown => "unknown",
-        }
+repertoire_model::words! {
+    /// The relation of a name in the journal to the library.
+    LibraryPresence {
+        /// The library has the skill.
+        Present "present",
+        /// The library has the skill, and it is disabled.
+        Disabled "disabled",
+        /// The skill was used, and the library does not have it anymore.
+        Gone "gone",
+        /// The skill was used, and is one of another library that has the same store, or one of several with the name that was recorded.
+        /// It is in no sums.
+        Elsewhere "elsewhere",
+        /// The name was asked for, and no skill was found.
+        Unknown "unknown",
     }
 }
 

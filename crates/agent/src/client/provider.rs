@@ -2,39 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The API of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ModelApi {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Chat Completions API, which most local servers speak.
-    #[serde(rename = "openai")]
-    OpenAi,
-    /// OpenAI's Responses API.
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
+repertoire_model::words! {
+    /// The API of a service.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    ModelApi {
+        /// Anthropic's Messages API.
+        Anthropic "anthropic",
+        /// OpenAI's Chat Completions API, which most local servers speak.
+        #[serde(rename = "openai")]
+        OpenAi "openai",
+        /// OpenAI's Responses API.
+        #[serde(rename = "openai-responses")]
+        OpenAiResponses "openai-responses",
+    }
 }
 
 impl ModelApi {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::OpenAiResponses];
-
-    /// Returns its name, as it is typed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::OpenAiResponses => "openai-responses",
-        }
-    }
-
-    /// Returns the provider with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.as_str() == name)
-    }
-
     /// Returns the address of the service itself, which others can stand in for.
     pub fn base_url(self) -> &'static str {
         match self {

@@ -149,7 +149,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         let answer = CatalogJson {
             text: &catalog.text,
             format: options.format.as_str(),
-            tokenizer: options.tokenizer.name(),
+            tokenizer: options.tokenizer.as_str(),
             tokens,
             budget: options.budget_tokens,
             over_budget: catalog.report.over_budget,
@@ -341,7 +341,7 @@ fn report(
     let tokens = exact_tokens(context, catalog, options);
     let of = options.budget_tokens.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let skills = tiers.len();
-    let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.name());
+    let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.as_str());
     let line = ui.paint_err(Style::Heading, &line);
     writeln!(ui.err(), "{line}")?;
     report_task(ui, &catalog.report, needed)?;

@@ -130,7 +130,7 @@ impl Report {
 
     fn write(&self, ui: &mut Ui) -> Result<(), CliError> {
         let heading =
-            format!("{}, counted with {}", count(self.skills.len(), "skill"), self.tokenizer.name());
+            format!("{}, counted with {}", count(self.skills.len(), "skill"), self.tokenizer.as_str());
         let heading = ui.paint(Style::Heading, &heading);
         writeln!(ui.out(), "{heading}\n")?;
         let column = |heading, align| Column { heading, align, style: None };
@@ -162,7 +162,7 @@ impl Report {
 
     fn json(&self) -> Value {
         json!({
-            "skills": self.skills.len(), "tokenizer": self.tokenizer.name(), "turns": self.turns,
+            "skills": self.skills.len(), "tokenizer": self.tokenizer.as_str(), "turns": self.turns,
             "upfront": self.upfront(), "catalog": self.catalog, "tools": self.tools,
             "loaded": self.names(), "loads": self.loads(), "saved": self.saved(),
             "saved_percent": self.saved_percent(), "saved_in_turns": self.saved_in_turns(),

@@ -118,7 +118,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         })
         .collect();
     if ui.is_json() {
-        let tokenizer = args.tokens.then(|| context.settings.session.catalog.tokenizer.name());
+        let tokenizer = args.tokens.then(|| context.settings.session.catalog.tokenizer.as_str());
         let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,

@@ -75,7 +75,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     ui.write_json(&json!({
         "text": text,
         "tokens": tokenizer.count(&text),
-        "tokenizer": tokenizer.name(),
+        "tokenizer": tokenizer.as_str(),
         "fragments": fragments.collect::<Value>(),
         "bound": names(&prompt.bound),
         "origin": prompt.origin,

@@ -20,7 +20,8 @@ use clap::Args;
 use repertoire::discovery::repository_root;
 use repertoire::serve::{Notices, ServedLibrary, Stop};
 use repertoire::{Library, Registry, Runner, Watcher};
-use repertoire_mcp::{McpOptions, ResultForm, Switch};
+use repertoire_mcp::McpOptions;
+use repertoire_model::answer::Render;
 use repertoire_model::text::count;
 use repertoire_web::dashboard::{DashboardOptions, Host};
 use repertoire_web::http::{AddressRange, HttpOptions, Mount, PageSecret};
@@ -58,7 +59,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
     /// The format of tool results
-    #[arg(long, value_name = "HOW", value_parser = ResultForm::ALL.map(ResultForm::as_str))]
+    #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     result: Option<String>,
     /// Offer no tools
     #[arg(long)]
@@ -263,12 +264,10 @@ fn mount(mcp: repertoire_mcp::Server) -> Mount {
 /// Returns the options of MCP, from the flags and the configuration.
 fn mcp_options(context: &Context, args: &ServeArgs) -> McpOptions {
     let settings = &context.settings;
-    let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
-    let result = args.result.as_deref().and_then(ResultForm::parse);
     let mut options = McpOptions::default();
-    options.tools = switch(settings.mcp_tools && !args.no_tools);
-    options.extension = switch(settings.mcp_extension && !args.no_extension);
-    options.result = result.or_else(|| ResultForm::parse(settings.mcp_result.as_str())).unwrap_or_default();
+    options.tools = settings.mcp_tools && !args.no_tools;
+    options.extension = settings.mcp_extension && !args.no_extension;
+    options.result = args.result.as_deref().and_then(Render::parse).unwrap_or(settings.mcp_result);
     options.instructions_tokens = settings.mcp_instructions;
     let (here, home) = (context.env.working_directory(), context.env.home());
     // Some applications start servers in the home directory, which is no project.
@@ -350,16 +349,12 @@ fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<Ht
 
 #[cfg(test)]
 mod tests {
-    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS, McpResult};
+    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
     use repertoire_web::http::HttpLimits;
 
-    use super::*;
-
     #[test]
-    fn settings_of_other_crates_have_their_words_and_defaults() {
+    fn settings_of_other_crates_have_their_defaults() {
         assert_eq!(INSTRUCTIONS_TOKENS, repertoire_mcp::INSTRUCTIONS_TOKENS);
         assert_eq!(HTTP_CONNECTIONS, HttpLimits::default().connections);
-        assert_eq!(McpResult::ALL.map(McpResult::as_str), ResultForm::ALL.map(ResultForm::as_str));
-        assert_eq!(McpResult::default().as_str(), ResultForm::default().as_str());
     }
 }

@@ -41,14 +41,16 @@ impl Wording {
     }
 }
 
-/// The style of errors about unknown skills.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum ErrorStyle {
-    /// With the nearest names, and all of them where they are few; the default.
-    #[default]
-    Names,
-    /// With a pointer at the menu, as short as can be.
-    Menu,
+crate::words! {
+    /// The style of errors about unknown skills.
+    #[derive(Default)]
+    ErrorStyle {
+        /// With the nearest names, and all of them where they are few; the default.
+        #[default]
+        Names "names",
+        /// With a pointer at the menu, as short as can be.
+        Menu "menu",
+    }
 }
 
 impl Default for Wording {

@@ -17,78 +17,39 @@ pub const LIST_TOOL: &str = "list_skills";
 /// The tool that finds skills by what they do.
 pub const SEARCH_TOOL: &str = "search_skills";
 
-/// The shape of the text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
-    #[default]
-    Xml,
-    /// `Skills:` and `- name: description` lines.
-    List,
-    /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
-    Menu,
-    /// `[Available Skills]`, lines with a bullet and the name in backticks, closing lines on how to load one.
-    Bracket,
-    /// `## Available Skills` and a list with bold names.
-    Markdown,
-    /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and `note` where they apply.
-    Json,
-    /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
-    Compat,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 7] =
-        [Self::Xml, Self::List, Self::Menu, Self::Bracket, Self::Markdown, Self::Json, Self::Compat];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Xml => "xml",
-            Self::List => "list",
-            Self::Menu => "menu",
-            Self::Bracket => "bracket",
-            Self::Markdown => "markdown",
-            Self::Json => "json",
-            Self::Compat => "compat",
-        }
-    }
-
-    /// Returns the format called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == word)
+crate::words! {
+    /// The shape of the text.
+    #[derive(Default)]
+    Format {
+        /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
+        #[default]
+        Xml "xml",
+        /// `Skills:` and `- name: description` lines.
+        List "list",
+        /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
+        Menu "menu",
+        /// `[Available Skills]`, lines with a bullet and the name in backticks, closing lines on how to load one.
+        Bracket "bracket",
+        /// `## Available Skills` and a list with bold names.
+        Markdown "markdown",
+        /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary`, `usage` and `note` where they apply.
+        Json "json",
+        /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
+        Compat "compat",
     }
 }
 
-/// The treatment of a catalog whose full text is over the budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum OverBudget {
-    /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
-    #[default]
-    Tiers,
-    /// Nothing is listed; the text has the number of skills and says how to search them.
-    SearchOnly,
-    /// The text stays whole and the report marks it as over budget.
-    Verbatim,
-}
-
-impl OverBudget {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::Tiers, Self::SearchOnly, Self::Verbatim];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tiers => "tiers",
-            Self::SearchOnly => "search_only",
-            Self::Verbatim => "verbatim",
-        }
-    }
-
-    /// Returns the choice called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+crate::words! {
+    /// The treatment of a catalog whose full text is over the budget.
+    #[derive(Default)]
+    OverBudget {
+        /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
+        #[default]
+        Tiers "tiers",
+        /// Nothing is listed; the text has the number of skills and says how to search them.
+        SearchOnly "search_only",
+        /// The text stays whole and the report marks it as over budget.
+        Verbatim "verbatim",
     }
 }
 

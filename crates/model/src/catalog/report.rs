@@ -2,28 +2,18 @@
 
 use super::Tokenizer;
 
-/// The share of a skill that the catalog shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tier {
-    /// Nothing: the host chose so, or not even all names fit.
-    Omitted,
-    /// Its name.
-    NameOnly,
-    /// Its name and the first sentence of its description.
-    FirstSentence,
-    /// Its name and its description.
-    Full,
-}
-
-impl Tier {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Omitted => "omitted",
-            Self::NameOnly => "name_only",
-            Self::FirstSentence => "first_sentence",
-            Self::Full => "full",
-        }
+crate::words! {
+    /// The share of a skill that the catalog shows.
+    #[derive(PartialOrd, Ord)]
+    Tier {
+        /// Nothing: the host chose so, or not even all names fit.
+        Omitted "omitted",
+        /// Its name.
+        NameOnly "name_only",
+        /// Its name and the first sentence of its description.
+        FirstSentence "first_sentence",
+        /// Its name and its description.
+        Full "full",
     }
 }
 

@@ -3,17 +3,19 @@
 use super::{Ledger, Presence};
 use crate::{Digest, SkillName};
 
-/// The policy for loads of a skill that is already active.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reload {
-    /// It is acknowledged if its instructions are surely in the context and unchanged; the default.
-    #[default]
-    Auto,
-    /// Its instructions are always given.
-    AlwaysBody,
-    /// It is acknowledged as long as some version of its instructions is surely in the context, whole.
-    ShortAck,
+crate::words! {
+    /// The policy for loads of a skill that is already active.
+    #[derive(Default)]
+    #[non_exhaustive]
+    Reload {
+        /// It is acknowledged if its instructions are surely in the context and unchanged; the default.
+        #[default]
+        Auto "auto",
+        /// Its instructions are always given.
+        AlwaysBody "always_body",
+        /// It is acknowledged as long as some version of its instructions is surely in the context, whole.
+        ShortAck "short_ack",
+    }
 }
 
 /// The decision on an answer of `load_skill`.

@@ -14,25 +14,15 @@ pub const MCP_SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema
 /// The most servers that are read.
 const MAX_SERVERS: usize = 100;
 
-/// The transport of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// It is started and spoken to by its standard input and output.
-    Stdio,
-    /// It runs already and speaks streamable HTTP.
-    StreamableHttp,
-    /// It runs already and speaks the former HTTP with events.
-    Sse,
-}
-
-impl Transport {
-    /// Returns the word in the file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::StreamableHttp => "streamable-http",
-            Self::Sse => "sse",
-        }
+crate::words! {
+    /// The transport of a server.
+    Transport {
+        /// It is started and spoken to by its standard input and output.
+        Stdio "stdio",
+        /// It runs already and speaks streamable HTTP.
+        StreamableHttp "streamable-http",
+        /// It runs already and speaks the former HTTP with events.
+        Sse "sse",
     }
 }
 

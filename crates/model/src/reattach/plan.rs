@@ -9,29 +9,19 @@ use crate::answer::Wording;
 /// The most skills that are named and not given; the others are counted.
 const MAX_NAMED: usize = 64;
 
-/// The share of a skill that is put back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Level {
-    /// Nothing; it is counted, if there is room for that.
-    Omitted,
-    /// Its name.
-    Pointer,
-    /// Its hard rules.
-    Essence,
-    /// All its instructions.
-    Body,
-}
-
-impl Level {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Omitted => "omitted",
-            Self::Pointer => "pointer",
-            Self::Essence => "essence",
-            Self::Body => "body",
-        }
+crate::words! {
+    /// The share of a skill that is put back.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    Level {
+        /// Nothing; it is counted, if there is room for that.
+        Omitted "omitted",
+        /// Its name.
+        Pointer "pointer",
+        /// Its hard rules.
+        Essence "essence",
+        /// All its instructions.
+        Body "body",
     }
 }
 

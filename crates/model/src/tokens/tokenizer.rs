@@ -6,38 +6,24 @@
 use super::split::pieces;
 use super::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 
-/// A way of counting tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Tokenizer {
-    /// The vocabulary of GPT-4o and later; the default.
-    ///
-    /// Its table is built on the first count, which takes a few milliseconds and 2 MB once per process.
-    #[default]
-    O200kBase,
-    /// A quarter of the number of characters, rounded up.
-    ///
-    /// Over a large corpus of public skills the mean is right within two percent in Latin script. In Chinese, Japanese
-    /// and Korean, where a token has 1.8 characters, this count is less than half of the true one.
-    Chars4,
+crate::words! {
+    /// A way of counting tokens.
+    #[derive(Default)]
+    Tokenizer {
+        /// The vocabulary of GPT-4o and later; the default.
+        ///
+        /// Its table is built on the first count, which takes a few milliseconds and 2 MB once per process.
+        #[default]
+        O200kBase "o200k_base",
+        /// A quarter of the number of characters, rounded up.
+        ///
+        /// Over a large corpus of public skills the mean is right within two percent in Latin script. In Chinese, Japanese
+        /// and Korean, where a token has 1.8 characters, this count is less than half of the true one.
+        Chars4 "chars4",
+    }
 }
 
 impl Tokenizer {
-    /// Every tokenizer.
-    pub const ALL: [Self; 2] = [Self::O200kBase, Self::Chars4];
-
-    /// Returns the name that goes with every reported number.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::O200kBase => "o200k_base",
-            Self::Chars4 => "chars4",
-        }
-    }
-
-    /// Returns the tokenizer called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tokenizer| tokenizer.name() == word)
-    }
-
     /// Returns the number of tokens in `text`.
     pub fn count(self, text: &str) -> usize {
         match self {
@@ -94,7 +80,7 @@ mod tests {
     #[test]
     fn names_parse_back() {
         for tokenizer in Tokenizer::ALL {
-            assert_eq!(Tokenizer::parse(tokenizer.name()), Some(tokenizer));
+            assert_eq!(Tokenizer::parse(tokenizer.as_str()), Some(tokenizer));
         }
         assert_eq!(Tokenizer::parse("p50k"), None);
     }

@@ -72,7 +72,7 @@ impl Capability {
         let repository = value.get("repository").is_some_and(Value::is_string);
         let host = match value.get("host") {
             None | Some(Value::Null) => None,
-            Some(word) => Some(HostCommand::named(word.as_str()?)?),
+            Some(word) => Some(HostCommand::parse(word.as_str()?)?),
         };
         let needs = Needs {
             repository,

@@ -20,39 +20,20 @@ pub struct Needs {
     pub host: Option<HostCommand>,
 }
 
-/// A command of git that runs outside of the sandbox, with the user's settings and credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HostCommand {
-    /// Commits the paths or the index, with the message of the call; the only one that takes arguments.
-    GitCommit,
-    /// Pushes the current branch, and nothing else, to the branch of the same name on its remote.
-    GitPush,
-    /// Rebases the current branch onto its upstream on a remote; a rebase with conflicts is aborted.
-    GitRebase,
-    /// Stashes all changes of the checkout.
-    GitStash,
-    /// Applies the newest stash and drops it.
-    GitStashPop,
-}
-
-impl HostCommand {
-    const ALL: [Self; 5] =
-        [Self::GitCommit, Self::GitPush, Self::GitRebase, Self::GitStash, Self::GitStashPop];
-
-    /// Returns the word for it in `schema.json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::GitCommit => "git commit",
-            Self::GitPush => "git push",
-            Self::GitRebase => "git rebase",
-            Self::GitStash => "git stash",
-            Self::GitStashPop => "git stash pop",
-        }
-    }
-
-    /// Returns what `word` means.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|command| command.as_str() == word)
+crate::words! {
+    /// A command of git that runs outside of the sandbox, with the user's settings and credentials.
+    #[derive(PartialOrd, Ord)]
+    HostCommand {
+        /// Commits the paths or the index, with the message of the call; the only one that takes arguments.
+        GitCommit "git commit",
+        /// Pushes the current branch, and nothing else, to the branch of the same name on its remote.
+        GitPush "git push",
+        /// Rebases the current branch onto its upstream on a remote; a rebase with conflicts is aborted.
+        GitRebase "git rebase",
+        /// Stashes all changes of the checkout.
+        GitStash "git stash",
+        /// Applies the newest stash and drops it.
+        GitStashPop "git stash pop",
     }
 }
 

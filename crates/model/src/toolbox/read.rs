@@ -291,7 +291,7 @@ impl Fields<'_, '_> {
     }
 
     fn host(&mut self) -> Option<HostCommand> {
-        let command = (self.get)("host")?.as_str().and_then(HostCommand::named);
+        let command = (self.get)("host")?.as_str().and_then(HostCommand::parse);
         if command.is_none() {
             self.bad(
                 "host",

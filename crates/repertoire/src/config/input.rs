@@ -68,25 +68,15 @@ pub struct ConfiguredPath {
     pub path: PathBuf,
 }
 
-/// The owner of a configuration file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConfigFileOwner {
-    /// It was named by the caller.
-    Named,
-    /// The user.
-    User,
-    /// The project.
-    Project,
-}
-
-impl ConfigFileOwner {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Named => "named",
-            Self::User => "user",
-            Self::Project => "project",
-        }
+repertoire_model::words! {
+    /// The owner of a configuration file.
+    ConfigFileOwner {
+        /// It was named by the caller.
+        Named "named",
+        /// The user.
+        User "user",
+        /// The project.
+        Project "project",
     }
 }
 

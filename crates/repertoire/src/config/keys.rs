@@ -15,9 +15,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use super::agents::ConfiguredAgent;
 use super::input::ConfiguredPath;
 use super::oidc::{ConfiguredGroup, OTHERS_ROLES};
-use super::settings::{
-    CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, McpResult, SandboxChoice, Settings,
-};
+use super::settings::{CatalogPreference, Embeddings, LinkTargets, MODEL_PROVIDERS, SandboxChoice, Settings};
 use super::tools::tool_words;
 use crate::proposal::ProposalMode;
 use crate::session::{DenyStyle, Refresh, Requires, SkillAsTool, ToolCeiling, ToolExposure, Unload};
@@ -103,33 +101,6 @@ pub enum ConfigValue {
 /// The words of a setting with their meanings.
 type Words<T> = &'static [(&'static str, T)];
 
-const DUPLICATES: Words<Duplicates> = &[
-    ("quarantine", Duplicates::Quarantine),
-    ("abort", Duplicates::Abort),
-    ("last_wins", Duplicates::LastWins),
-    ("first_wins", Duplicates::FirstWins),
-];
-const ON_INVALID: Words<OnInvalid> = &[("quarantine", OnInvalid::Quarantine), ("abort", OnInvalid::Abort)];
-const NAME_MISMATCH: Words<NameMismatch> = &[
-    ("warn", NameMismatch::Warn),
-    ("quarantine", NameMismatch::Quarantine),
-    ("abort", NameMismatch::Abort),
-    ("dir_wins", NameMismatch::DirWins),
-];
-const GRAMMAR: Words<Grammar> = &[
-    ("agentskills", Grammar::AgentSkills),
-    ("bernstein", Grammar::Bernstein),
-    ("relaxed", Grammar::Relaxed),
-];
-const ACTION: Words<Action> = &[("warn", Action::Warn), ("error", Action::Error), ("ignore", Action::Ignore)];
-const LISTING: Words<ResourceListing> = &[
-    ("walk", ResourceListing::Walk),
-    ("declared", ResourceListing::Declared),
-    ("both", ResourceListing::Both),
-];
-const RELOAD: Words<Reload> =
-    &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
-const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
 /// The words for the severity of a rule.
 pub(super) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -174,12 +145,12 @@ macro_rules! key {
         }
     };
     // A word of a type that knows all its words.
-    ($name:literal words of $type:ident by $word:ident, $($field:ident).+ , $flag:expr, $summary:literal) => {
+    ($name:literal words of $type:ident, $($field:ident).+ , $flag:expr, $summary:literal) => {
         Key {
-            name: $name, kind: ValueKind::Word(|| $type::ALL.map($type::$word).to_vec()), summary: $summary, flag: $flag,
-            get: |settings| quoted(settings.$($field).+.$word()),
+            name: $name, kind: ValueKind::Word(|| $type::ALL.map($type::as_str).to_vec()), summary: $summary, flag: $flag,
+            get: |settings| quoted(settings.$($field).+.as_str()),
             set: |settings, value| {
-                if let ConfigValue::Word(word) = value && let Some(value) = $type::ALL.into_iter().find(|known| known.$word() == word) {
+                if let ConfigValue::Word(word) = value && let Some(value) = $type::parse(word) {
                     settings.$($field).+ = value;
                 }
             },
@@ -225,7 +196,7 @@ macro_rules! key {
 /// Every key, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
-    key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
+    key!("profile" words of Profile, policy.profile, Some("--profile"), "The set of choices that all others start from."),
     key!("roots" paths roots, Some("--root (replaces them)"), "Directories of skills beside those that are discovered; earlier ones win, and the project's come before the user's."),
     Key {
         name: "disabled",
@@ -239,21 +210,21 @@ pub const KEYS: &[Key] = &[
             }
         },
     },
-    key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
-    key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
-    key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
-    key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
-    key!("tool_exposure" words of ToolExposure by as_str, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
-    key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
+    key!("duplicates" words of Duplicates, policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
+    key!("on_invalid" words of OnInvalid, policy.on_invalid, None, "What happens to a skill that cannot be understood."),
+    key!("name_mismatch" words of NameMismatch, policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
+    key!("unload" words of Unload, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
+    key!("tool_exposure" words of ToolExposure, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
+    key!("name.grammar" words of Grammar, policy.name_grammar, None, "The grammar that names are held against."),
     key!("name.reserved" ValueKind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
-    key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
+    key!("name.reserved_action" words of Action, policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
     key!("description.min" ValueKind::Number(0, LARGE), Number policy.description_min, number, None, "The shortest description that is not reported, in characters."),
     key!("description.max" ValueKind::Number(1, LARGE), Number policy.description_max, number, None, "The longest description that is not reported, in characters."),
-    key!("frontmatter.unknown" word ACTION policy.unknown_fields, None, "How loudly an unknown key in a frontmatter is reported."),
+    key!("frontmatter.unknown" words of Action, policy.unknown_fields, None, "How loudly an unknown key in a frontmatter is reported."),
     key!("frontmatter.required" ValueKind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
-    key!("resources.listing" word LISTING policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
+    key!("resources.listing" words of ResourceListing, policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
     key!("resources.max_listed" ValueKind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
-    key!("catalog.format" words of Format by as_str, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
+    key!("catalog.format" words of Format, session.catalog.format, Some("catalog --format"), "The shape of the catalog."),
     Key {
         name: "catalog.budget_tokens",
         kind: ValueKind::Number(0, LARGE),
@@ -266,19 +237,19 @@ pub const KEYS: &[Key] = &[
             }
         },
     },
-    key!("catalog.over_budget" words of OverBudget by as_str, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
-    key!("catalog.prefer" words of CatalogPreference by as_str, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
+    key!("catalog.over_budget" words of OverBudget, session.catalog.over_budget, None, "What happens to a catalog over its budget."),
+    key!("catalog.prefer" words of CatalogPreference, catalog_prefer, None, "Which descriptions a catalog over its budget keeps first: short ones, or those of the skills that were loaded most in the last 90 days, as the store has counted when the command starts."),
     key!("catalog.usage" ValueKind::Switch, Switch session.catalog.usage, switch, None, "Whether the catalog shows the call that loads a skill and says what to do if none matches; the format `compat` never does."),
     key!("catalog.show_loaded" ValueKind::Switch, Switch session.show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
-    key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
-    key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
+    key!("catalog.refresh" words of Refresh, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
+    key!("render.load" words of Render, session.render, Some("call --render, session --render"), "How answers of tools are written."),
     key!("load.include_frontmatter" ValueKind::Switch, Switch session.include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
     key!("load.location" ValueKind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
-    key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
+    key!("load.reload" words of Reload, session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
     key!("load.soft_limit_tokens" ValueKind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
     key!("load_skill.bucket_args" ValueKind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
     key!("read.max_bytes" ValueKind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
-    key!("requires.mode" words of Requires by as_str, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
+    key!("requires.mode" words of Requires, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
     key!("requires.max_tokens" ValueKind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
     Key {
         name: "tools.offer",
@@ -339,18 +310,18 @@ pub const KEYS: &[Key] = &[
     key!("tools.args.end_line" ValueKind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
     key!("tools.arg_aliases" ValueKind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
     key!("tools.unload" ValueKind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
-    key!("tools.skill_as_tool" words of SkillAsTool by as_str, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
-    key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
+    key!("tools.skill_as_tool" words of SkillAsTool, session.skill_as_tool, None, "What a call of a skill's name as if it were a tool does: load the skill, or explain with an error that shows the call to make."),
+    key!("tools.ceiling" words of ToolCeiling, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("tools.enum_limit" ValueKind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
-    key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
+    key!("errors.style" words of ErrorStyle, session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" ValueKind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
-    key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
-    key!("tokens.estimator" words of Tokenizer by name, session.catalog.tokenizer, None, "What tokens are counted with."),
+    key!("scope.deny_style" words of DenyStyle, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
+    key!("tokens.estimator" words of Tokenizer, session.catalog.tokenizer, None, "What tokens are counted with."),
     key!("scan.max_depth" ValueKind::Number(1, 10), Number scan.max_depth, number, None, "How many levels below a root skills are looked for; directories of skills are not searched. Directories that are named with `--root` are searched 5 levels deep by default, and hidden directories in them as well."),
     key!("scan.max_directories" ValueKind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" ValueKind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" ValueKind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
-    key!("scan.links" words of LinkTargets by as_str, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
+    key!("scan.links" words of LinkTargets, scan_links, None, "Where symbolic links to skills and to groups of skills may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" ValueKind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" ValueKind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     key!("discovery.plugins" ValueKind::Switch, Switch discover_plugins, switch, None, "Whether the skills of plugins are read that Claude Code and Codex have installed and enabled."),
@@ -368,7 +339,7 @@ pub const KEYS: &[Key] = &[
     key!("events.keep_days" ValueKind::Number(1, MAX_DAYS), Number events_days, number, None, "The age in days at which events are removed. What is counted from them stays."),
     key!("events.max" ValueKind::Number(1, LARGE), Number events_max, number, None, "The most events that are kept; the oldest are removed first, when a process writes its first events and then hourly."),
     key!("versions.record" ValueKind::Switch, Switch versions_record, switch, None, "Whether sessions and servers record every change of a skill as a version in the store."),
-    key!("proposals.mode" words of ProposalMode by as_str, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
+    key!("proposals.mode" words of ProposalMode, proposals.mode, None, "What agents may propose: changes and new skills that a person approves, new skills without approval, or nothing."),
     key!("proposals.locked" ValueKind::Patterns, Words proposals.locked, strings, None, "Skills that nobody may propose to change."),
     key!("proposals.always_review" ValueKind::Patterns, Words proposals.always_review, strings, None, "Skills whose versions that are published over HTTP wait for a reviewer, whoever publishes them, as in `store:stable:*`."),
     key!("proposals.never_review" ValueKind::Patterns, Words proposals.never_review, strings, None, "Skills whose versions that authors publish over HTTP are released at once, as in `store:next:*`."),
@@ -378,17 +349,17 @@ pub const KEYS: &[Key] = &[
     key!("proposals.notify_command" ValueKind::Words, Words proposals.notify_command, strings, None, "A program and its arguments that run for every new proposal, which is JSON on standard input; it is not confined."),
     key!("proposals.notify_url" ValueKind::Text, Word proposals.notify_url, quoted, None, "A URL that the JSON of every new proposal is posted to."),
     key!("proposals.notify_secret_env" ValueKind::Text, Word proposals.notify_secret_env, quoted, None, "The environment variable with the secret of the header `X-Repertoire-Signature: sha256=HEX` of such posts: the HMAC-SHA256 of the body."),
-    key!("reload.mode" words of ReloadMode by as_str, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md."),
+    key!("reload.mode" words of ReloadMode, reload.mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/hot-reload.md."),
     key!("reload.poll_ms" milliseconds MIN_POLL_MS to MAX_INTERVAL_MS, reload.poll, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" milliseconds 0 to MAX_INTERVAL_MS, reload.cooldown, "The least milliseconds between two looks at a library that is followed on use."),
     key!("reload.debounce_ms" milliseconds 0 to MAX_DEBOUNCE_MS, reload.debounce, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
     key!("reload.max_watches" ValueKind::Number(0, MAX_WATCHES), Number reload.max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
-    key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
+    key!("binding.role_default" words of RoleBinding, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
     key!("roles.directories" paths role_directories, None, "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the project's root, are always looked at."),
-    key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
+    key!("subagent.inherit" words of Inherit, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" ValueKind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" ValueKind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
-    key!("mcp.result" words of McpResult by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
+    key!("mcp.result" words of Render, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown, XML or plain sentences, or as JSON in the text and as structured content."),
     key!("mcp.instructions_budget" ValueKind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
     key!("http.allow_hosts" ValueKind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" ValueKind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
@@ -435,12 +406,12 @@ pub const KEYS: &[Key] = &[
         },
     },
     key!("exec.enabled" ValueKind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/tools-in-skills.md."),
-    key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
-    key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
-    key!("exec.trust_user" words of Trust by as_str, exec.trust_user, None, "The same for skills of the user's own directories."),
-    key!("exec.trust_configured" words of Trust by as_str, exec.trust_configured, None, "The same for skills of configured directories, of packs, plugins and packages, and of `--root`."),
+    key!("exec.sandbox" words of SandboxChoice, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
+    key!("exec.trust_project" words of Trust, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
+    key!("exec.trust_user" words of Trust, exec.trust_user, None, "The same for skills of the user's own directories."),
+    key!("exec.trust_configured" words of Trust, exec.trust_configured, None, "The same for skills of configured directories, of packs, plugins and packages, and of `--root`."),
     key!("exec.scripts_read" ValueKind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
-    key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
+    key!("search.embeddings" words of Embeddings, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see https://github.com/repertoire-rs/repertoire/blob/main/docs/guides/embeddings.md."),
     key!("search.url" ValueKind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
     key!("search.model" ValueKind::Text, Word search.model, quoted, None, "The model of that server."),
     key!("search.key_env" ValueKind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),

@@ -17,7 +17,7 @@ use super::keys::{ConfigValue, KEYS, ValueKind};
 use super::kits::{resolve_agent, skills_in_use};
 use super::parse::{Assignment, parse, parse_word};
 use super::places::root_label;
-use super::settings::{DisabledPattern, McpResult, Settings};
+use super::settings::{DisabledPattern, Settings};
 use super::trust::FileTrust;
 use crate::tool::OfferedTools;
 use crate::{SessionOptions, regular_file};
@@ -186,7 +186,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
     let position = assignments.iter().rposition(is_profile);
     let chosen = position.and_then(|position| match &assignments[position].value {
-        ConfigValue::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
+        ConfigValue::Word(word) => Profile::parse(word),
         _ => None,
     });
     let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
@@ -194,7 +194,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
         // A setting that a project may not change by a key it may not change by a profile either.
         settings.session.reload = Reload::default();
         settings.session.render = Render::default();
-        settings.mcp_result = McpResult::default();
+        settings.mcp_result = Render::Markdown;
         settings.session.names = SessionOptions::default().names;
         settings.session.arguments = SessionOptions::default().arguments;
         settings.session.hidden_arguments = SessionOptions::default().hidden_arguments;
@@ -273,7 +273,7 @@ mod tests {
             let settings = settle(&assignments, of_project);
             assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
             assert_eq!(settings.session.render, render);
-            assert_eq!(settings.mcp_result == McpResult::Text, render == Render::Text);
+            assert_eq!(settings.mcp_result == Render::Text, render == Render::Text);
         };
         check("profile = \"harness\"", 0, Reload::ShortAck, Render::Text);
         check("profile = \"harness\"", 1, Reload::Auto, Render::Xml);

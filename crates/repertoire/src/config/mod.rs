@@ -30,8 +30,8 @@ pub use input::{
 pub use keys::{ConfigValue, KEYS, Key, ValueKind};
 pub use oidc::{ConfiguredGroup, OidcSettings};
 pub use settings::{
-    CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, McpResult, ModelSettings,
-    SandboxChoice, SearchSettings, Settings,
+    CatalogPreference, DisabledPattern, Embeddings, ExecSettings, LinkTargets, ModelSettings, SandboxChoice,
+    SearchSettings, Settings,
 };
 pub use template::template;
 pub use trust::FileTrust;

@@ -7,6 +7,7 @@ use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::Format;
 use repertoire_model::ledger::Reload;
 use repertoire_model::scope::Pattern;
+use repertoire_model::words;
 use repertoire_model::{Policy, Profile};
 
 use super::agents::ConfiguredAgent;
@@ -18,7 +19,6 @@ use crate::provider::fs::ScanLimits;
 use crate::provider::fs::limits::GIVEN_DEPTH;
 use crate::session::{SkillAsTool, ToolExposure};
 use crate::tool::OfferedTools;
-use crate::words::words;
 use crate::{Inherit, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// The usual directories of role prompts, relative to the project's root.
@@ -57,22 +57,6 @@ words! {
         Short "short",
         /// Those that were loaded most.
         Used "used",
-    }
-}
-
-words! {
-    /// The form of tool results for MCP clients.
-    #[derive(Default)]
-    McpResult {
-        /// Markdown alone.
-        #[default]
-        Markdown "markdown",
-        /// JSON, in the text and as structured content.
-        Json "json",
-        /// XML alone.
-        Xml "xml",
-        /// The sentences of the harness guide alone.
-        Text "text",
     }
 }
 
@@ -288,7 +272,7 @@ pub struct Settings {
     /// True if MCP clients are offered the Skills extension.
     pub mcp_extension: bool,
     /// The form of tool results for MCP clients.
-    pub mcp_result: McpResult,
+    pub mcp_result: Render,
     /// The most tokens of the catalog in the instructions of the MCP server.
     pub mcp_instructions: usize,
     /// The host names of the HTTP server.
@@ -371,7 +355,7 @@ impl Settings {
             subagent_inherit: Inherit::default(),
             mcp_tools: true,
             mcp_extension: true,
-            mcp_result: McpResult::default(),
+            mcp_result: Render::Markdown,
             mcp_instructions: INSTRUCTIONS_TOKENS,
             http_hosts: Vec::new(),
             http_origins: Vec::new(),
@@ -397,7 +381,7 @@ impl Settings {
                 session.catalog.format = Format::List;
                 session.catalog.usage = false;
                 let session = with_surface(session, &[], &["asset", "force"]);
-                Self { session, mcp_result: McpResult::Json, ..standard }
+                Self { session, mcp_result: Render::Json, ..standard }
             }
             Profile::Yodoca => {
                 let mut session = SessionOptions { render: Render::Markdown, ..session };
@@ -422,7 +406,7 @@ impl Settings {
                 session.catalog.format = Format::Xml;
                 session.catalog.usage = false;
                 let session = with_surface(session, &["read_skill_file"], &LOAD_ARGUMENTS);
-                Self { session, mcp_result: McpResult::Xml, ..standard }
+                Self { session, mcp_result: Render::Xml, ..standard }
             }
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
             Profile::Harness => {
@@ -439,7 +423,7 @@ impl Settings {
                 session.catalog.format = Format::Menu;
                 session.catalog.usage = false;
                 let session = with_surface(session, &["unload_skill"], &LOAD_ARGUMENTS);
-                Self { session, mcp_result: McpResult::Text, ..standard }
+                Self { session, mcp_result: Render::Text, ..standard }
             }
         }
     }
@@ -490,7 +474,7 @@ mod tests {
             let settings = Settings::of(profile);
             let is_usual = settings.session.render == Render::default() && profile != Profile::Helix;
             let expect = if is_usual { Render::Markdown } else { settings.session.render };
-            assert_eq!(settings.mcp_result.as_str(), expect.as_str(), "{}", profile.as_str());
+            assert_eq!(settings.mcp_result, expect, "{}", profile.as_str());
         }
     }
 }

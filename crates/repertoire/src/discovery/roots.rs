@@ -75,34 +75,22 @@ impl DiscoveryInput {
     }
 }
 
-/// The owner of the skills in a root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tier {
-    /// Those of a directory that the caller gave.
-    Given,
-    /// Those that come with the project, from its authors.
-    Project,
-    /// Those the user installed.
-    User,
-    /// Those a configuration names.
-    Configured,
-    /// Those of a plugin pack.
-    Pack,
-    /// Those of an Agent Plugin, or of a plugin that a client has installed.
-    Plugin,
-}
-
-impl Tier {
-    /// Returns the description of the reason why a root of this tier is searched.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Given => "given on the command line",
-            Self::Project => "a place of the project",
-            Self::User => "a place of the user",
-            Self::Configured => "configured",
-            Self::Pack => "a pack",
-            Self::Plugin => "a plugin",
-        }
+repertoire_model::words! {
+    /// The owner of the skills in a root.
+    #[derive(PartialOrd, Ord)]
+    Tier {
+        /// Those of a directory that the caller gave.
+        Given "given on the command line",
+        /// Those that come with the project, from its authors.
+        Project "a place of the project",
+        /// Those the user installed.
+        User "a place of the user",
+        /// Those a configuration names.
+        Configured "configured",
+        /// Those of a plugin pack.
+        Pack "a pack",
+        /// Those of an Agent Plugin, or of a plugin that a client has installed.
+        Plugin "a plugin",
     }
 }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
-
-use crate::words::words;
+use repertoire_model::words;
 
 /// One use of a skill, or one call of a tool, and its outcome.
 ///

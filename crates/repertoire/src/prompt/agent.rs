@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use repertoire_model::scope::Scope;
+use repertoire_model::words;
 use repertoire_model::{Catalog, CatalogError, CatalogOptions};
 
 use crate::registry::{Entry, Snapshot};
 use crate::tool::AgentTools;
-use crate::words::words;
 
 /// An agent's definition.
 ///

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::prompt::{self, Fragment, compose};
+use repertoire_model::words;
 use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State, text};
 
 use super::agent::Agent;
@@ -17,7 +18,6 @@ use super::role_file;
 use crate::event::Via;
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
-use crate::words::words;
 use crate::{Error, ErrorKind};
 
 /// The most prompts in the cache.

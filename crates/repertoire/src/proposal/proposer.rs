@@ -8,6 +8,7 @@ use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use repertoire_model::patch::{self, SkillFiles};
 use repertoire_model::scope::Pattern;
+use repertoire_model::words;
 
 use super::draft::{Draft, MAX_TEXT_BYTES, draft_skill, draft_update};
 use super::refusal::ProposalRefusal;
@@ -17,7 +18,6 @@ use crate::registry::{Entry, Registry};
 use crate::store::{
     LazyStore, MAX_PENDING, NewProposal, Proposal, ProposalKind, ProposalLimits, Store, Submission, put_skill,
 };
-use crate::words::words;
 
 words! {
     /// The freedom that agents have to change skills.

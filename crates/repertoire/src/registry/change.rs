@@ -7,32 +7,21 @@ use repertoire_model::{Document, SkillName};
 
 use super::snapshot::{Entry, Snapshot};
 
-/// A part of a skill that changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Aspect {
-    /// Its description, by which agents choose it.
-    Description,
-    /// Its instructions.
-    Instructions,
-    /// Another field of its frontmatter.
-    Frontmatter,
-    /// Its diagnostics.
-    Diagnostics,
-    /// Its source or path.
-    Source,
-}
-
-impl Aspect {
-    /// Returns the aspect's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Description => "description",
-            Self::Instructions => "instructions",
-            Self::Frontmatter => "frontmatter",
-            Self::Diagnostics => "diagnostics",
-            Self::Source => "source",
-        }
+repertoire_model::words! {
+    /// A part of a skill that changed.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    Aspect {
+        /// Its description, by which agents choose it.
+        Description "description",
+        /// Its instructions.
+        Instructions "instructions",
+        /// Another field of its frontmatter.
+        Frontmatter "frontmatter",
+        /// Its diagnostics.
+        Diagnostics "diagnostics",
+        /// Its source or path.
+        Source "source",
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use repertoire_model::answer::{ErrorStyle, Render, Wording};
 use repertoire_model::catalog::CatalogOptions;
 use repertoire_model::ledger::Reload;
+use repertoire_model::words;
 
 use crate::event::Surface;
 use crate::tool::{AgentTools, ArgumentNames, OPTIONAL_ARGUMENTS, OfferedTools, ToolNames};
-use crate::words::words;
 
 /// The default limit of names that a schema lists.
 pub const ENUM_LIMIT: usize = 100;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use repertoire_model::bundle::Digest;
+use repertoire_model::words;
 
 use crate::Error;
-use crate::words::words;
 
 /// The most proposals of agents that may be pending in a store, whatever they are about.
 pub const MAX_PENDING: u64 = 100;

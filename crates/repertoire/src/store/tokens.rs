@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
 use repertoire_model::scope::{Pattern, Scope};
+use repertoire_model::words;
 use serde_json::{Value, json};
 
-use crate::words::words;
 use crate::{Error, ErrorKind};
 
 /// The start of every token, by which people and scanners recognise one.

@@ -3,9 +3,9 @@
 use std::time::SystemTime;
 
 use repertoire_model::bundle::Digest;
+use repertoire_model::words;
 
 use crate::Error;
-use crate::words::words;
 
 /// Bytes that are addressed by their digest.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -49,26 +49,16 @@ pub struct ConfusablePair {
     pub only_second: Vec<String>,
 }
 
-/// The relation of two descriptions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PairKind {
-    /// They are equal.
-    Same,
-    /// They are similar, and neither says when to use the other skill.
-    Alike,
-    /// They are similar, but one says when to use the other skill.
-    ToldApart,
-}
-
-impl PairKind {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Alike => "alike",
-            Self::ToldApart => "told apart",
-        }
+repertoire_model::words! {
+    /// The relation of two descriptions.
+    #[non_exhaustive]
+    PairKind {
+        /// They are equal.
+        Same "same",
+        /// They are similar, and neither says when to use the other skill.
+        Alike "alike",
+        /// They are similar, but one says when to use the other skill.
+        ToldApart "told apart",
     }
 }
 

@@ -164,7 +164,7 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
         });
         Ok(CatalogAnswer {
             format: options.format.as_str().to_owned(),
-            tokenizer: options.tokenizer.name().to_owned(),
+            tokenizer: options.tokenizer.as_str().to_owned(),
             tokens: report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text)),
             budget: options.budget_tokens,
             is_over_budget: report.over_budget,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use repertoire::serve::Notice;
 use repertoire::{Registry, Snapshot, Watcher};
-use repertoire_mcp::Switch;
 
 use crate::ui::say;
 use crate::wire;
@@ -21,20 +20,20 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct NoticeWriter {
     count: AtomicUsize,
-    /// On if there are tools that reach unlisted skills.
-    tools: Switch,
+    /// True if there are tools that reach unlisted skills.
+    offers_tools: bool,
 }
 
 impl NoticeWriter {
-    /// Returns a writer for a server with or without `tools`.
-    pub(crate) fn new(tools: Switch) -> Self {
-        Self { count: AtomicUsize::new(0), tools }
+    /// Returns a writer for a server that `offers_tools` or not.
+    pub(crate) fn new(offers_tools: bool) -> Self {
+        Self { count: AtomicUsize::new(0), offers_tools }
     }
 
     /// Writes `notice`.
     pub(crate) fn tell(&self, notice: &Notice) {
         match self.count.fetch_add(1, Ordering::Relaxed) {
-            ..MAX_NOTICES => say(&text(notice, self.tools)),
+            ..MAX_NOTICES => say(&text(notice, self.offers_tools)),
             MAX_NOTICES => say("there are more; run `rep check --publish` for all of them"),
             _ => {}
         }
@@ -73,13 +72,13 @@ pub(crate) fn tell_of_skills(registry: &Registry) {
     });
 }
 
-fn text(notice: &Notice, tools: Switch) -> String {
+fn text(notice: &Notice, offers_tools: bool) -> String {
     match notice {
         Notice::Withheld { skill, reasons, .. } => {
             let reason = reasons.first();
             let why =
                 reason.map(|reason| format!(": {} [{}]", reason.message, reason.rule)).unwrap_or_default();
-            let rest = if tools.is_on() { "; tools still reach it" } else { "" };
+            let rest = if offers_tools { "; tools still reach it" } else { "" };
             format!("`{skill}` is not on skills/list{why}{rest}")
         }
         _ => "something is not served; run `rep check --publish`".to_owned(),
@@ -100,15 +99,15 @@ mod tests {
             reasons: Vec::new(),
         };
         assert_eq!(
-            line(&text(&notice("sloppy"), Switch::On)),
+            line(&text(&notice("sloppy"), true)),
             "rep: `sloppy` is not on skills/list; tools still reach it\n"
         );
         assert_eq!(
-            line(&text(&notice("sloppy"), Switch::Off)),
+            line(&text(&notice("sloppy"), false)),
             "rep: `sloppy` is not on skills/list\n",
             "no tools reach anything"
         );
-        let harmful = line(&text(&notice("a\nb\u{1b}[31m"), Switch::On));
+        let harmful = line(&text(&notice("a\nb\u{1b}[31m"), true));
         assert_eq!(harmful.matches('\n').count(), 1, "{harmful:?}");
         assert!(harmful.ends_with('\n') && !harmful.contains('\u{1b}'), "{harmful:?}");
     }

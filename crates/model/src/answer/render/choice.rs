@@ -5,39 +5,21 @@ use serde_json::{Value, json};
 use super::{json, markdown, sentence, text, xml};
 use crate::answer::{Answer, Wording};
 
-/// The rendering of an answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Render {
-    /// Content in elements that it cannot close; the default for models.
-    #[default]
-    Xml,
-    /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
-    Json,
-    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a
-    /// file gives its length in bytes.
-    Text,
-    /// Headings, lists and fenced text.
-    Markdown,
-}
-
-impl Render {
-    /// Every way.
-    pub const ALL: [Self; 4] = [Self::Xml, Self::Json, Self::Text, Self::Markdown];
-
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Xml => "xml",
-            Self::Json => "json",
-            Self::Text => "text",
-            Self::Markdown => "markdown",
-        }
-    }
-
-    /// Returns the rendering called `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|render| render.as_str() == word)
+crate::words! {
+    /// The rendering of an answer.
+    #[derive(Default)]
+    #[non_exhaustive]
+    Render {
+        /// Content in elements that it cannot close; the default for models.
+        #[default]
+        Xml "xml",
+        /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
+        Json "json",
+        /// The sentences of the harness guide, word for word. Content stands in no element; the line before a
+        /// file gives its length in bytes.
+        Text "text",
+        /// Headings, lists and fenced text.
+        Markdown "markdown",
     }
 }
 

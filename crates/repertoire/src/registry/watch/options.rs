@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::words::words;
+use repertoire_model::words;
 
 /// The default limit of watched directories.
 pub const MAX_WATCHES: usize = 32_768;

@@ -1,6 +1,8 @@
 //! Enums whose values go by words on every surface.
 
 /// Makes an enum whose values go by words.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$of:meta])* $value:ident $word:literal,)+ }) => {
         $(#[$meta])*
@@ -24,10 +26,8 @@ macro_rules! words {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
+                f.pad(self.as_str())
             }
         }
     };
 }
-
-pub(crate) use words;
