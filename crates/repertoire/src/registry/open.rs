@@ -215,10 +215,6 @@ impl Registry {
             None => Snapshot::merge(&sources, self.policy()),
         };
         snapshot.unlisted = unlisted;
-        let before = self.snapshot();
-        if !snapshot.is_same(&before) {
-            snapshot.take_over_visible(&before);
-        }
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.reload > number {
             return Arc::clone(&current.snapshot);

@@ -35,42 +35,6 @@ impl Snapshot {
         VisibleSkills { snapshot: self, indices: Arc::new(indices) }
     }
 
-    /// Works out which skills are within the scopes that `before`, the snapshot before this one, was asked for. Only those that
-    /// `before` does not have are held against the scopes.
-    pub(super) fn take_over_visible(&self, before: &Self) {
-        if before.visible.is_empty() {
-            return;
-        }
-        let same = self.same_entries(before);
-        self.visible.take_over(&before.visible, |scopes, known| {
-            let is_within = |entry: &Entry| scopes.iter().all(|scope| entry.is_within(scope));
-            let is_seen = |(entry, same): (&Entry, &Option<usize>)| match same {
-                Some(index) => known.is_seen[*index],
-                None => is_within(entry),
-            };
-            self.indices(self.entries().iter().zip(&same).map(is_seen).collect())
-        });
-    }
-
-    /// Returns for each entry the index of the same entry of `before`, where that is known.
-    fn same_entries(&self, before: &Self) -> Vec<Option<usize>> {
-        let mut index = 0;
-        let same_of = |entry: &Entry| {
-            let is_same =
-                |other: &Entry| Arc::ptr_eq(&other.document, &entry.document) && other.source == entry.source;
-            // Both are sorted by name.
-            while before
-                .entries()
-                .get(index)
-                .is_some_and(|other| !is_same(other) && other.name() < entry.name())
-            {
-                index += 1;
-            }
-            before.entries().get(index).is_some_and(is_same).then_some(index)
-        };
-        self.entries().iter().map(same_of).collect()
-    }
-
     /// Returns the indices of the entries for which `is_seen` has `true`.
     fn indices(&self, is_seen: Vec<bool>) -> VisibleIndices {
         let seen: Vec<usize> = (0..is_seen.len()).filter(|index| is_seen[*index]).collect();
@@ -165,52 +129,5 @@ mod tests {
         let (a, b) = (fingerprint("a"), fingerprint("b"));
         assert_eq!(a.0, a.1);
         assert_ne!(b.0, b.1);
-    }
-
-    #[cfg(feature = "fs")]
-    #[test]
-    fn the_next_snapshot_takes_over_what_is_visible() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let name = path.rsplit('/').next().unwrap();
-            std::fs::create_dir_all(root.path().join(path)).unwrap();
-            let text = format!(
-                "---\nname: {name}\ndescription: Does {name}. Use when {name} is needed.\n---\n{text}\n"
-            );
-            std::fs::write(root.path().join(path).join("SKILL.md"), text).unwrap();
-        };
-        for (path, text) in
-            [("one/a1", "# A"), ("one/b1", "# B"), ("one/y", "# Y"), ("two/a1", "# Other"), ("two/z", "# Z")]
-        {
-            write(path, text);
-        }
-        let provider = |label: &str| -> Arc<dyn crate::Provider> {
-            Arc::new(crate::FsProvider::new(crate::FsOptions::new(label, root.path().join(label))))
-        };
-        let registry = Registry::open(vec![provider("one"), provider("two")], Policy::default());
-        let registry = pollster::block_on(registry).unwrap();
-        let before = registry.snapshot();
-        let (a, two, unused) = (scope("a*"), scope("two:*"), scope("b*"));
-        for scopes in [&a, &two] {
-            before.within(scopes);
-        }
-        std::fs::remove_dir_all(root.path().join("one/b1")).unwrap();
-        write("one/a0", "# New");
-        write("one/a1", "# Much better");
-        let after = pollster::block_on(registry.reload());
-        let same = after.same_entries(&before);
-        assert_eq!(same.iter().flatten().count(), 2, "those that stayed, `y` and `z`: {same:?}");
-        assert!(after.visible.get(&unused).is_none(), "nobody asked for it");
-        for scopes in [&a, &two] {
-            let taken_over = after.visible.get(scopes).expect("it is known before somebody asks");
-            let asked = after.visible(|entry| scopes.iter().all(|scope| entry.is_within(scope))).indices;
-            assert_eq!((&taken_over.is_seen, &taken_over.held), (&asked.is_seen, &asked.held));
-            assert_eq!(taken_over.fingerprint, asked.fingerprint);
-        }
-        write("one/a2", "# Newer");
-        pollster::block_on(registry.reload());
-        write("one/a3", "# Newest");
-        let last = pollster::block_on(registry.reload());
-        assert!(last.visible.get(&a).is_none(), "nobody asked for it since");
     }
 }
