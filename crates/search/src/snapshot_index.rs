@@ -12,8 +12,6 @@ use crate::reader::NewRecord;
 
 /// The number of skills whose texts are in memory at the same time.
 const BATCH: usize = 1024;
-/// The number of new skills that are merged into the index at once: their words take several times the room before.
-const MERGED: usize = 4 * BATCH;
 /// The version of a skill that could not be read or embedded. No entry has it, so the next snapshot tries again.
 const PROVISIONAL: u64 = 0;
 
@@ -119,7 +117,6 @@ impl Reuse {
     ) -> SearchIndex {
         let kept = self.slots.into_iter().map(|slot| slot.map_or(SkillSource::Empty, SkillSource::Kept));
         let mut sources: Vec<SkillSource> = kept.collect();
-        let mut merged: Option<SearchIndex> = None;
         let mut done = 0;
         progress(done, self.missing.len());
         for batch in self.missing.chunks(BATCH) {
@@ -131,14 +128,8 @@ impl Reuse {
             }
             done += batch.len();
             progress(done, self.missing.len());
-            if done % MERGED == 0 && done < self.missing.len() {
-                let index = merged.as_ref().unwrap_or(before);
-                let merged_sources =
-                    sources.iter_mut().zip(0..).map(|(source, slot)| source.take_merged(slot));
-                merged = Some(index.rebuilt(merged_sources));
-            }
         }
-        merged.as_ref().unwrap_or(before).rebuilt(sources)
+        before.rebuilt(sources)
     }
 }
 

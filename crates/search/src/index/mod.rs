@@ -8,10 +8,7 @@ mod slots;
 mod stored;
 mod weights;
 
-pub(crate) use posting::{Posting, WeightTable};
 pub(crate) use postings::PostingList;
-#[cfg(test)]
-pub(crate) use postings::Postings;
 pub use record::SkillRecord;
 pub use search_index::{SearchIndex, SkillKey, SkillSource};
 pub use slots::{Slot, SlotSet};

@@ -35,12 +35,6 @@ const fn limit_of(field: Field) -> u16 {
 const STEPS: [u16; 16] = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64];
 
 impl Posting {
-    /// Returns the posting with these bits.
-    #[cfg(test)]
-    pub(crate) fn from_bits(bits: u16) -> Self {
-        Self(bits)
-    }
-
     /// Returns the posting of a word with these counts.
     pub(crate) fn of(counts: &Counts) -> Self {
         let bits = Field::ALL.iter().map(|field| {

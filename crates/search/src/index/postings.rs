@@ -33,11 +33,6 @@ impl Default for Postings {
 }
 
 impl<'a> PostingList<'a> {
-    /// Returns the number of skills that have the term.
-    pub(crate) fn len(self) -> usize {
-        self.slots.len()
-    }
-
     /// Returns the posting of the skill at `slot`, if it has the term.
     pub(crate) fn get(self, slot: Slot) -> Option<Posting> {
         self.slots.binary_search(&slot).ok().map(|place| self.counts[place])

@@ -63,17 +63,6 @@ pub enum SkillSource {
     Empty,
 }
 
-impl SkillSource {
-    /// Returns this source, and leaves the slot `slot` of the index that is made from it.
-    pub(crate) fn take_merged(&mut self, slot: Slot) -> Self {
-        let merged = match self {
-            Self::Empty => Self::Empty,
-            Self::Kept(_) | Self::New(..) => Self::Kept(slot),
-        };
-        std::mem::replace(self, merged)
-    }
-}
-
 impl Default for SearchIndex {
     fn default() -> Self {
         Self::new(Weights::default())

@@ -5,41 +5,26 @@ pub type Slot = u32;
 
 /// A set of slots: the skills that a search may find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SlotSet(Vec<u64>);
+pub struct SlotSet(Vec<bool>);
 
 impl SlotSet {
     /// Returns the set of the first `count` slots.
     pub fn all(count: usize) -> Self {
-        (0..count as Slot).collect()
+        Self(vec![true; count])
     }
 
     /// Adds `slot`.
     pub fn insert(&mut self, slot: Slot) {
-        let word = slot as usize / 64;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
+        let place = slot as usize;
+        if place >= self.0.len() {
+            self.0.resize(place + 1, false);
         }
-        self.0[word] |= 1 << (slot % 64);
-    }
-
-    /// Returns the slots below `count` that are not in the set.
-    pub(crate) fn missing(&self, count: usize) -> Vec<Slot> {
-        let mut missing = Vec::new();
-        for word in 0..count.div_ceil(64) {
-            let mut bits = !self.0.get(word).copied().unwrap_or_default();
-            while bits != 0 {
-                missing.push((word * 64) as Slot + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
-        missing.truncate(missing.partition_point(|slot| (*slot as usize) < count));
-        missing
+        self.0[place] = true;
     }
 
     /// Returns whether the set contains `slot`.
-    #[inline]
     pub fn contains(&self, slot: Slot) -> bool {
-        self.0.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+        self.0.get(slot as usize).copied().unwrap_or_default()
     }
 }
 
@@ -56,12 +41,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_slots_are_those_not_in_the_set() {
-        let set: SlotSet = [0, 2, 64, 65, 200].into_iter().collect();
-        for count in [0, 1, 3, 64, 66, 130, 300] {
-            let expected: Vec<Slot> = (0..count as Slot).filter(|slot| !set.contains(*slot)).collect();
-            assert_eq!(set.missing(count), expected, "{count}");
-        }
-        assert!(SlotSet::all(100).missing(100).is_empty());
+    fn a_set_contains_the_slots_that_were_added() {
+        let set: SlotSet = [0, 2, 64, 200].into_iter().collect();
+        let found: Vec<Slot> = (0..300).filter(|slot| set.contains(*slot)).collect();
+        assert_eq!(found, [0, 2, 64, 200]);
+        assert_eq!(SlotSet::all(3), [2, 0, 1].into_iter().collect());
     }
 }

@@ -1,6 +1,5 @@
 //! The ranking of skills, and of the sections of a skill.
 
-mod candidates;
 mod confidence;
 mod logarithm;
 mod query;

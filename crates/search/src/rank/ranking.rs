@@ -1,16 +1,13 @@
 //! Finds the skills that fit a query, best first.
 //!
-//! The search has three steps. Words select candidates, those with the highest weight first; in a large index the posting
-//! lists of the most frequent words are only searched for the candidates. If the words select few candidates, embeddings
-//! select more. Then every candidate gets its full score: words, adjacent words, the share of the name in the query, the
-//! cosine of the embeddings, and the length of the description.
+//! The search has two steps. Words select candidates, those with the highest scores; if they select few, embeddings select more. Then
+//! every candidate gets its full score: words, adjacent words, the share of the name in the query, the cosine of the embeddings, and
+//! the length of the description.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use repertoire_model::answer::{Field, MatchedWord};
 
-use super::candidates::{Candidate, Candidates, TermLookup, term_score};
 use super::confidence::Evidence;
 use super::logarithm::{ln, ln_1p, pow};
 use super::query::Query;
@@ -24,21 +21,8 @@ const CANDIDATES: usize = 200;
 const NEAREST: usize = 64;
 /// The least cosine of a skill that is found by its embedding only: some skill is always nearest, and mostly it does not fit.
 const MIN_COSINE: f32 = 0.25;
-/// The share of the total weight below which the most frequent words do not select candidates: their posting lists are by far the
-/// longest, and skills that only these words find seldom fit.
-const DEFERRED_SHARE: f32 = 0.4;
-/// The number of visible skills above which frequent words are deferred: with fewer, all lists are short. Tests have few skills.
-const MIN_SKILLS_TO_DEFER: usize = if cfg!(test) { 64 } else { 2048 };
-/// The factor of the number of candidates if words are deferred.
-const DEFERRED_FACTOR: usize = 2;
-/// The most steps of the binary search for the lower bound of the best scores.
-const MAX_HALVINGS: usize = 16;
-/// Scores above the bound are copied once there are fewer than the number of all scores divided by this.
-const COPY_DIVISOR: usize = 16;
 /// The most words that are looked up: those with the highest weight.
 const MAX_TERMS: usize = 64;
-/// The distance from its expected position within which a hash is searched first.
-const NEIGHBOURS: usize = 32;
 /// The weight of a stop word in the share of a name.
 const COMMON_SHARE: f32 = 0.2;
 
@@ -60,8 +44,6 @@ struct WeightedTerm<'a> {
     place: usize,
     term: Term,
     list: PostingList<'a>,
-    /// The document frequency: the number of visible skills that have the word.
-    holders: usize,
     /// The inverse document frequency times the importance, reduced for stop words.
     rarity: f32,
     /// The most that the word can add to a score.
@@ -121,33 +103,23 @@ impl SearchIndex {
     ) -> Vec<RankedSlot> {
         let limit = limit.min(self.slots());
         let wanted = CANDIDATES.max(limit);
-        // Hidden skills stay below all others, whatever is added to their scores.
-        let mut scores = vec![0.0f32; self.slots()];
-        view.hidden.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
-        let done = self.accumulate(terms, view, &mut scores);
-        let count = if done < terms.len() { wanted * DEFERRED_FACTOR } else { wanted };
-        let mut slots = best_of(&scores, count);
-        let nearest = if slots.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
-        let has_more = slots.len() > wanted;
-        slots.extend(nearest);
+        let scores = self.word_scores(terms, view);
+        let mut slots: Vec<Slot> =
+            (0..).zip(&scores).filter(|(_, score)| **score > 0.0).map(|it| it.0).collect();
+        if slots.len() > wanted {
+            slots.select_nth_unstable_by(wanted, |a, b| {
+                let by_words = scores[*b as usize].total_cmp(&scores[*a as usize]);
+                // Embeddings decide between equal scores of words.
+                let by_meaning = || self.cosine(query, *b).total_cmp(&self.cosine(query, *a));
+                by_words.then_with(by_meaning).then_with(|| self.order(*a, *b))
+            });
+            slots.truncate(wanted);
+        } else if slots.len() < wanted {
+            slots.extend(self.nearest(query, &scores));
+        }
         slots.sort_unstable();
         slots.dedup();
-        let mut candidates = Candidates::new(&slots, &scores);
-        self.lookups(terms, done..terms.len(), view).for_each(|lookup| candidates.look_up(&lookup));
-        if has_more {
-            // Embeddings decide between equal scores of words.
-            let nearer = |a: Slot, b: Slot| self.cosine(query, b).total_cmp(&self.cosine(query, a));
-            candidates.keep(wanted, |a, b| {
-                let by_words = b.score.total_cmp(&a.score);
-                by_words.then_with(|| nearer(a.slot, b.slot)).then_with(|| self.order(a.slot, b.slot))
-            });
-        }
-        // The scores of the first words are added already; only pairs need to know which candidates have them.
-        if !query.pairs.is_empty() {
-            let lookups = self.lookups(terms, 0..done, view);
-            lookups.for_each(|lookup| candidates.look_up(&TermLookup { weight: 0.0, ..lookup }));
-        }
-        let mut hits = self.full_scores(query, view, terms, candidates.all());
+        let mut hits = self.full_scores(query, view, terms, &slots, &scores);
         let better = |a: &RankedSlot, b: &RankedSlot| self.better((a.score, a.slot), (b.score, b.slot));
         // One more than the first, which the first is compared with, whatever the limit is.
         let compared = limit.max(2);
@@ -220,49 +192,25 @@ impl SearchIndex {
             let weight = pow(rarity, exponent) * common * importance;
             let rarity = rarity * importance;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
-            terms.push(WeightedTerm { place, term: asked.term, list, holders, rarity, weight });
+            terms.push(WeightedTerm { place, term: asked.term, list, rarity, weight });
         }
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
         terms.truncate(MAX_TERMS);
         terms
     }
 
-    /// Adds the scores of the first `terms` to `scores`, and returns their number: all, or fewer if the remaining terms
-    /// have little weight and long posting lists.
-    fn accumulate(&self, terms: &[WeightedTerm<'_>], view: &View<'_>, scores: &mut [f32]) -> usize {
-        let (brevities, saturation) = (&view.brevities[..], self.weights.saturation);
-        let mut postings: usize = terms.iter().map(|term| term.holders).sum();
-        let mut open: f32 = terms.iter().map(|term| term.weight).sum();
-        let least = open * DEFERRED_SHARE;
-        for (index, term) in terms.iter().enumerate() {
-            if open < least && view.count > MIN_SKILLS_TO_DEFER && postings > view.count / 4 {
-                return index;
-            }
-            open -= term.weight;
-            postings -= term.holders;
+    /// Returns the score of the words of each skill. That of a skill that is not in `view` is below all others.
+    fn word_scores(&self, terms: &[WeightedTerm<'_>], view: &View<'_>) -> Vec<f32> {
+        let mut scores = vec![0.0f32; self.slots()];
+        // Whatever is added to it.
+        view.hidden.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
+        for term in terms {
             for (slot, posting) in term.list.iter() {
-                let value = self.table.weigh(posting, brevities[slot as usize]);
-                scores[slot as usize] += term_score(value, term.weight, saturation);
+                let value = self.table.weigh(posting, view.brevities[slot as usize]);
+                scores[slot as usize] += term_score(value, term.weight, self.weights.saturation);
             }
         }
-        terms.len()
-    }
-
-    /// Returns the lookups of the `terms` in the range `places`.
-    fn lookups<'a>(
-        &'a self,
-        terms: &'a [WeightedTerm<'a>],
-        places: Range<usize>,
-        view: &'a View<'_>,
-    ) -> impl Iterator<Item = TermLookup<'a>> {
-        places.map(move |place| TermLookup {
-            list: terms[place].list,
-            bit: 1 << place,
-            weight: terms[place].weight,
-            saturation: self.weights.saturation,
-            table: &self.table,
-            brevities: &view.brevities,
-        })
+        scores
     }
 
     /// Returns the skills whose embeddings are nearest to that of `query`.
@@ -283,21 +231,23 @@ impl SearchIndex {
         query: &Query,
         view: &View<'_>,
         terms: &[WeightedTerm<'_>],
-        candidates: &[Candidate],
+        slots: &[Slot],
+        scores: &[f32],
     ) -> Vec<RankedSlot> {
         let weights = &self.weights;
-        let (mut rarities, mut bits) = (vec![0.0f32; query.words.len()], vec![0u64; query.words.len()]);
-        for (number, term) in terms.iter().enumerate() {
+        let mut rarities = vec![0.0f32; query.words.len()];
+        let mut lists = vec![PostingList::default(); query.words.len()];
+        for term in terms {
             rarities[term.place] = term.rarity;
-            bits[term.place] = 1 << number;
+            lists[term.place] = term.list;
         }
         let total: f32 = rarities.iter().sum();
-        let pairs: Vec<QueryPair> = query
+        let pairs: Vec<QueryPair<'_>> = query
             .pairs
             .iter()
             .map(|(pair, a, b)| QueryPair {
                 pair: *pair,
-                words: bits[*a] | bits[*b],
+                words: [lists[*a], lists[*b]],
                 weight: (rarities[*a] * rarities[*b]).sqrt(),
             })
             .filter(|pair| pair.weight > 0.0)
@@ -305,17 +255,16 @@ impl SearchIndex {
         let best = terms.iter().map(|term| term.weight).sum::<f32>()
             + weights.pair * pairs.iter().map(|pair| pair.weight).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
-        let word_score = |candidate: &Candidate| {
-            let skill = &self.skills[candidate.slot as usize];
-            let adjacent_score = adjacent_score(&skill.pairs, candidate.has, &pairs);
-            candidate.score
-                + weights.pair * adjacent_score
+        let word_score = |slot: &Slot| {
+            let skill = &self.skills[*slot as usize];
+            scores[*slot as usize]
+                + weights.pair * adjacent_score(&skill.pairs, *slot, &pairs)
                 + weights.name_share * name_share(&skill.name, query, &rarities) * total.sqrt()
         };
-        let word_scores: Vec<f32> = candidates.iter().map(word_score).collect();
+        let word_scores: Vec<f32> = slots.iter().map(word_score).collect();
         let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &word_scores);
         let long_description = weights.described * (1.0 - query.length()) * library_size_factor(view.count);
-        let hit = |(Candidate { slot, .. }, word_score): (&Candidate, &f32)| {
+        let hit = |(slot, word_score): (&Slot, &f32)| {
             let meaning = self.cosine(query, *slot);
             // A skill with the words is found even if its embedding is far away.
             let score = (word_score + trust * meaning).max(word_score * MIN_WORD_SHARE) / best;
@@ -326,7 +275,7 @@ impl SearchIndex {
                 evidence: Evidence::default(),
             })
         };
-        candidates.iter().zip(&word_scores).filter_map(hit).collect()
+        slots.iter().zip(&word_scores).filter_map(hit).collect()
     }
 
     /// Returns the weight of the embedding of `query`, from 0 to 1. `word_scores` has a score for each candidate: the weight is
@@ -390,141 +339,23 @@ const MIN_TRUST: f32 = 0.2;
 const MISSING_RARITY: f32 = 4.0;
 
 /// Two adjacent words of the query.
-struct QueryPair {
+struct QueryPair<'a> {
     pair: TermPair,
-    /// The bits of both words.
-    words: u64,
+    /// The posting lists of both words.
+    words: [PostingList<'a>; 2],
     weight: f32,
 }
 
-/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of a skill. `has` has the bits of its words: a pair
-/// is searched only if the skill has both.
-fn adjacent_score(own: &[TermPair], has: u64, pairs: &[QueryPair]) -> f32 {
-    let both = pairs.iter().filter(|pair| has & pair.words == pair.words);
-    both.filter(|pair| is_among(own, pair.pair)).map(|pair| pair.weight).sum()
+/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of the skill at `slot`. They are hashes, so the
+/// skill must have both words, too.
+fn adjacent_score(own: &[TermPair], slot: Slot, pairs: &[QueryPair<'_>]) -> f32 {
+    let has_both = |pair: &&QueryPair<'_>| pair.words.iter().all(|list| list.get(slot).is_some());
+    let adjacent = pairs.iter().filter(|pair| own.binary_search(&pair.pair).is_ok());
+    adjacent.filter(has_both).map(|pair| pair.weight).sum()
 }
 
-/// Returns whether `wanted` is among the sorted `hashes`. Hashes are spread evenly, so the position is estimated from the
-/// value first; a binary search would have a cache miss at every step.
-fn is_among(hashes: &[TermPair], wanted: TermPair) -> bool {
-    let guess = (usize::from(wanted.0) * hashes.len()) >> u16::BITS;
-    let near = &hashes[guess.saturating_sub(NEIGHBOURS)..hashes.len().min(guess + NEIGHBOURS)];
-    match (near.first(), near.last()) {
-        (Some(first), Some(last)) if *first <= wanted && wanted <= *last => {
-            near.iter().fold(false, |has_it, hash| has_it | (*hash == wanted))
-        }
-        _ => hashes.binary_search(&wanted).is_ok(),
-    }
-}
-
-/// Returns the slots with the best scores: at least `wanted`, if that many are positive, but only few more. All slots with
-/// the lowest returned score are included.
-fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
-    let (mut low, mut high) = (0.0f32, highest(scores));
-    // The slots and scores that reach `low`, once they are few; the others are not compared again.
-    let mut few: Option<(Vec<Slot>, Vec<f32>)> = None;
-    for _ in 0..MAX_HALVINGS {
-        let among = few.as_ref().map_or(scores, |(_, scores)| scores);
-        let middle = (low + high) / 2.0;
-        let count = count(among, middle);
-        if count < wanted {
-            high = middle;
-            continue;
-        }
-        low = middle;
-        // Close enough: a few more than wanted are fine.
-        if count < wanted + wanted / 4 {
-            break;
-        }
-        if few.is_none() && count < scores.len() / COPY_DIVISOR {
-            let slots = at_least(scores, low, count);
-            let scores = slots.iter().map(|slot| scores[*slot as usize]).collect();
-            few = Some((slots, scores));
-        }
-    }
-    let least = low.max(f32::MIN_POSITIVE);
-    match few {
-        None => {
-            let count = count(scores, least);
-            at_least(scores, least, count)
-        }
-        Some((mut slots, _)) => {
-            slots.retain(|slot| scores[*slot as usize] >= least);
-            slots
-        }
-    }
-}
-
-/// Returns the highest of `scores`, at least 0.
-fn highest(scores: &[f32]) -> f32 {
-    scores.iter().fold(0.0, |highest, score| if *score > highest { *score } else { highest })
-}
-
-/// Returns the number of `scores` that are at least `least`.
-fn count(scores: &[f32], least: f32) -> usize {
-    // Slots are `u32`, so the sum cannot overflow.
-    scores.iter().map(|score| u32::from(*score >= least)).sum::<u32>() as usize
-}
-
-/// Returns the `count` slots whose score is at least `least`.
-fn at_least(scores: &[f32], least: f32, count: usize) -> Vec<Slot> {
-    // One more, for slots after the last match, which are written too.
-    let mut slots = vec![0; count + 1];
-    let mut found = 0;
-    for (slot, score) in (0..).zip(scores) {
-        // Every slot is written, and overwritten unless it matches, because a branch would be unpredictable.
-        if let Some(place) = slots.get_mut(found) {
-            *place = slot;
-        }
-        found += usize::from(*score >= least);
-    }
-    slots.truncate(count);
-    slots
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn the_highest_score_is_found_at_any_position() {
-        for length in [0, 1, 15, 16, 17, 40] {
-            for place in 0..length {
-                let scores: Vec<f32> =
-                    (0..length).map(|other| if other == place { 2.0 } else { f32::NEG_INFINITY }).collect();
-                assert_eq!(highest(&scores), 2.0);
-            }
-            let none = vec![f32::NEG_INFINITY; length];
-            assert_eq!(highest(&none), 0.0);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_best_scores_are_selected(scores in proptest::collection::vec(-1.0f32..4.0, 0..2000), wanted in 1usize..40) {
-            let slots = best_of(&scores, wanted);
-            let above = scores.iter().filter(|score| **score > 0.0).count();
-            prop_assert!(slots.len() >= wanted.min(above) && slots.len() <= above);
-            prop_assert!(slots.windows(2).all(|pair| pair[0] < pair[1]));
-            let least = slots.iter().map(|slot| scores[*slot as usize]).fold(f32::INFINITY, f32::min);
-            let better = scores.iter().filter(|score| **score >= least).count();
-            prop_assert!(slots.is_empty() || (least > 0.0 && better == slots.len()));
-        }
-
-        #[test]
-        fn a_hash_is_found_at_any_position(mut hashes in proptest::collection::vec(any::<u16>(), 0..1100), low in 1u16.., wanted in any::<u16>()) {
-            hashes.sort_unstable();
-            // Also if they are not spread evenly.
-            let crowded: Vec<u16> = hashes.iter().map(|hash| hash % low).collect();
-            for mut hashes in [hashes, crowded] {
-                hashes.sort_unstable();
-                let pairs: Vec<TermPair> = hashes.iter().copied().map(TermPair).collect();
-                for wanted in hashes.iter().copied().chain([0, wanted, wanted % low, u16::MAX]) {
-                    prop_assert_eq!(is_among(&pairs, TermPair(wanted)), hashes.contains(&wanted), "{}", wanted);
-                }
-            }
-        }
-    }
+/// Returns the saturated score of a word that can add `weight` at most and has the posting weight `value`.
+fn term_score(value: f32, weight: f32, saturation: f32) -> f32 {
+    // The minimum avoids a division by zero if both the value and the saturation are 0.
+    weight * value / (saturation + value).max(f32::MIN_POSITIVE)
 }

@@ -17,7 +17,8 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// Returns the part of `index` that is in `visible`.
     pub(crate) fn of(index: &SearchIndex, visible: &'a SlotSet) -> Self {
-        let hidden = visible.missing(index.slots());
+        let slots = 0..index.slots() as Slot;
+        let hidden: Vec<Slot> = slots.filter(|slot| !visible.contains(*slot)).collect();
         let count = index.slots() - hidden.len();
         let all: u64 = index.lengths.iter().map(|length| u64::from(*length)).sum();
         let words = all - hidden.iter().map(|slot| u64::from(index.lengths[*slot as usize])).sum::<u64>();
@@ -31,9 +32,6 @@ impl<'a> View<'a> {
 
     /// Returns the number of visible skills in `list`.
     pub(crate) fn holders(&self, list: PostingList<'_>) -> usize {
-        if self.hidden.len() <= list.len() / 16 {
-            return list.len() - self.hidden.iter().filter(|slot| list.get(**slot).is_some()).count();
-        }
         list.slots.iter().filter(|slot| self.visible.contains(**slot)).count()
     }
 }
