@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
+use repertoire_app::view::VersionView;
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -14,7 +15,7 @@ use crate::api::explain::{self, Explanation};
 use crate::api::skill::{self, FileRow, FileText, SkillDetail, UpdateAnswer};
 use crate::api::switch;
 use crate::api::update;
-use crate::api::versions::{self, VersionRow, VersionsQuery};
+use crate::api::versions::{self, VersionsQuery};
 use crate::dashboard::Asker;
 
 /// The number of versions on the page.
@@ -40,7 +41,7 @@ struct SkillPage {
     skill: SkillDetail,
     /// The instructions as HTML; `None` if they are shown as they are.
     body: Option<String>,
-    versions: Vec<VersionRow>,
+    versions: Vec<VersionView>,
     has_unrecorded_changes: bool,
     done: Option<String>,
     /// True if the sender may switch skills off and on.
@@ -116,7 +117,7 @@ pub(super) async fn get(
     let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
     let part = VersionsQuery { limit: Some(VERSIONS), cursor: None };
     let (versions, has_unrecorded_changes) = match versions::list(&asker, &name, &part).await {
-        Ok(list) => (list.versions, list.has_unrecorded_changes),
+        Ok(list) => (list.versions, list.server.is_some_and(|server| server.has_unrecorded_changes)),
         Err(_) => (Vec::new(), false),
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
