@@ -3,6 +3,7 @@
 mod diagnostic;
 mod proposal;
 mod search;
+mod skill;
 mod version;
 
 pub use diagnostic::{DiagnosticView, path_of};
@@ -11,6 +12,7 @@ pub use proposal::{
     TokenChangeView, TriggerEffectView, TriggerShareView,
 };
 pub use search::{FoundSkillView, MatchedWordView, SearchView, SectionView};
+pub use skill::{DisabledByView, FileListView, FileView, SkillTokensView, SkillView, UsageView, address_of};
 pub use version::{
     PublicationView, RollbackView, ServerVersionsView, VersionDiffView, VersionListView, VersionView,
 };

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
-use repertoire_app::view::VersionView;
+use repertoire_app::view::{DiagnosticView, FileView, SkillTokensView, UsageView, VersionView};
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -12,7 +12,7 @@ use super::text::{self, NumberText, TimeText};
 use super::{chart, markdown, url};
 use crate::api::Params;
 use crate::api::explain::{self, Explanation};
-use crate::api::skill::{self, FileRow, FileText, SkillDetail, UpdateAnswer};
+use crate::api::skill::{self, FileText, SkillDetail, UpdateAnswer};
 use crate::api::switch;
 use crate::api::update;
 use crate::api::versions::{self, VersionsQuery};
@@ -39,6 +39,8 @@ pub(super) struct ViewQuery {
 struct SkillPage {
     page: Page,
     skill: SkillDetail,
+    usage: UsageView,
+    tokens: SkillTokensView,
     /// The instructions as HTML; `None` if they are shown as they are.
     body: Option<String>,
     versions: Vec<VersionView>,
@@ -60,7 +62,7 @@ impl SkillPage {
 
     /// Returns whether the sender may switch the skill off and on.
     fn may_switch(&self) -> bool {
-        let is_switchable = matches!(self.skill.row.state.as_str(), "active" | "disabled");
+        let is_switchable = matches!(self.skill.row.state, "active" | "disabled");
         self.may_switch && is_switchable
     }
 
@@ -69,17 +71,23 @@ impl SkillPage {
     }
 
     /// Returns references, those that are read most first.
-    fn read_references(&self) -> Vec<&FileRow> {
-        let mut files: Vec<&FileRow> =
+    fn read_references(&self) -> Vec<&FileView> {
+        let mut files: Vec<&FileView> =
             self.skill.files.iter().filter(|file| file.kind == "reference").collect();
         files.sort_by_key(|file| std::cmp::Reverse(file.reads));
         files.truncate(REFERENCES);
         files
     }
 
+    /// Returns the path in the skill of the file that `found` is about.
+    fn file<'f>(&self, found: &'f DiagnosticView) -> &'f str {
+        let path = found.path.strip_prefix(self.skill.row.path.trim_end_matches('/'));
+        path.map_or(found.path.as_str(), |path| path.trim_start_matches('/'))
+    }
+
     /// Returns the calls beside loads in words.
-    fn usage(&self) -> String {
-        let usage = &self.skill.usage;
+    fn calls(&self) -> String {
+        let usage = &self.usage;
         let count = |number: u64, one: &str, many: &str| {
             format!("{} {}", number.grouped(), if number == 1 { one } else { many })
         };
@@ -122,7 +130,19 @@ pub(super) async fn get(
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
     let (done, may_switch) = (query.done, switch::may_switch(&asker));
-    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done, may_switch })
+    let usage = skill.row.usage.clone().unwrap_or_default();
+    let tokens = skill.row.tokens.unwrap_or_default();
+    page::html(&SkillPage {
+        page,
+        skill,
+        usage,
+        tokens,
+        body,
+        versions,
+        has_unrecorded_changes,
+        done,
+        may_switch,
+    })
 }
 
 /// Asks the source of a skill for its newest version, and leads to the page of the skill.
