@@ -1,11 +1,13 @@
 //! Serialisable answers, one type for each noun: `rep X --json`, `GET /api/v1/X` and embedders get the same one.
 
+mod catalog;
 mod diagnostic;
 mod proposal;
 mod search;
 mod skill;
 mod version;
 
+pub use catalog::{CatalogView, ShownSkillView, SkillNeedView};
 pub use diagnostic::{DiagnosticView, path_of};
 pub use proposal::{
     ChangedQueryView, CheckLineView, DecisionView, ProposalDetailView, ProposalListView, ProposalView,

@@ -7,8 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use repertoire_app::view::{
-    ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView, VersionDiffView,
-    VersionListView,
+    CatalogView, ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView,
+    VersionDiffView, VersionListView,
 };
 use serde_json::Value;
 
@@ -166,7 +166,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<search::SearchQuery>()
         .errors(&[400]),
-        Route::get::<catalog::CatalogAnswer>(
+        Route::get::<CatalogView>(
             "/api/v1/catalog",
             "getCatalog",
             "The catalog for an agent, a budget, a task and a format",
