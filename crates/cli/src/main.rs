@@ -19,7 +19,6 @@ mod exit;
 mod globals;
 mod http;
 mod interrupt;
-mod json;
 mod offered;
 mod served;
 mod standard_input;

@@ -9,7 +9,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use repertoire::config::{AGENT_KEYS, KEYS, Settings, ValueKind};
+use repertoire_app::view::{
+    CatalogView, FileListView, ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView,
+    SkillView, VersionDiffView, VersionListView,
+};
 use repertoire_model::Profile;
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::cli::{ROOT, command};
 use crate::{env, exit};
@@ -17,8 +24,12 @@ use crate::{env, exit};
 /// The variable that makes these tests write the pages instead of comparing them.
 const UPDATE: &str = "UPDATE_DOCS";
 
+fn path_of(page: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page)
+}
+
 fn check(page: &str, expect: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
+    let path = path_of(page);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, expect).unwrap();
     }
@@ -172,4 +183,81 @@ fn exit_codes() {
          `rep check --compat skills-ref` exits as the reference library does: 0, 1, or 2 for usage.\n",
     );
     check("exit-codes.md", &page);
+}
+
+/// The commands that print a view, with it.
+const VIEWS: &[(&str, SchemaOf)] = &[
+    ("`rep list`, each of `skills`", SchemaGenerator::subschema_for::<SkillView>),
+    ("`rep catalog`", SchemaGenerator::subschema_for::<CatalogView>),
+    ("`rep files`", SchemaGenerator::subschema_for::<FileListView>),
+    ("`rep search`", SchemaGenerator::subschema_for::<SearchView>),
+    ("`rep history`", SchemaGenerator::subschema_for::<VersionListView>),
+    ("`rep diff`", SchemaGenerator::subschema_for::<VersionDiffView>),
+    ("`rep rollback`", SchemaGenerator::subschema_for::<RollbackView>),
+    ("`rep proposals`", SchemaGenerator::subschema_for::<ProposalListView>),
+    (
+        "`rep propose`, `rep proposals approve`, `reject` and `rebase`",
+        SchemaGenerator::subschema_for::<ProposalView>,
+    ),
+    ("`rep proposals show`", SchemaGenerator::subschema_for::<ProposalDetailView>),
+];
+
+/// Views with the keys of another one and more.
+const EXTENSIONS: &[(&str, &str)] = &[("ProposalDetailView", "ProposalView")];
+
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Returns the kind of value that `schema` describes, with a link to a view.
+fn kind_of(schema: &Value) -> String {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        return format!("[{name}](#{})", name.to_lowercase());
+    }
+    if let Some(kinds) = schema["anyOf"].as_array() {
+        return kinds.iter().map(kind_of).collect::<Vec<_>>().join(" or ");
+    }
+    let kinds = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        kind => vec![kind.as_str().unwrap_or("any")],
+    };
+    let kinds = kinds.into_iter().map(|kind| match kind {
+        "array" if schema["items"].is_object() => format!("list of {}", kind_of(&schema["items"])),
+        kind => kind.to_owned(),
+    });
+    kinds.collect::<Vec<_>>().join(" or ")
+}
+
+#[test]
+fn json() {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut page = String::from("\n## Views\n\n| output | view |\n|---|---|\n");
+    for (commands, schema_of) in VIEWS {
+        let _ = writeln!(page, "| {commands} | {} |", kind_of(schema_of(&mut generator).as_value()));
+    }
+    let views = generator.take_definitions(true);
+    for (name, view) in &views {
+        let base = EXTENSIONS.iter().find(|(extension, _)| extension == name).map(|(_, base)| *base);
+        let description = view["description"].as_str().unwrap_or_default();
+        let _ = write!(page, "\n### {name}\n\n{description}");
+        if let Some(base) = base {
+            let _ = write!(page, " It has the keys of [{base}](#{}), and:", base.to_lowercase());
+        }
+        page.push_str("\n\n| key | value | meaning |\n|---|---|---|\n");
+        let keys = view["properties"].as_object().unwrap();
+        for (key, schema) in keys {
+            if base.is_some_and(|base| views[base]["properties"].get(key).is_some()) {
+                continue;
+            }
+            let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+            let mut kind = kind_of(schema);
+            if !view["required"].as_array().is_some_and(|keys| keys.iter().any(|other| other == key)) {
+                kind = format!("{}, optional", kind.trim_end_matches(" or null"));
+            }
+            let _ = writeln!(page, "| `{key}` | {kind} | {meaning} |");
+        }
+    }
+    // The sections before it are written by hand.
+    let found = std::fs::read_to_string(path_of("json.md")).unwrap_or_default();
+    let head = found.split_once("\n## Views\n").map_or(found.as_str(), |(head, _)| head);
+    check("json.md", &(head.to_owned() + &page));
 }

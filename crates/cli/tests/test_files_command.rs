@@ -31,8 +31,7 @@ fn files_are_listed_with_size_and_kind() {
           "path": "SKILL.md",
           "size": 100,
           "kind": "manifest",
-          "executable": false,
-          "description": null
+          "executable": false
         }
       ],
       "problems": []

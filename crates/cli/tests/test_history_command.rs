@@ -51,9 +51,9 @@ fn history_lists_versions_newest_first() {
     let listed = sandbox.json(&["history", "alpha", "--json"]);
     let newest = &listed["versions"][0];
     let keys: Vec<&String> = newest.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["id", "digest", "time", "origin", "author"]);
+    assert_eq!(keys, ["number", "digest", "time", "origin", "author"]);
     assert_eq!(
-        (&newest["id"], &newest["origin"], &newest["author"]),
+        (&newest["number"], &newest["origin"], &newest["author"]),
         (&json!(2), &json!("edit"), &json!(null))
     );
     let current = sandbox.json(&["list", "--digest", "--json"]);
@@ -73,7 +73,7 @@ fn history_lists_versions_newest_first() {
 fn history_of_a_broken_skill_lists_its_versions() {
     let sandbox = with_two_versions();
     sandbox.write(ALPHA, "---\nname: [\n");
-    assert_eq!(versions(&sandbox, &["id"]), [json!([2]), json!([1])]);
+    assert_eq!(versions(&sandbox, &["number"]), [json!([2]), json!([1])]);
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn rollback_restores_a_version_and_records_it() {
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(
-        versions(&sandbox, &["id", "origin", "author"]),
+        versions(&sandbox, &["number", "origin", "author"]),
         [json!([3, "rollback", "user:ann"]), json!([2, "edit", null]), json!([1, "edit", null])]
     );
     let again = sandbox.json(&["rollback", "alpha", "2", "--yes", "--json"]);
-    assert_eq!((&again["restored"], &again["version"]["id"]), (&json!(2), &json!(4)));
+    assert_eq!((&again["restored"], &again["version"]["number"]), (&json!(2), &json!(4)));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn rollback_keeps_edits_that_no_version_holds_unless_forced() {
     assert_eq!(sandbox.run(&["rollback", "alpha", "1", "--yes", "--force"]).code, 0);
     assert!(sandbox.read(ALPHA).contains("Do alpha."));
     assert_eq!(
-        versions(&sandbox, &["id", "origin"]),
+        versions(&sandbox, &["number", "origin"]),
         [json!([4, "rollback"]), json!([3, "edit"]), json!([2, "edit"]), json!([1, "edit"])]
     );
 }
@@ -285,12 +285,12 @@ fn a_deleted_skill_has_versions_and_comes_back() {
     };
     rollback("2");
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo it twice.\n"));
-    assert_eq!(versions(&sandbox, &["id"]).len(), 2, "it is as in the newest version");
+    assert_eq!(versions(&sandbox, &["number"]).len(), 2, "it is as in the newest version");
     std::fs::remove_dir_all(&directory).unwrap();
     rollback("1");
     assert_eq!(sandbox.read(ALPHA), skill("alpha", "# Alpha\n\nDo alpha.\n"));
     assert_eq!(sandbox.read(".agents/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
-    assert_eq!(versions(&sandbox, &["id", "origin"])[0], json!([3, "rollback"]));
+    assert_eq!(versions(&sandbox, &["number", "origin"])[0], json!([3, "rollback"]));
     // What is left is only replaced if a version has it.
     std::fs::remove_file(directory.join("SKILL.md")).unwrap();
     sandbox.write(".agents/skills/alpha/references/guide.md", "edited\n");

@@ -61,6 +61,7 @@ fn json_has_exactly_the_documented_keys() {
       "skills": [
         {
           "name": "odd",
+          "address": "odd",
           "description": "Short.",
           "source": "project:.agents/skills",
           "path": "[DIR]/project/.agents/skills/odd",
@@ -71,6 +72,7 @@ fn json_has_exactly_the_documented_keys() {
             "b"
           ],
           "state": "active",
+          "is_offered": true,
           "diagnostics": [
             {
               "rule": "description-short",
@@ -100,15 +102,17 @@ fn json_has_exactly_the_documented_keys() {
     let keys: Vec<&String> = skill.as_object().unwrap().keys().collect();
     let expected = [
         "name",
+        "address",
         "description",
         "source",
         "path",
         "version",
         "author",
         "tags",
+        "state",
+        "is_offered",
         "digest",
         "tokens",
-        "state",
         "diagnostics",
     ];
     assert_eq!(keys, expected);

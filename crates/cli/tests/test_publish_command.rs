@@ -70,7 +70,7 @@ fn history_lists_the_published_versions_of_a_store() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| json!([one["id"], one["origin"], one["author"]]))
+        .map(|one| json!([one["number"], one["origin"], one["author"]]))
         .collect();
     assert_eq!(versions, [json!([2, "publish", "user:ann"]), json!([1, "publish", "user:ann"])]);
     let run = sandbox.run(&["history", "gamma", "--store", "fleet.db"]);

@@ -49,13 +49,13 @@ fn search_shows_reasons_and_sections() {
     let keys: Vec<&String> = result.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
-        ["name", "source", "path", "description", "score", "confidence", "why", "section", "loaded"],
+        ["name", "source", "path", "description", "score", "confidence", "why", "section"],
         "in this order"
     );
     assert_eq!(result["source"], "project:.agents/skills");
     assert_eq!(
-        (&result["section"]["title"], &result["section"]["lines"], &result["loaded"]),
-        (&json!("Fill forms"), &json!([10, 11]), &json!(false))
+        (&result["section"]["title"], &result["section"]["lines"]),
+        (&json!("Fill forms"), &json!([10, 11]))
     );
     let form = result["why"].as_array().unwrap().iter().find(|reason| reason["word"] == "form").unwrap();
     assert!(form["fields"].as_array().unwrap().contains(&json!("name")), "{form}");

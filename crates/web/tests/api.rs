@@ -578,6 +578,13 @@ fn reference(document: &Value) -> String {
                 method.to_uppercase(),
                 operation["summary"].as_str().unwrap()
             );
+            let answer =
+                operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].as_str();
+            let answer =
+                answer.and_then(|name| name.rsplit('/').next()).filter(|name| name.ends_with("View"));
+            if let Some(name) = answer {
+                page += &format!("\nThe answer is a [{name}](json.md#{}).\n", name.to_lowercase());
+            }
             let parameters = operation["parameters"].as_array().unwrap().iter();
             let parameters: Vec<&Value> = parameters.filter(|parameter| parameter["in"] == "query").collect();
             if !parameters.is_empty() {
@@ -639,7 +646,7 @@ fn usage_is_that_of_the_skill_and_not_of_its_name() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| json!([row["name"], row["state"], row["loads"], row["daily_loads"][29]]))
+        .map(|row| json!([row["name"], row["state"], row["usage"]["loads"], row["usage"]["daily_loads"][29]]))
         .collect();
     let expect = [
         json!(["alpha", "active", 1, 1]),

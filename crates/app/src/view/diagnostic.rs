@@ -18,8 +18,17 @@ pub struct DiagnosticView {
     pub message: String,
     /// The path of the file, or of the source.
     pub path: String,
-    /// The line, from 1.
+    /// The line, from 1; `null` if it is about the whole file.
     pub line: Option<u32>,
+    /// The column, from 1, in characters; from `rep check`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// The text of the line; from servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<String>,
+    /// The advice; from `rep check` and servers, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 impl DiagnosticView {
@@ -41,6 +50,9 @@ impl DiagnosticView {
             message: diagnostic.message.clone(),
             path,
             line: diagnostic.line(),
+            column: None,
+            source_line: None,
+            help: None,
         }
     }
 }

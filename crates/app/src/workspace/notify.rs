@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use repertoire::event::jsonl::rfc3339;
 use repertoire::http::{HttpClient, HttpResponse};
 use repertoire::store::Proposal;
 use repertoire_exec::notify::run_with_input;
 use repertoire_model::Digest;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::environment::Env;
 use super::reporter::Reporter;
 use super::workspace::Workspace;
+use crate::view::ProposalDetailView;
 
 /// The delays before the second, third and fourth attempt.
 const DELAYS: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(4)];
@@ -66,7 +66,7 @@ impl Notifier {
 
     /// Starts to tell of `proposal`.
     pub(super) fn tell(&self, proposal: &Proposal) {
-        let body = body(proposal).to_string();
+        let body = json!(ProposalDetailView::new(proposal)).to_string();
         let (targets, id, working) = (Arc::clone(&self.targets), proposal.id, self.working.clone());
         let work = move || {
             let _working = working;
@@ -147,31 +147,6 @@ fn post(http: &HttpClient, url: &str, secret: Option<&str>, body: &str) -> Resul
     }
     let sent = request.send(body).and_then(HttpResponse::expect_success);
     sent.map(|_| ()).map_err(|error| error.to_string())
-}
-
-/// Returns the body that receivers get.
-fn body(proposal: &Proposal) -> Value {
-    let content = &proposal.content;
-    let decision = proposal.decision.as_ref().map(|decision| {
-        json!({"reviewer": decision.reviewer, "reason": decision.reason, "time": rfc3339(decision.time)})
-    });
-    json!({
-        "id": proposal.id,
-        "skill": content.name,
-        "directory": content.directory().map(|directory| directory.display().to_string()),
-        "kind": content.kind.as_str(),
-        "state": proposal.state.as_str(),
-        "author": content.author,
-        "time": rfc3339(content.time),
-        "base": content.base.map(|digest| digest.to_string()),
-        "result": content.result.to_string(),
-        "justification": content.justification,
-        "evidence": content.evidence,
-        "replaces": content.replaces,
-        "decision": decision,
-        "diff": content.diff,
-        "check": content.check.lines().collect::<Vec<_>>(),
-    })
 }
 
 /// Returns the HMAC of `message` with SHA-256 (RFC 2104).

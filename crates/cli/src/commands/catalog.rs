@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, Visibility};
+use repertoire_app::view::CatalogView;
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, CatalogReport, Format, Reason, SkillTier, Tier,
 };
 use repertoire_model::delta::for_files;
 use repertoire_model::file_glob::FileMatcher;
 use repertoire_model::scope::Scope;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::complete::{agent_names, skill_names};
@@ -78,42 +78,6 @@ pub(crate) struct CatalogArgs {
     output: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct CatalogJson<'a> {
-    text: &'a str,
-    format: &'static str,
-    tokenizer: &'static str,
-    tokens: usize,
-    budget: Option<usize>,
-    over_budget: bool,
-    shortened: usize,
-    omitted: usize,
-    clipped: usize,
-    /// The note about the files of --paths, if it offers skills.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    note: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turns: Option<usize>,
-    skills: Vec<TierJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct TierJson<'a> {
-    name: &'a str,
-    shown: &'static str,
-    reason: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<NeedJson<'a>>,
-}
-
-/// The relevance of a skill to a task.
-#[derive(Serialize)]
-struct NeedJson<'a> {
-    rank: usize,
-    score: f32,
-    words: &'a [String],
-}
-
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
@@ -145,21 +109,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         about.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect();
     let note = for_files(&about, &options.tool_name);
     if ui.is_json() {
-        let tokens = exact_tokens(context, &catalog, &options);
-        let answer = CatalogJson {
-            text: &catalog.text,
-            format: options.format.as_str(),
-            tokenizer: options.tokenizer.as_str(),
-            tokens,
-            budget: options.budget_tokens,
-            over_budget: catalog.report.over_budget,
-            shortened: catalog.report.shortened(),
-            omitted: catalog.report.count(Tier::Omitted),
-            clipped: catalog.report.clipped,
-            note,
-            turns: catalog.report.turns,
-            skills: tiers_json(&catalog.report, needed.as_ref()),
-        };
+        let progress = Progress::start(&context.env, "counting tokens");
+        let mut answer = CatalogView::new(catalog, &options, needed.as_ref());
+        drop(progress);
+        answer.note = Some(note).filter(|note| !note.is_empty());
         match &args.output {
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
             None => ui.write_json(&answer)?,
@@ -219,21 +172,6 @@ fn rank(context: &Context, searchable: &SearchableLibrary, seen: SeenSkills<'_>,
     let ranking = pollster::block_on(handle.rank_for_task(&library.snapshot, task, visibility));
     pollster::block_on(handle.save());
     ranking
-}
-
-fn tiers_json<'a>(report: &'a CatalogReport, needed: Option<&'a TaskRanking>) -> Vec<TierJson<'a>> {
-    let mut needs: HashMap<&str, NeedJson<'a>> = ranked(needed)
-        .map(|(rank, skill)| {
-            (skill.name.as_str(), NeedJson { rank, score: skill.score, words: &skill.words })
-        })
-        .collect();
-    let json = |skill: &'a SkillTier| TierJson {
-        name: &skill.name,
-        shown: skill.tier.as_str(),
-        reason: skill.reason.as_str(),
-        task: needs.remove(skill.name.as_str()),
-    };
-    report.tiers.iter().map(json).collect()
 }
 
 /// Returns the skills that a task needs, with their places.

@@ -4,8 +4,8 @@ use clap::Args;
 use pollster::block_on;
 use repertoire::history::capture;
 use repertoire::store::{Store, skill_files};
+use repertoire_app::view::VersionDiffView;
 use repertoire_model::patch::{self, SkillFiles};
-use serde_json::json;
 
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -45,7 +45,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &DiffArgs) -> Result<Exi
     };
     let diff = patch::diff(&before, &after);
     if ui.is_json() {
-        ui.write_json(&json!({"name": entry.name().as_str(), "from": a, "to": args.b, "diff": diff}))?;
+        let name = entry.name().to_string();
+        ui.write_json(&VersionDiffView { name, from: Some(a), to: args.b, diff })?;
         return Ok(Exit::Success);
     }
     if diff.is_empty() {

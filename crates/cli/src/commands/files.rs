@@ -1,10 +1,8 @@
 //! `rep files`.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
-use repertoire_model::{Diagnostic, FileEntry, SkillPath};
-use serde_json::{Value, json};
+use repertoire_app::view::{DiagnosticView, FileListView, FileView};
+use repertoire_model::{FileEntry, SkillPath};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
@@ -32,14 +30,19 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
     let files = below(&listing.files, args.directory.as_deref(), entry.name().as_str())?;
     let descriptions = pollster::block_on(library.registry.describe_files(entry, &files));
     if ui.is_json() {
-        let problem = |found: &Diagnostic| json!({"rule": found.rule.as_str(), "message": found.message, "file": found.file});
-        ui.write_json(&json!({
-            "name": entry.name().as_str(),
-            "source": &*entry.source,
-            "path": &*entry.path,
-            "files": files.into_iter().map(|file| file_json(file, &descriptions)).collect::<Value>(),
-            "problems": listing.problems.iter().map(problem).collect::<Value>(),
-        }))?;
+        let view = |file: &FileEntry| {
+            let mut view = FileView::new(file);
+            view.description = descriptions.get(file.path.as_str()).cloned();
+            view
+        };
+        let problems = listing.problems.iter().map(|found| DiagnosticView::of_skill(entry, found));
+        ui.write_json(&FileListView {
+            name: entry.name().to_string(),
+            source: entry.source.to_string(),
+            path: entry.path.to_string(),
+            files: files.into_iter().map(view).collect(),
+            problems: problems.collect(),
+        })?;
         return Ok(Exit::Success);
     }
     let column = |heading, align, style| Column { heading, align, style };
@@ -67,12 +70,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         ui.message(style, &word, &format!("{file}{}", problem.message))?;
     }
     Ok(Exit::Success)
-}
-
-fn file_json(file: &FileEntry, descriptions: &BTreeMap<String, String>) -> Value {
-    let FileEntry { path, size, kind, executable } = file;
-    let description = descriptions.get(path.as_str());
-    json!({"path": path.as_str(), "size": size, "kind": kind.as_str(), "executable": executable, "description": description})
 }
 
 /// Returns the files below `directory`, which has to be one of the skill `name`.

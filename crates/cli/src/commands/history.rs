@@ -10,13 +10,12 @@ use repertoire::history::{capture, record};
 use repertoire::proposal::published_identity;
 use repertoire::store::{Origin, Store, Version};
 use repertoire::{Entry, Registry};
-use serde_json::{Value, json};
+use repertoire_app::view::{VersionListView, VersionView};
 
 use super::proposals::recovered_library;
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json;
 use crate::ui::{Align, Column, Table, Ui};
 use crate::wire::{Context, Library};
 
@@ -64,8 +63,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &HistoryArgs) -> Result<
 
 fn write(ui: &mut Ui, name: &str, versions: &[Version]) -> Result<Exit, CliError> {
     if ui.is_json() {
-        let versions: Vec<Value> = versions.iter().map(json::version).collect();
-        ui.write_json(&json!({"name": name, "versions": versions}))?;
+        let versions = versions.iter().map(VersionView::new).collect();
+        ui.write_json(&VersionListView { name: name.to_owned(), versions, server: None })?;
         return Ok(Exit::Success);
     }
     let column = |heading, align| Column { heading, align, style: None };

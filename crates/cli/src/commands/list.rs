@@ -3,7 +3,7 @@
 use clap::Args;
 use repertoire::Entry;
 use repertoire::registry::EntryTokens;
-use repertoire_app::view::DiagnosticView;
+use repertoire_app::view::{DiagnosticView, DisabledByView, SkillTokensView, SkillView};
 use repertoire_clients::{DisabledClient, disabled_for_clients};
 use repertoire_model::tokens::Tokenizer;
 use repertoire_model::{Severity, State, diagnostic};
@@ -38,61 +38,28 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct ListJson<'a> {
+struct ListJson {
     snapshot: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
-    skills: Vec<SkillJson<'a>>,
+    skills: Vec<SkillJson>,
     problems: Vec<DiagnosticView>,
 }
 
 #[derive(Serialize)]
-struct SkillJson<'a> {
-    name: &'a str,
-    description: &'a str,
-    source: &'a str,
-    path: &'a str,
-    version: Option<&'a str>,
-    author: Option<&'a str>,
-    tags: &'a [String],
-    /// `null` if the skill is too large for one; the key is present only on request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<TokensJson>,
+struct SkillJson {
+    #[serde(flatten)]
+    skill: SkillView,
     /// Present only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     origins: Option<Vec<OriginJson>>,
-    state: &'static str,
-    /// The files that disable it, if it is disabled.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    disabled_by: Vec<DisabledJson>,
-    /// The kits in use, if it is in none of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outside_kits: Option<Vec<String>>,
-    /// The clients that it is disabled for, if not for all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    disabled_for: Vec<String>,
-    diagnostics: Vec<DiagnosticView>,
-}
-
-#[derive(Serialize)]
-struct DisabledJson {
-    pattern: String,
-    file: String,
-}
-
-#[derive(Serialize, Clone, Copy)]
-struct TokensJson {
-    catalog: u64,
-    body: u64,
 }
 
 /// A skill of the snapshot, with the requested details.
 struct Row<'a> {
     entry: &'a Entry,
     digest: Option<Option<String>>,
-    tokens: Option<TokensJson>,
+    tokens: Option<SkillTokensView>,
     origins: Option<Vec<ComparedOrigin>>,
     /// The clients that it is disabled for, if not for all.
     disabled_for: Vec<String>,
@@ -141,29 +108,18 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn skill_json<'a>(context: &Context, row: &'a Row<'_>) -> SkillJson<'a> {
-    let Row { entry, digest, tokens, origins, disabled_for } = row;
-    let document = &entry.document;
+fn skill_json(context: &Context, row: &Row<'_>) -> SkillJson {
+    let mut skill = SkillView::new(row.entry);
+    skill.digest.clone_from(&row.digest);
+    skill.tokens = row.tokens;
     let disabled_by = context
-        .disabled_by(entry)
-        .map(|it| DisabledJson { pattern: it.pattern.to_string(), file: it.file.display().to_string() });
-    SkillJson {
-        name: entry.name().as_str(),
-        description: &document.description,
-        source: &entry.source,
-        path: &entry.path,
-        version: document.manifest.version.as_deref(),
-        author: document.manifest.author.as_deref(),
-        tags: &document.manifest.tags,
-        digest: digest.as_ref().map(Option::as_deref),
-        tokens: *tokens,
-        origins: origins.as_ref().map(|origins| origins.iter().map(ComparedOrigin::json).collect()),
-        state: entry.state.as_str(),
-        disabled_by: disabled_by.collect(),
-        outside_kits: context.kits_without(entry).map(|choice| choice.names.clone()),
-        disabled_for: disabled_for.clone(),
-        diagnostics: entry.diagnostics().map(|found| DiagnosticView::of_skill(entry, found)).collect(),
-    }
+        .disabled_by(row.entry)
+        .map(|by| DisabledByView { pattern: by.pattern.to_string(), file: by.file.display().to_string() });
+    skill.disabled_by = Some(disabled_by.collect()).filter(|by: &Vec<_>| !by.is_empty());
+    skill.outside_kits = context.kits_without(row.entry).map(|choice| choice.names.clone());
+    skill.disabled_for = Some(row.disabled_for.clone()).filter(|clients| !clients.is_empty());
+    let origins = row.origins.as_ref();
+    SkillJson { skill, origins: origins.map(|origins| origins.iter().map(ComparedOrigin::json).collect()) }
 }
 
 /// Returns the clients that `entry` is disabled for, as `disabled` has them by pattern.
@@ -193,10 +149,10 @@ impl<'a> Counter<'a> {
         Self { library, tokenizer: options.tokenizer, entries: EntryTokens::new(options) }
     }
 
-    fn count(&self, entry: &Entry) -> TokensJson {
+    fn count(&self, entry: &Entry) -> SkillTokensView {
         let skill = pollster::block_on(self.library.registry.get(entry));
         let body = skill.map_or(0, |skill| self.tokenizer.count(skill.body()) as u64);
-        TokensJson { catalog: self.entry(entry), body }
+        SkillTokensView { catalog: self.entry(entry), body: Some(body) }
     }
 
     /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
@@ -240,7 +196,7 @@ fn table<'a>(context: &Context, rows: &'a [Row<'_>], args: &ListArgs) -> Table<'
         if args.tokens {
             let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
             table.cell(count(tokens.map(|tokens| tokens.catalog)));
-            table.cell(count(tokens.map(|tokens| tokens.body)));
+            table.cell(count(tokens.and_then(|tokens| tokens.body)));
         }
         if args.digest {
             let digest = digest.as_ref().and_then(Option::as_deref).unwrap_or("-");

@@ -9,14 +9,13 @@ use clap::{Args, Subcommand};
 use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Proposal, ProposalKind, ProposalState, Store, skill_files};
-use repertoire_model::patch::SkillFiles;
+use repertoire_app::view::{
+    ProposalDetailView, ProposalListView, ProposalView, TokenChangeView, VersionView,
+};
 use repertoire_model::text::count;
-use repertoire_model::tokens::approximate;
-use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json;
 use crate::ui::{Align, Column, Consent, Style, Table, Ui, escape};
 use crate::wire::{Context, Library};
 
@@ -173,8 +172,9 @@ fn list(ui: &mut Ui, library: &Library, reviewer: &Reviewer<'_>, all: bool) -> R
     proposals.retain(|proposal| all || is_here(library, reviewer, proposal));
     let elsewhere = number - proposals.len();
     if ui.is_json() {
-        let proposals: Vec<Value> = proposals.iter().map(json::proposal).collect();
-        ui.write_json(&json!({"proposals": proposals, "elsewhere": elsewhere}))?;
+        let proposals = proposals.iter().map(ProposalView::new).collect();
+        let elsewhere = Some(elsewhere);
+        ui.write_json(&ProposalListView { proposals, elsewhere, total: None, next_cursor: None })?;
         return Ok(Exit::Success);
     }
     if proposals.is_empty() {
@@ -231,20 +231,19 @@ fn show(
     let content = &proposal.content;
     let before = content.base.map(|base| skill_files(store, &base)).transpose()?.unwrap_or_default();
     let after = skill_files(store, &content.result)?;
-    let (was, is) = (tokens(&before), tokens(&after));
     let current = library.snapshot.entries().iter().find(|entry| entry.record_identity() == content.skill);
     let current = current.and_then(|entry| pollster::block_on(library.registry.digest(entry)).ok());
+    let mut view = ProposalDetailView::new(proposal);
+    let tokens = TokenChangeView::new(&before, &after);
+    view.tokens = Some(tokens);
     let is_stale = content.base.is_some() && current.is_some() && current != content.base;
-    let triggers = triggers::effect(context, library, proposal, &after)?;
+    view.changed_since = Some(is_stale);
+    view.triggers = triggers::effect(context, library, proposal, &after)?;
     let new_skills = context.proposal_rules()?.new_skills;
     let directory = directory_of(new_skills.as_deref(), proposal);
     let is_new = is_new(proposal);
     if ui.is_json() {
-        let mut value = json::proposal_with_diff(proposal);
-        value["triggers"] = triggers.map(|effect| effect.json()).into();
-        value["tokens"] = json!({"before": was, "after": is});
-        value["changed_since"] = is_stale.into();
-        ui.write_json(&value)?;
+        ui.write_json(&view)?;
         return Ok(Exit::Success);
     }
     let head = format!("proposal {}: {} of {}, {}", proposal.id, content.kind, content.name, proposal.state);
@@ -267,15 +266,15 @@ fn show(
     for line in content.diff.lines() {
         ui.write_planned(Style::of_diff_line(line), line)?;
     }
-    writeln!(ui.out(), "\ninstructions: {was} tokens before, {is} after")?;
+    writeln!(ui.out(), "\ninstructions: {} tokens before, {} after", tokens.before, tokens.after)?;
     if content.check.is_empty() {
         writeln!(ui.out(), "check: nothing to report")?;
     }
     for line in content.check.lines() {
         writeln!(ui.out(), "check: {}", escape(line))?;
     }
-    if let Some(effect) = triggers {
-        effect.write(ui)?;
+    if let Some(effect) = &view.triggers {
+        triggers::write(ui, effect)?;
     }
     if let Some(directory) = directory.filter(|_| is_new) {
         warn_if_not_read(ui, library, &directory)?;
@@ -322,12 +321,6 @@ fn warn_if_not_read(ui: &mut Ui, library: &Library, directory: &Path) -> Result<
     Ok(())
 }
 
-/// Returns the tokens of the `SKILL.md` among `files`.
-fn tokens(files: &SkillFiles) -> usize {
-    let manifest = files.iter().find(|(path, _)| path.as_str().eq_ignore_ascii_case("SKILL.md"));
-    manifest.map_or(0, |(_, file)| approximate(&String::from_utf8_lossy(&file.bytes)))
-}
-
 fn approve(
     ui: &mut Ui,
     context: &Context,
@@ -359,9 +352,9 @@ fn approve(
     }
     let (proposal, version) = reviewer.approve(args.id).map_err(review_error)?;
     if ui.is_json() {
-        let mut value = json::proposal(&proposal);
-        value["version"] = json::version(&version);
-        ui.write_json(&value)?;
+        let mut view = ProposalView::new(&proposal);
+        view.version = Some(VersionView::new(&version));
+        ui.write_json(&view)?;
     } else {
         let place = shown.map(|directory| format!(", in {directory}")).unwrap_or_default();
         writeln!(ui.out(), "{} is at version {} now{place}", escape(&proposal.content.name), version.number)?;
@@ -401,7 +394,7 @@ fn rebase(ui: &mut Ui, context: &Context, reviewer: &Reviewer<'_>, id: u64) -> R
 
 fn decided(ui: &mut Ui, proposal: &Proposal, line: &str) -> Result<Exit, CliError> {
     if ui.is_json() {
-        ui.write_json(&json::proposal(proposal))?;
+        ui.write_json(&ProposalView::new(proposal))?;
     } else {
         writeln!(ui.out(), "{line}")?;
     }

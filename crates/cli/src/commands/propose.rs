@@ -8,13 +8,13 @@ use std::time::SystemTime;
 use clap::Args;
 use pollster::block_on;
 use repertoire::proposal::{MAX_DIFF_BYTES, ProposalRefusal, ProposalText};
+use repertoire_app::view::ProposalView;
 use repertoire_model::SkillName;
 use repertoire_model::patch::{FileData, SkillFiles};
 
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json;
 use crate::ui::Ui;
 use crate::wire::Context;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ProposeArgs) -> Result<
     };
     let proposal = outcome.map_err(refusal_error)?;
     if ui.is_json() {
-        ui.write_json(&json::proposal(&proposal))?;
+        ui.write_json(&ProposalView::new(&proposal))?;
     } else {
         writeln!(ui.out(), "proposal {}", proposal.id)?;
         ui.hint(&format!(

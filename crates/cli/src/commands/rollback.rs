@@ -9,15 +9,14 @@ use repertoire::Entry;
 use repertoire::history::{capture, lock_skill, record, write_skill};
 use repertoire::proposal::review::{ReviewFault, Reviewer};
 use repertoire::store::{Origin, Store, skill_files};
+use repertoire_app::view::{RollbackView, VersionView};
 use repertoire_model::patch::{self, SkillFiles};
-use serde_json::json;
 
 use super::history::deleted_skill;
 use super::proposals::{recovered_library, review_error};
 use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::json;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
 
@@ -86,7 +85,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RollbackArgs) -> Result
         record(&*store, (&skill, name), &after, Origin::Rollback, Some(&author), time)?.0
     };
     if ui.is_json() {
-        ui.write_json(&json!({"name": name, "restored": args.number, "version": json::version(&version)}))?;
+        let version = VersionView::new(&version);
+        ui.write_json(&RollbackView { name: name.to_owned(), restored: args.number, version })?;
     } else {
         writeln!(
             ui.out(),

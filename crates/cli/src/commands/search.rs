@@ -2,10 +2,10 @@
 
 use clap::Args;
 use repertoire::{Agent, Entry, SearchRequest, Visibility};
+use repertoire_app::view::{FoundSkillView, SearchView};
 use repertoire_model::answer::SearchResult;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::tokens::approximate;
-use serde_json::{Value, json};
 
 use crate::complete::agent_names;
 use crate::error::CliError;
@@ -59,8 +59,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     }
     let results = search(context, &searchable, &request, agent.as_ref());
     if ui.is_json() {
-        let results: Value = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
-        ui.write_json(&json!({"query": request.query, "results": results}))?;
+        let results =
+            results.iter().map(|(entry, result)| FoundSkillView::new(result, &entry.source)).collect();
+        ui.write_json(&SearchView { query: request.query, results })?;
     } else {
         for (_, result) in &results {
             write(ui, context, result)?;
@@ -137,29 +138,6 @@ fn search<'l>(
     let results = results.collect();
     pollster::block_on(handle.save());
     results
-}
-
-fn result_json(entry: &Entry, result: &SearchResult) -> Value {
-    let why = result.why.iter().map(|reason| {
-        let fields: Vec<&str> = reason.fields.iter().map(|field| field.as_str()).collect();
-        json!({"word": reason.word, "fields": fields})
-    });
-    let section = result.section.as_ref().map(|section| {
-        let lines = [section.first_line, section.last_line];
-        json!({"title": section.title, "lines": lines, "tokens": section.tokens})
-    });
-    json!({
-        "name": result.name.as_str(),
-        "source": &*entry.source,
-        "path": result.path,
-        "description": result.description,
-        "score": result.score.value(),
-        "confidence": result.confidence.value(),
-        "why": why.collect::<Value>(),
-        "section": section,
-        // No command has a session that anything could be loaded in.
-        "loaded": result.loaded,
-    })
 }
 
 /// Writes a result for people: a line with its name, and below it its path, the reasons and the section to

@@ -1,13 +1,13 @@
 //! `GET /api/v1/catalog`: the catalog for an agent, a budget, a task and a format.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Extension;
 use repertoire::{Agent, Entry, SessionRequest, Task, TaskRanking, Visibility};
-use repertoire_model::catalog::{Format, Tier};
+use repertoire_app::view::CatalogView;
+use repertoire_model::catalog::Format;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::error::ApiError;
 use super::records::blocking;
@@ -40,62 +40,16 @@ pub(crate) struct CatalogQuery {
     pub(crate) agent: Option<String>,
 }
 
-/// A catalog.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct CatalogAnswer {
-    /// The exact text.
-    pub(crate) text: String,
-    /// The format.
-    pub(crate) format: String,
-    /// The tokenizer of all counts.
-    pub(crate) tokenizer: String,
-    /// The tokens of the text.
-    pub(crate) tokens: usize,
-    /// The budget; absent without one.
-    pub(crate) budget: Option<usize>,
-    /// True if the text is over the budget nevertheless.
-    pub(crate) is_over_budget: bool,
-    /// The number of skills that are shown in full.
-    pub(crate) full: usize,
-    /// The number of skills that are shown with the first sentence of their descriptions.
-    pub(crate) first_sentence: usize,
-    /// The number of skills that are shown by their names.
-    pub(crate) name_only: usize,
-    /// The number of skills that are left out.
-    pub(crate) omitted: usize,
-    /// The number of turns after which each skill was shown; absent if all fits.
-    pub(crate) turns: Option<usize>,
-    /// The skills, in the order of the text.
-    pub(crate) skills: Vec<ShownSkill>,
-}
-
-/// A skill of a catalog.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ShownSkill {
-    /// The skill.
-    pub(crate) name: String,
-    /// The share of it that is shown: `full`, `first_sentence`, `name_only` or `omitted`.
-    pub(crate) shown: String,
-    /// The reason: `host`, `task`, `fair_share`, `tier` or `omitted`.
-    pub(crate) reason: String,
-    /// The place among the skills that the task needs, from 1.
-    pub(crate) rank: Option<usize>,
-    /// The score of the search, from 0 to about 1.
-    pub(crate) score: Option<f32>,
-    /// The words of the task that it was found by.
-    pub(crate) words: Vec<String>,
-}
-
 /// Answers with a catalog.
 pub(crate) async fn get(
     Extension(asker): Extension<Asker>,
     Params(query): Params<CatalogQuery>,
-) -> Result<Answer<CatalogAnswer>, ApiError> {
+) -> Result<Answer<CatalogView>, ApiError> {
     Ok(Answer(catalog(&asker, &query).await?))
 }
 
 /// Returns the catalog that `query` asks for.
-pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<CatalogAnswer, ApiError> {
+pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<CatalogView, ApiError> {
     let library = &asker.view.shared.library;
     let agent = match query.agent.as_deref().filter(|agent| !agent.is_empty()) {
         Some(name) if asker.sees_all() => Some(
@@ -145,37 +99,7 @@ pub(crate) async fn catalog(asker: &Asker, query: &CatalogQuery) -> Result<Catal
     blocking(move || {
         let catalog =
             snapshot.catalog_of(&options, sees).map_err(|error| ApiError::invalid(error.to_string()))?;
-        let mut needed: HashMap<&str, (usize, f32, &[String])> = HashMap::new();
-        let skills = ranking.as_ref().map(TaskRanking::skills).unwrap_or_default();
-        for (rank, skill) in (1..).zip(skills) {
-            needed.insert(skill.name.as_str(), (rank, skill.score, &skill.words));
-        }
-        let report = &catalog.report;
-        let skills = report.tiers.iter().map(|tier| {
-            let need = needed.get(tier.name.as_str());
-            ShownSkill {
-                name: tier.name.clone(),
-                shown: tier.tier.as_str().to_owned(),
-                reason: tier.reason.as_str().to_owned(),
-                rank: need.map(|need| need.0),
-                score: need.map(|need| need.1),
-                words: need.map(|need| need.2.to_vec()).unwrap_or_default(),
-            }
-        });
-        Ok(CatalogAnswer {
-            format: options.format.as_str().to_owned(),
-            tokenizer: options.tokenizer.as_str().to_owned(),
-            tokens: report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text)),
-            budget: options.budget_tokens,
-            is_over_budget: report.over_budget,
-            full: report.count(Tier::Full),
-            first_sentence: report.count(Tier::FirstSentence),
-            name_only: report.count(Tier::NameOnly),
-            omitted: report.count(Tier::Omitted),
-            turns: report.turns,
-            skills: skills.collect(),
-            text: catalog.text,
-        })
+        Ok(CatalogView::new(catalog, &options, ranking.as_ref()))
     })
     .await
 }

@@ -2,9 +2,10 @@
 
 use axum::Extension;
 use repertoire::{SearchRequest, Visibility};
+use repertoire_app::view::{FoundSkillView, SearchView};
 use repertoire_model::tokens::approximate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::error::ApiError;
 use super::request::{Answer, Params, page_size};
@@ -34,37 +35,11 @@ pub(crate) struct SearchQuery {
     pub(crate) limit: Option<usize>,
 }
 
-/// The results of a search, best first.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct SearchAnswer {
-    /// The results.
-    pub(crate) results: Vec<FoundSkill>,
-}
-
-/// A skill that was found.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct FoundSkill {
-    /// The skill.
-    pub(crate) name: String,
-    /// The description.
-    pub(crate) description: String,
-    /// The source.
-    pub(crate) source: String,
-    /// The score, from 0 to about 1.
-    pub(crate) score: f32,
-    /// The estimated probability that it fits, from 0 to 1.
-    pub(crate) confidence: f32,
-    /// The words that it was found by; none if only the meaning is near.
-    pub(crate) words: Vec<String>,
-    /// The title of the section that the text is most about.
-    pub(crate) section: Option<String>,
-}
-
 /// Answers with the results of a search.
 pub(crate) async fn get(
     Extension(asker): Extension<Asker>,
     Params(query): Params<SearchQuery>,
-) -> Result<Answer<SearchAnswer>, ApiError> {
+) -> Result<Answer<SearchView>, ApiError> {
     if query.q.chars().count() > MAX_QUERY_CHARS {
         return Err(ApiError::invalid(format!("q: at most {MAX_QUERY_CHARS} characters")));
     }
@@ -77,17 +52,8 @@ pub(crate) async fn get(
     let mut results = Vec::with_capacity(hits.len());
     for hit in hits {
         let source = hit.entry.source.to_string();
-        let (score, confidence) = (hit.score, hit.confidence);
         let found = library.search_result(&request.query, hit, &|text| approximate(text)).await;
-        results.push(FoundSkill {
-            name: found.name.to_string(),
-            description: found.description,
-            source,
-            score,
-            confidence,
-            words: found.why.into_iter().map(|matched| matched.word).collect(),
-            section: found.section.map(|section| section.title.to_string()),
-        });
+        results.push(FoundSkillView::new(&found, &source));
     }
-    Ok(Answer(SearchAnswer { results }))
+    Ok(Answer(SearchView { query: request.query, results }))
 }

@@ -7,6 +7,7 @@ use axum::Extension;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::provider::content::media_type;
 use repertoire::{Diagnostic, Entry, LineRange, SkillPath, Snapshot, State};
+use repertoire_app::view::{DiagnosticView, FileView, SkillView, address_of};
 use repertoire_model::catalog::Format;
 use repertoire_model::tokens::approximate;
 use repertoire_model::toolbox::Toolbox;
@@ -17,7 +18,7 @@ use serde::Serialize;
 use super::error::ApiError;
 use super::records::blocking;
 use super::request::{Answer, PathParams};
-use super::skills::{Facts, SkillRow, address};
+use super::skills::{Facts, NAMING_OTHERS};
 use crate::dashboard::{Asker, KnownUpdate};
 
 /// Maximum bytes of a file that the API answers with as text.
@@ -28,13 +29,7 @@ const MAX_TEXT_BYTES: u64 = 1024 * 1024;
 pub(crate) struct SkillDetail {
     /// The skill as in lists.
     #[serde(flatten)]
-    pub(crate) row: SkillRow,
-    /// Its location, for people.
-    pub(crate) path: String,
-    /// The digest of all its files.
-    pub(crate) digest: Option<String>,
-    /// The author in its frontmatter.
-    pub(crate) author: Option<String>,
+    pub(crate) row: SkillView,
     /// The licence in its frontmatter.
     pub(crate) license: Option<String>,
     /// The requirements in its frontmatter.
@@ -45,20 +40,14 @@ pub(crate) struct SkillDetail {
     pub(crate) text: String,
     /// The instructions: `SKILL.md` without its frontmatter.
     pub(crate) body: String,
-    /// The tokens of the instructions, counted approximately.
-    pub(crate) body_tokens: u64,
     /// The reason that its instructions cannot be read.
     pub(crate) unreadable: Option<String>,
     /// The files.
-    pub(crate) files: Vec<FileRow>,
-    /// Everything that the rules find.
-    pub(crate) diagnostics: Vec<DiagnosticRow>,
+    pub(crate) files: Vec<FileView>,
     /// The tools that it brings along.
     pub(crate) tools: Vec<ToolRow>,
     /// The state of the approval of its tools; absent if they were never approved.
     pub(crate) approval: Option<String>,
-    /// The calls about it in the last 30 days.
-    pub(crate) usage: UsageRow,
     /// Its entry in a catalog, in each format.
     pub(crate) catalog_lines: Vec<CatalogLine>,
     /// The records of installers.
@@ -73,44 +62,6 @@ pub(crate) struct SkillDetail {
     pub(crate) still_read: Vec<String>,
 }
 
-/// A file of a skill.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct FileRow {
-    /// The path in the skill.
-    pub(crate) path: String,
-    /// The size in bytes.
-    pub(crate) size: u64,
-    /// The kind: `manifest`, `reference`, `script`, `asset` or `other`.
-    pub(crate) kind: String,
-    /// True if it is executable.
-    pub(crate) executable: bool,
-    /// The digest of its bytes.
-    pub(crate) digest: Option<String>,
-    /// The number of times that agents read it in the last 30 days.
-    pub(crate) reads: u64,
-    /// The time of the last read, in RFC 3339.
-    pub(crate) last_use: Option<String>,
-}
-
-/// A finding of the rules.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct DiagnosticRow {
-    /// The rule.
-    pub(crate) rule: String,
-    /// The severity: `info`, `warning` or `error`.
-    pub(crate) severity: String,
-    /// The problem.
-    pub(crate) message: String,
-    /// The advice.
-    pub(crate) help: Option<String>,
-    /// The file.
-    pub(crate) file: Option<String>,
-    /// The line, from 1.
-    pub(crate) line: Option<u32>,
-    /// The text of the line.
-    pub(crate) source_line: Option<String>,
-}
-
 /// A tool that a skill brings along.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ToolRow {
@@ -122,21 +73,6 @@ pub(crate) struct ToolRow {
     pub(crate) command: Option<Vec<String>>,
     /// The capabilities that it declares, such as the network.
     pub(crate) needs: Vec<String>,
-}
-
-/// The calls about a skill.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub(crate) struct UsageRow {
-    /// The loads of its instructions.
-    pub(crate) loads: u64,
-    /// The reads of its files.
-    pub(crate) reads: u64,
-    /// The failed calls.
-    pub(crate) failures: u64,
-    /// The tokens that agents were given.
-    pub(crate) tokens: u64,
-    /// The number of agents.
-    pub(crate) agents: usize,
 }
 
 /// The entry of a skill in a catalog.
@@ -248,8 +184,7 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
     };
     let mut found = registry.check(entry).await;
     if !asker.sees_all() {
-        // They tell which skills there are.
-        found.retain(|found| !matches!(found.rule, RuleId::RequiresUnknown | RuleId::RequiresCycle));
+        found.retain(|found| !NAMING_OTHERS.contains(&found.rule));
         found.iter_mut().filter(|found| found.rule == RuleId::LinkEscape).for_each(|found| found.help = None);
     }
     let toolbox = registry.toolbox(entry).await;
@@ -268,33 +203,25 @@ pub(crate) async fn detail(asker: &Asker, name: &str) -> Result<SkillDetail, Api
         .iter()
         .filter(|other| !std::ptr::eq(*other, entry) && (asker.sees_all() || asker.view.sees(other)));
     let namesakes = namesakes.map(|other| Namesake {
-        address: address(other),
+        address: address_of(other),
         source: other.source.to_string(),
         state: other.state.as_str().to_owned(),
     });
+    let mut row = facts.view(asker, &snapshot, entry);
+    row.digest = Some(digest.map(|digest| digest.to_string()));
+    row.tokens.iter_mut().for_each(|tokens| tokens.body = Some(approximate(&body) as u64));
+    row.diagnostics = diagnostics(asker, entry, &text, &found).await;
     Ok(SkillDetail {
-        row: facts.row(&snapshot, entry),
-        path: entry.path.to_string(),
-        digest: digest.map(|digest| digest.to_string()),
-        author: manifest.author.clone(),
+        row,
         license: manifest.license.clone(),
         compatibility: manifest.compatibility.clone(),
         allowed_tools: manifest.allowed_tools.clone(),
-        body_tokens: approximate(&body) as u64,
-        diagnostics: diagnostics(asker, entry, &text, &found).await,
         text,
         body,
         unreadable,
         files: files(asker, entry, usage).await,
         tools,
         approval,
-        usage: usage.map_or_else(UsageRow::default, |usage| UsageRow {
-            loads: usage.loads,
-            reads: usage.reads,
-            failures: usage.failures,
-            tokens: usage.tokens,
-            agents: usage.agents,
-        }),
         catalog_lines: catalog_lines(asker, entry),
         origins,
         update: known_update(asker, entry),
@@ -348,7 +275,7 @@ async fn surroundings(
     .await
 }
 
-async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::SkillUsage>) -> Vec<FileRow> {
+async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::SkillUsage>) -> Vec<FileView> {
     let registry = &asker.view.shared.registry;
     let digests: HashMap<String, String> = match registry.bundle(entry).await {
         Ok(bundle) => {
@@ -357,24 +284,20 @@ async fn files(asker: &Asker, entry: &Entry, usage: Option<&repertoire::usage::S
         Err(_) => HashMap::new(),
     };
     let listed = registry.files(entry).await.map(|listing| listing.files).unwrap_or_default();
-    let row = |file: repertoire_model::FileEntry| {
+    let view = |file: &repertoire_model::FileEntry| {
         let path = file.path.to_string();
         let used = usage.and_then(|usage| usage.files.iter().find(|used| used.path == path));
-        FileRow {
-            digest: digests.get(&path).cloned(),
-            size: file.size,
-            kind: file.kind.as_str().to_owned(),
-            executable: file.executable,
-            reads: used.map_or(0, |used| used.reads),
-            last_use: used.and_then(|used| used.last_use).map(rfc3339),
-            path,
-        }
+        let mut view = FileView::new(file);
+        view.digest = digests.get(&path).cloned();
+        view.reads = Some(used.map_or(0, |used| used.reads));
+        view.last_use = used.and_then(|used| used.last_use).map(rfc3339);
+        view
     };
-    listed.into_iter().map(row).collect()
+    listed.iter().map(view).collect()
 }
 
 /// Returns the findings about `entry`, with the lines that they are about.
-async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnostic]) -> Vec<DiagnosticRow> {
+async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnostic]) -> Vec<DiagnosticView> {
     let others: BTreeSet<&str> = found.iter().filter_map(|found| found.file.as_deref()).collect();
     let mut texts: HashMap<&str, String> = HashMap::new();
     for file in others {
@@ -386,24 +309,19 @@ async fn diagnostics(asker: &Asker, entry: &Entry, text: &str, found: &[Diagnost
             texts.insert(file, text.to_owned());
         }
     }
-    let row = |found: &Diagnostic| {
+    let view = |found: &Diagnostic| {
         let text = found.file.as_deref().map_or(Some(text), |file| texts.get(file).map(String::as_str));
         let line = found.line();
         let source =
             line.zip(text).and_then(|(line, text)| text.lines().nth((line as usize).saturating_sub(1)));
-        DiagnosticRow {
-            rule: found.rule.to_string(),
-            severity: found.severity.as_str().to_owned(),
-            message: found.message.clone(),
-            help: found.help.clone(),
-            file: found.file.clone().or_else(|| Some(entry.manifest_file.to_string())),
-            line,
-            source_line: source.map(|line| line.chars().take(200).collect()),
-        }
+        let mut view = DiagnosticView::of_skill(entry, found);
+        view.help.clone_from(&found.help);
+        view.source_line = source.map(|line| line.chars().take(200).collect());
+        view
     };
     let mut rows: Vec<&Diagnostic> = found.iter().collect();
     rows.sort_by_key(|found| std::cmp::Reverse(found.severity));
-    rows.into_iter().map(row).collect()
+    rows.into_iter().map(view).collect()
 }
 
 /// Returns the entry of `entry` in a catalog, in each format.

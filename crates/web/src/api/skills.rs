@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::Extension;
-use repertoire::event::jsonl::rfc3339;
 use repertoire::usage::{SkillUsage, loads_per_day};
 use repertoire::{Entry, SearchRequest, Severity, Snapshot, State, Visibility};
+use repertoire_app::view::{SkillTokensView, SkillView, UsageView};
+use repertoire_model::RuleId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,39 +55,6 @@ pub(crate) struct SkillsQuery {
     pub(crate) cursor: Option<String>,
 }
 
-/// A skill in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct SkillRow {
-    /// The name.
-    pub(crate) name: String,
-    /// The name by which the API finds it: `source:name` if another skill has its name.
-    pub(crate) address: String,
-    /// The description.
-    pub(crate) description: String,
-    /// The source.
-    pub(crate) source: String,
-    /// The state: `active`, `shadowed`, `disabled` or `quarantined`.
-    pub(crate) state: String,
-    /// True if agents are offered it.
-    pub(crate) is_offered: bool,
-    /// The version in its frontmatter.
-    pub(crate) version: Option<String>,
-    /// The tags.
-    pub(crate) tags: Vec<String>,
-    /// The tokens of its entry in a catalog.
-    pub(crate) catalog_tokens: u64,
-    /// The loads of the last 30 days.
-    pub(crate) loads: u64,
-    /// The loads of each of the last 30 days, today last; empty if there were none.
-    pub(crate) daily_loads: Vec<u64>,
-    /// The time of the last use, in RFC 3339.
-    pub(crate) last_use: Option<String>,
-    /// The errors that a listing finds.
-    pub(crate) errors: usize,
-    /// The warnings that a listing finds.
-    pub(crate) warnings: usize,
-}
-
 /// A value and the number of skills that have it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Facet {
@@ -115,7 +83,7 @@ pub(crate) struct SkillList {
     /// The number of the snapshot, for senders that see the whole library.
     pub(crate) snapshot: Option<u64>,
     /// The skills.
-    pub(crate) skills: Vec<SkillRow>,
+    pub(crate) skills: Vec<SkillView>,
     /// The number of skills that fit the filters.
     pub(crate) total: usize,
     /// The cursor of the next part; absent for the last one.
@@ -184,7 +152,7 @@ pub(crate) async fn list(asker: &Asker, query: &SkillsQuery) -> Result<SkillList
     let page = part(entries, query.cursor.as_deref(), query.limit, PAGE)?;
     Ok(SkillList {
         snapshot: asker.sees_all().then(|| snapshot.number()),
-        skills: page.items.into_iter().map(|entry| facts.row(&snapshot, entry)).collect(),
+        skills: page.items.into_iter().map(|entry| facts.view(asker, &snapshot, entry)).collect(),
         total: page.total,
         next_cursor: page.next,
         facets,
@@ -254,6 +222,9 @@ fn facets(asker: &Asker, all: &[&Entry]) -> Facets {
     }
 }
 
+/// The rules whose findings tell which skills there are.
+pub(crate) const NAMING_OTHERS: [RuleId; 2] = [RuleId::RequiresUnknown, RuleId::RequiresCycle];
+
 /// The usage and the tokens of skills; usage is found by their identities.
 pub(crate) struct Facts {
     tokens: EntryTokenCounts,
@@ -310,30 +281,15 @@ impl Facts {
         self.counts(entry).and_then(|counts| counts.last_use)
     }
 
-    /// Returns the row of `entry`.
-    pub(crate) fn row(&self, snapshot: &Snapshot, entry: &Entry) -> SkillRow {
-        let document = &entry.document;
-        let with = |severity| entry.diagnostics().filter(|found| found.severity == severity).count();
-        SkillRow {
-            name: entry.name().to_string(),
-            address: address(entry),
-            description: document.description.to_string(),
-            source: entry.source.to_string(),
-            state: entry.state.as_str().to_owned(),
-            is_offered: entry.is_offered(),
-            version: document.manifest.version.clone(),
-            tags: document.manifest.tags.clone(),
-            catalog_tokens: self.tokens(snapshot, entry),
-            loads: self.loads(entry),
-            daily_loads: self.days(entry).to_vec(),
-            last_use: self.last_use(entry).map(rfc3339),
-            errors: with(Severity::Error),
-            warnings: with(Severity::Warning),
-        }
+    /// Returns the view of `entry`.
+    pub(crate) fn view(&self, asker: &Asker, snapshot: &Snapshot, entry: &Entry) -> SkillView {
+        let mut view = SkillView::new(entry);
+        view.tokens = Some(SkillTokensView { catalog: self.tokens(snapshot, entry), body: None });
+        let usage = self.counts(entry).map(|counts| UsageView::new(counts, self.days(entry)));
+        view.usage = Some(usage.unwrap_or_default());
+        view.diagnostics.retain(|found| {
+            asker.sees_all() || !NAMING_OTHERS.iter().any(|rule| rule.as_str() == found.rule)
+        });
+        view
     }
-}
-
-/// Returns the name by which the API finds `entry`.
-pub(crate) fn address(entry: &Entry) -> String {
-    if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() }
 }

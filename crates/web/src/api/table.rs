@@ -6,6 +6,10 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
+use repertoire_app::view::{
+    CatalogView, ProposalDetailView, ProposalListView, ProposalView, RollbackView, SearchView,
+    VersionDiffView, VersionListView,
+};
 use serde_json::Value;
 
 use super::error::ApiError;
@@ -126,7 +130,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             get(update::get),
         )
         .errors(&[400, 404, 409]),
-        Route::get::<versions::VersionList>(
+        Route::get::<VersionListView>(
             "/api/v1/skills/{name}/versions",
             "listVersions",
             "The versions of a skill, the newest first",
@@ -134,7 +138,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<versions::VersionsQuery>()
         .errors(&[400, 404, 503]),
-        Route::get::<versions::VersionDiff>(
+        Route::get::<VersionDiffView>(
             "/api/v1/skills/{name}/versions/{version}/diff",
             "diffVersion",
             "The changes of a version",
@@ -142,7 +146,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<versions::DiffQuery>()
         .errors(&[400, 404, 503]),
-        Route::post::<versions::RollbackRequest, versions::VersionRow>(
+        Route::post::<versions::RollbackRequest, RollbackView>(
             "/api/v1/skills/{name}/rollback",
             "rollbackSkill",
             "Restores a version of a skill",
@@ -154,7 +158,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
             "Switches a skill off or on for all agents",
             post(switch::post),
         ),
-        Route::get::<search::SearchAnswer>(
+        Route::get::<SearchView>(
             "/api/v1/search",
             "search",
             "The skills that a text is about, best first",
@@ -162,7 +166,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<search::SearchQuery>()
         .errors(&[400]),
-        Route::get::<catalog::CatalogAnswer>(
+        Route::get::<CatalogView>(
             "/api/v1/catalog",
             "getCatalog",
             "The catalog for an agent, a budget, a task and a format",
@@ -170,7 +174,7 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<catalog::CatalogQuery>()
         .errors(&[400, 404]),
-        Route::get::<proposals::ProposalList>(
+        Route::get::<ProposalListView>(
             "/api/v1/proposals",
             "listProposals",
             "Changes of skills that agents and people propose",
@@ -178,26 +182,26 @@ pub(super) fn table<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
         )
         .query::<proposals::ProposalsQuery>()
         .errors(&[400, 503]),
-        Route::get::<proposals::ProposalDetail>(
+        Route::get::<ProposalDetailView>(
             "/api/v1/proposals/{id}",
             "getProposal",
             "A proposal with its change and its findings",
             get(proposals::get_one),
         )
         .errors(&[400, 404, 503]),
-        Route::post::<proposals::ApproveRequest, proposals::ReviewOutcome>(
+        Route::post::<proposals::ApproveRequest, ProposalView>(
             "/api/v1/proposals/{id}/approve",
             "approveProposal",
             "Approves a proposal: its files are written",
             post(proposals::post_approve),
         ),
-        Route::post::<proposals::RejectRequest, proposals::ReviewOutcome>(
+        Route::post::<proposals::RejectRequest, ProposalView>(
             "/api/v1/proposals/{id}/reject",
             "rejectProposal",
             "Rejects a proposal; the same one is not accepted again",
             post(proposals::post_reject),
         ),
-        Route::post::<proposals::ApproveRequest, proposals::ReviewOutcome>(
+        Route::post::<proposals::ApproveRequest, ProposalView>(
             "/api/v1/proposals/{id}/rebase",
             "rebaseProposal",
             "Replaces a proposal by one with the same change of the skill as it is now",

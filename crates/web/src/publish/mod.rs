@@ -10,4 +10,4 @@ pub(crate) use answer::PublishAnswer;
 pub(crate) use get::download;
 pub use options::{PublishOptions, Unpack};
 pub(crate) use put::{MAX_ARCHIVE_BYTES, PublishQuery, publish};
-pub(crate) use versions::{PublishedVersion, channels_seen, published_versions, released_digests};
+pub(crate) use versions::{channels_seen, published_versions, released_digests};

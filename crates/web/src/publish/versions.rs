@@ -2,40 +2,13 @@
 
 use std::collections::HashSet;
 
-use repertoire::event::jsonl::rfc3339;
 use repertoire::proposal::channel_source;
 use repertoire::serve::AgentView;
 use repertoire::store::{Publication, Store};
 use repertoire::{Error, Snapshot, State};
 use repertoire_model::Digest;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::server_state::ServerState;
-
-/// A version of a skill that was published under a name of its own.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct PublishedVersion {
-    /// The version, such as `1.4.0`.
-    pub(crate) version: String,
-    /// The digest of its files.
-    pub(crate) digest: String,
-    /// The person or agent that published it.
-    pub(crate) author: Option<String>,
-    /// The time it was released, in RFC 3339.
-    pub(crate) time: String,
-}
-
-impl From<&Publication> for PublishedVersion {
-    fn from(publication: &Publication) -> Self {
-        Self {
-            version: publication.version.clone(),
-            digest: publication.digest.to_string(),
-            author: publication.author.clone(),
-            time: rfc3339(publication.time),
-        }
-    }
-}
 
 /// Returns the served channels in which `view` sees the skill called `name`.
 pub(crate) fn channels_seen(

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
+use repertoire_app::view::{CatalogView, ShownSkillView};
 use repertoire_model::catalog::Format;
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ use super::page::{self, Page};
 use super::text::NumberText;
 use super::{chart, url};
 use crate::api::Params;
-use crate::api::catalog::{self, CatalogAnswer, CatalogQuery, ShownSkill};
+use crate::api::catalog::{self, CatalogQuery};
 use crate::dashboard::Asker;
 
 /// Maximum characters of the text on the page, and maximum skills; the API answers with all of them.
@@ -35,17 +36,23 @@ struct CatalogPage {
     form: CatalogForm,
     agents: Vec<String>,
     formats: [&'static str; 7],
-    catalog: Option<CatalogAnswer>,
+    catalog: Option<CatalogView>,
     fault: Option<String>,
 }
 
 impl CatalogPage {
     /// Returns the skills, those that the task needs first.
-    fn ranked(&self) -> Vec<&ShownSkill> {
-        let mut skills: Vec<&ShownSkill> = self.catalog.iter().flat_map(|catalog| &catalog.skills).collect();
-        skills.sort_by_key(|skill| skill.rank.unwrap_or(usize::MAX));
+    fn ranked(&self) -> Vec<&ShownSkillView> {
+        let mut skills: Vec<&ShownSkillView> =
+            self.catalog.iter().flat_map(|catalog| &catalog.skills).collect();
+        skills.sort_by_key(|skill| skill.task.as_ref().map_or(usize::MAX, |task| task.rank));
         skills.truncate(MAX_SKILLS);
         skills
+    }
+
+    /// Returns the number of skills that are shown like this.
+    fn count(&self, shown: &str) -> usize {
+        self.catalog.iter().flat_map(|catalog| &catalog.skills).filter(|skill| skill.shown == shown).count()
     }
 
     /// Returns the beginning of the text.
@@ -65,18 +72,18 @@ impl CatalogPage {
     }
 
     /// Returns the reason for the place and the share of a skill in words.
-    fn reason(&self, skill: &ShownSkill) -> String {
-        let share = match skill.reason.as_str() {
+    fn reason(&self, skill: &ShownSkillView) -> String {
+        let share = match skill.reason {
             "host" => "the configuration puts it first",
             "fair_share" => "it is its turn among the others",
             "omitted" => "there is no room",
             "task" => "",
             _ => "the same for all",
         };
-        let words = match (skill.rank, skill.words.as_slice()) {
-            (None, _) => return share.to_owned(),
-            (Some(_), []) => "near the task in meaning".to_owned(),
-            (Some(_), words) => format!("has {}", words.join(", ")),
+        let words = match skill.task.as_ref().map(|task| task.words.as_slice()) {
+            None => return share.to_owned(),
+            Some([]) => "near the task in meaning".to_owned(),
+            Some(words) => format!("has {}", words.join(", ")),
         };
         if share.is_empty() { words } else { format!("{words}; {share}") }
     }
@@ -84,7 +91,7 @@ impl CatalogPage {
     /// Returns a bar of the catalog, compared with its budget.
     fn budget_bar(&self) -> String {
         let Some(catalog) = &self.catalog else { return String::new() };
-        let class = if catalog.is_over_budget { "over" } else { "" };
+        let class = if catalog.over_budget { "over" } else { "" };
         chart::share(catalog.tokens as f64, catalog.budget.unwrap_or_default() as f64, class)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::Extension;
 use axum::response::Response;
+use repertoire_app::view::ProposalView;
 
 use super::events::known_skills;
 use super::page::{self, Page};
@@ -13,7 +14,7 @@ use super::{chart, url};
 use crate::api::events::{self, EventRecord, EventsQuery};
 use crate::api::health::{self, Health};
 use crate::api::overview::{self, Overview};
-use crate::api::proposals::{self, ProposalRow, ProposalsQuery};
+use crate::api::proposals::{self, ProposalsQuery};
 use crate::dashboard::Asker;
 
 /// The number of events on the page.
@@ -32,7 +33,7 @@ struct OverviewPage {
     overview: Overview,
     health: Health,
     events: Vec<EventRecord>,
-    proposals: Vec<ProposalRow>,
+    proposals: Vec<ProposalView>,
     /// The skills among those of the events that have a page.
     known: HashSet<String>,
 }

@@ -4,13 +4,14 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
+use repertoire_app::view::{ProposalDetailView, ProposalListView, ProposalView, TokenChangeView};
 use serde::Deserialize;
 
 use super::diff::{self, DiffFile};
 use super::page::{self, Page};
 use super::text::{self, NumberText, TimeText};
 use super::url;
-use crate::api::proposals::{self, ProposalDetail, ProposalList, ProposalsQuery, ReviewOutcome};
+use crate::api::proposals::{self, ProposalsQuery};
 use crate::api::{ApiError, Params};
 use crate::dashboard::Asker;
 
@@ -18,7 +19,7 @@ use crate::dashboard::Asker;
 #[template(path = "proposals.html")]
 struct ProposalsPage {
     page: Page,
-    list: ProposalList,
+    list: ProposalListView,
     query: ProposalsQuery,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct ReviewQuery {
 #[template(path = "proposal.html")]
 struct ProposalPage {
     page: Page,
-    proposal: ProposalDetail,
+    detail: ProposalDetailView,
     files: Vec<DiffFile>,
     is_side_by_side: bool,
     /// True if the sender is the author, and may not approve it.
@@ -71,30 +72,38 @@ struct ProposalPage {
 }
 
 impl ProposalPage {
+    fn proposal(&self) -> &ProposalView {
+        &self.detail.proposal
+    }
+
     fn is_open(&self) -> bool {
-        matches!(self.proposal.row.state.as_str(), "pending" | "stale")
+        matches!(self.proposal().state, "pending" | "stale")
     }
 
     /// Returns whether the proposal has to be rebased before it can be approved.
     fn is_stale(&self) -> bool {
-        self.is_open() && (self.proposal.row.state == "stale" || self.proposal.changed_since)
+        self.is_open() && (self.proposal().state == "stale" || self.detail.changed_since == Some(true))
     }
 
     fn here(&self) -> String {
         let view = if self.is_side_by_side { "split" } else { "" };
         // An update leaves the notice of the decision that led here.
         let done = self.done.as_deref().unwrap_or_default();
-        format!("/proposals/{}{}", self.proposal.row.id, url::query(&[("view", view), ("done", done)]))
+        format!("/proposals/{}{}", self.proposal().id, url::query(&[("view", view), ("done", done)]))
     }
 
     /// Returns the number of findings on the side of the change that has those that are `change`, beside those that stay.
     fn findings(&self, change: &str) -> usize {
-        self.proposal.check.iter().filter(|line| line.change == change || line.change == "same").count()
+        self.detail.check.iter().filter(|line| line.change == change || line.change == "same").count()
+    }
+
+    fn tokens(&self) -> TokenChangeView {
+        self.detail.tokens.unwrap_or_default()
     }
 
     /// Returns the change of tokens with its sign.
     fn token_change(&self) -> String {
-        let (before, after) = (self.proposal.tokens_before, self.proposal.tokens_after);
+        let TokenChangeView { before, after, .. } = self.tokens();
         if after >= before { format!("+{}", after - before) } else { format!("\u{2212}{}", before - after) }
     }
 }
@@ -106,12 +115,12 @@ pub(super) async fn get_one(
     Params(query): Params<ReviewQuery>,
 ) -> Response {
     match proposals::detail(&asker, id).await {
-        Ok(proposal) => {
+        Ok(detail) => {
             let page = Page::new(&asker, "proposals", format!("Proposal {id}")).await;
-            let files = diff::parse(&proposal.diff);
+            let files = diff::parse(&detail.diff);
             let is_side_by_side = query.view.as_deref() == Some("split");
-            let is_own = !asker.decides_own() && proposal.row.author == asker.reviewer();
-            page::html(&ProposalPage { page, proposal, files, is_side_by_side, is_own, done: query.done })
+            let is_own = !asker.decides_own() && detail.proposal.author == asker.reviewer();
+            page::html(&ProposalPage { page, detail, files, is_side_by_side, is_own, done: query.done })
         }
         Err(error) => page::error(&asker, "proposals", error).await,
     }
@@ -162,7 +171,7 @@ pub(super) async fn post_rebase(
 }
 
 /// Leads to the proposal after a decision, or tells why it was not carried out.
-async fn decided(asker: &Asker, outcome: Result<ReviewOutcome, ApiError>, word: &str) -> Response {
+async fn decided(asker: &Asker, outcome: Result<ProposalView, ApiError>, word: &str) -> Response {
     match outcome {
         Ok(decided) => {
             let done = url::query(&[("done", word)]);

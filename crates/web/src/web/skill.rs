@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
+use repertoire_app::view::{DiagnosticView, FileView, SkillTokensView, UsageView, VersionView};
 use serde::Deserialize;
 
 use super::page::{self, Page};
@@ -11,10 +12,10 @@ use super::text::{self, NumberText, TimeText};
 use super::{chart, markdown, url};
 use crate::api::Params;
 use crate::api::explain::{self, Explanation};
-use crate::api::skill::{self, FileRow, FileText, SkillDetail, UpdateAnswer};
+use crate::api::skill::{self, FileText, SkillDetail, UpdateAnswer};
 use crate::api::switch;
 use crate::api::update;
-use crate::api::versions::{self, VersionRow, VersionsQuery};
+use crate::api::versions::{self, VersionsQuery};
 use crate::dashboard::Asker;
 
 /// The number of versions on the page.
@@ -38,9 +39,11 @@ pub(super) struct ViewQuery {
 struct SkillPage {
     page: Page,
     skill: SkillDetail,
+    usage: UsageView,
+    tokens: SkillTokensView,
     /// The instructions as HTML; `None` if they are shown as they are.
     body: Option<String>,
-    versions: Vec<VersionRow>,
+    versions: Vec<VersionView>,
     has_unrecorded_changes: bool,
     done: Option<String>,
     /// True if the sender may switch skills off and on.
@@ -59,7 +62,7 @@ impl SkillPage {
 
     /// Returns whether the sender may switch the skill off and on.
     fn may_switch(&self) -> bool {
-        let is_switchable = matches!(self.skill.row.state.as_str(), "active" | "disabled");
+        let is_switchable = matches!(self.skill.row.state, "active" | "disabled");
         self.may_switch && is_switchable
     }
 
@@ -68,17 +71,23 @@ impl SkillPage {
     }
 
     /// Returns references, those that are read most first.
-    fn read_references(&self) -> Vec<&FileRow> {
-        let mut files: Vec<&FileRow> =
+    fn read_references(&self) -> Vec<&FileView> {
+        let mut files: Vec<&FileView> =
             self.skill.files.iter().filter(|file| file.kind == "reference").collect();
         files.sort_by_key(|file| std::cmp::Reverse(file.reads));
         files.truncate(REFERENCES);
         files
     }
 
+    /// Returns the path in the skill of the file that `found` is about.
+    fn file<'f>(&self, found: &'f DiagnosticView) -> &'f str {
+        let path = found.path.strip_prefix(self.skill.row.path.trim_end_matches('/'));
+        path.map_or(found.path.as_str(), |path| path.trim_start_matches('/'))
+    }
+
     /// Returns the calls beside loads in words.
-    fn usage(&self) -> String {
-        let usage = &self.skill.usage;
+    fn calls(&self) -> String {
+        let usage = &self.usage;
         let count = |number: u64, one: &str, many: &str| {
             format!("{} {}", number.grouped(), if number == 1 { one } else { many })
         };
@@ -116,12 +125,24 @@ pub(super) async fn get(
     let body = if is_raw { None } else { markdown::render(&skill.body, &files) };
     let part = VersionsQuery { limit: Some(VERSIONS), cursor: None };
     let (versions, has_unrecorded_changes) = match versions::list(&asker, &name, &part).await {
-        Ok(list) => (list.versions, list.has_unrecorded_changes),
+        Ok(list) => (list.versions, list.server.is_some_and(|server| server.has_unrecorded_changes)),
         Err(_) => (Vec::new(), false),
     };
     let page = Page::new(&asker, "skills", skill.row.name.clone()).await;
     let (done, may_switch) = (query.done, switch::may_switch(&asker));
-    page::html(&SkillPage { page, skill, body, versions, has_unrecorded_changes, done, may_switch })
+    let usage = skill.row.usage.clone().unwrap_or_default();
+    let tokens = skill.row.tokens.unwrap_or_default();
+    page::html(&SkillPage {
+        page,
+        skill,
+        usage,
+        tokens,
+        body,
+        versions,
+        has_unrecorded_changes,
+        done,
+        may_switch,
+    })
 }
 
 /// Asks the source of a skill for its newest version, and leads to the page of the skill.

@@ -4,13 +4,14 @@ use askama::Template;
 use axum::Extension;
 use axum::response::Response;
 use repertoire::State;
+use repertoire_app::view::{SkillView, UsageView};
 use serde::Deserialize;
 
 use super::page::{self, Page};
 use super::text::{NumberText, TimeText};
 use super::{chart, url};
 use crate::api::Params;
-use crate::api::skills::{self, Facet, SkillList, SkillRow, SkillsQuery};
+use crate::api::skills::{self, Facet, SkillList, SkillsQuery};
 use crate::api::{skill, switch};
 use crate::dashboard::Asker;
 
@@ -74,8 +75,17 @@ impl SkillsPage {
         tags
     }
 
+    fn usage(&self, skill: &SkillView) -> UsageView {
+        skill.usage.clone().unwrap_or_default()
+    }
+
+    /// Returns the number of findings of `severity` about a skill.
+    fn count(&self, skill: &SkillView, severity: &str) -> usize {
+        skill.diagnostics.iter().filter(|found| found.severity == severity).count()
+    }
+
     /// Returns the beginning of the description of a skill.
-    fn description<'s>(&self, skill: &'s SkillRow) -> &'s str {
+    fn description<'s>(&self, skill: &'s SkillView) -> &'s str {
         let text = skill.description.as_str();
         text.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(text, |(end, _)| &text[..end])
     }

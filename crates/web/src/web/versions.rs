@@ -4,21 +4,22 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Extension, Form};
+use repertoire_app::view::VersionDiffView;
 use serde::Deserialize;
 
 use super::diff::{self, DiffFile};
 use super::page::{self, Page};
 use super::url;
 use crate::api::Params;
-use crate::api::versions::{self, DiffQuery, RollbackRequest, VersionDiff};
+use crate::api::versions::{self, DiffQuery, RollbackRequest};
 use crate::dashboard::Asker;
 
 #[derive(Template)]
 #[template(path = "version.html")]
 struct VersionPage {
     page: Page,
-    name: String,
-    version: VersionDiff,
+    version: VersionDiffView,
+    number: u64,
     files: Vec<DiffFile>,
     is_side_by_side: bool,
 }
@@ -43,7 +44,7 @@ pub(super) async fn get(
             let page = Page::new(&asker, "skills", format!("Version {number} of {name}")).await;
             let files = diff::parse(&version.diff);
             let is_side_by_side = query.view.as_deref() == Some("split");
-            page::html(&VersionPage { page, name, version, files, is_side_by_side })
+            page::html(&VersionPage { page, version, number, files, is_side_by_side })
         }
         Err(error) => page::error(&asker, "skills", error).await,
     }

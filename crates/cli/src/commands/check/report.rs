@@ -25,15 +25,6 @@ pub(super) enum CheckScope {
     Confusable,
 }
 
-/// A finding as JSON: what other commands tell of it, with its column and help.
-#[derive(Serialize)]
-struct FindingJson {
-    #[serde(flatten)]
-    diagnostic: DiagnosticView,
-    column: Option<usize>,
-    help: Option<String>,
-}
-
 #[derive(Serialize, Default, Clone, Copy)]
 struct Summary {
     errors: usize,
@@ -77,10 +68,11 @@ pub(crate) fn write_json(
     let summary = Summary::of(targets, checked);
     let skill = |checked: &CheckedSkill<'_>| {
         let mut texts = Texts::new(checked);
-        let finding = |found: &Diagnostic| FindingJson {
-            diagnostic: DiagnosticView::of_skill(checked.entry, found),
-            column: found.span.and_then(|span| column(texts.get(found)?, span.start as usize)),
-            help: found.help.clone(),
+        let finding = |found: &Diagnostic| {
+            let mut view = DiagnosticView::of_skill(checked.entry, found);
+            view.column = found.span.and_then(|span| column(texts.get(found)?, span.start as usize));
+            view.help.clone_from(&found.help);
+            view
         };
         json!({
             "name": checked.entry.name().as_str(),

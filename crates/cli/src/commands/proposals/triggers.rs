@@ -10,10 +10,10 @@ use repertoire::store::{
     put_skill,
 };
 use repertoire::{Error, Provider, Registry, Snapshot, State};
+use repertoire_app::view::{ChangedQueryView, TriggerEffectView};
 use repertoire_model::patch::SkillFiles;
 use repertoire_model::policy::Duplicates;
 use repertoire_search::evals::{SkillEvals, TriggerOutcome, TriggerQuery};
-use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::ui::{Progress, Style, Ui, escape};
@@ -28,34 +28,6 @@ const MAX_SHOWN_CASES: usize = 20;
 /// The name of the channel that the proposed skill is served from.
 const CHANNEL: &str = "proposal";
 
-/// The trigger evals of a library, before and after a proposal.
-pub(super) struct TriggerEffect {
-    /// The number of queries that both were asked.
-    queries: usize,
-    /// The number of them that rank as they should.
-    right: BeforeAfter<usize>,
-    /// The queries that are answered in another way, the worse ones first.
-    changed: Vec<ChangedQuery>,
-}
-
-/// Two measurements.
-struct BeforeAfter<T> {
-    before: T,
-    after: T,
-}
-
-/// A query that is answered in another way.
-struct ChangedQuery {
-    skill: String,
-    query: String,
-    should_trigger: bool,
-    /// The ranks of the skill.
-    rank: BeforeAfter<Option<usize>>,
-    is_worse: bool,
-    /// The name of the skill that is ranked first after the proposal.
-    first: Option<String>,
-}
-
 /// The answers to queries, by the name of the skill and the query.
 type Outcomes = BTreeMap<(String, String), (TriggerOutcome, Option<String>)>;
 
@@ -66,7 +38,7 @@ pub(super) fn effect(
     library: &Library,
     proposal: &Proposal,
     files: &SkillFiles,
-) -> Result<Option<TriggerEffect>, CliError> {
+) -> Result<Option<TriggerEffectView>, CliError> {
     let content = &proposal.content;
     let is_open = matches!(proposal.state, ProposalState::Pending | ProposalState::Stale);
     let mut entries = library.snapshot.entries().iter();
@@ -129,77 +101,55 @@ fn outcomes(
 }
 
 /// Returns the difference between the answers to the queries that both have; a new skill has none before.
-fn compare(before: &Outcomes, after: &Outcomes) -> TriggerEffect {
-    let mut effect =
-        TriggerEffect { queries: 0, right: BeforeAfter { before: 0, after: 0 }, changed: Vec::new() };
+fn compare(before: &Outcomes, after: &Outcomes) -> TriggerEffectView {
+    let mut effect = TriggerEffectView::default();
     for ((skill, query), (was, _)) in before {
         let Some((is, first)) = after.get(&(skill.clone(), query.clone())) else { continue };
-        effect.queries += 1;
-        effect.right.before += usize::from(was.is_right());
-        effect.right.after += usize::from(is.is_right());
+        for (side, outcome) in [(&mut effect.before, was), (&mut effect.after, is)] {
+            side.of += 1;
+            side.right += usize::from(outcome.is_right());
+        }
         if was.is_right() != is.is_right() || was.rank.is_some() != is.rank.is_some() {
             // A query that should trigger is worse further down, another one further up.
             let place = |outcome: &TriggerOutcome| outcome.rank.unwrap_or(usize::MAX);
-            effect.changed.push(ChangedQuery {
+            effect.changed.push(ChangedQueryView {
                 skill: skill.clone(),
                 query: query.clone(),
                 should_trigger: is.should_trigger,
-                rank: BeforeAfter { before: was.rank, after: is.rank },
-                is_worse: (place(is) > place(was)) == is.should_trigger,
+                rank_before: was.rank,
+                rank_after: is.rank,
+                worse: (place(is) > place(was)) == is.should_trigger,
                 first: first.clone(),
             });
         }
     }
-    effect.changed.sort_by_key(|changed| !changed.is_worse);
+    effect.changed.sort_by_key(|changed| !changed.worse);
     effect
 }
 
-impl TriggerEffect {
-    pub(super) fn json(&self) -> Value {
-        let side = |right: usize| json!({"right": right, "of": self.queries});
-        let changed = self.changed.iter().map(|changed| {
-            json!({
-                "skill": changed.skill,
-                "query": changed.query,
-                "should_trigger": changed.should_trigger,
-                "worse": changed.is_worse,
-                "rank_before": changed.rank.before,
-                "rank_after": changed.rank.after,
-                "first": changed.first,
-            })
-        });
-        json!({
-            "before": side(self.right.before),
-            "after": side(self.right.after),
-            "changed": changed.collect::<Value>(),
-        })
+/// Writes the effect on trigger evals for people.
+pub(super) fn write(ui: &mut Ui, effect: &TriggerEffectView) -> Result<(), CliError> {
+    let (before, after, queries) = (effect.before.right, effect.after.right, effect.after.of);
+    writeln!(ui.out(), "triggers: {before} of {queries} queries right before, {after} after")?;
+    for changed in effect.changed.iter().take(MAX_SHOWN_CASES) {
+        let (word, style) = if changed.worse { ("worse", Style::Error) } else { ("better", Style::Good) };
+        let word = ui.paint(style, word);
+        let rank = |rank: Option<usize>| rank.map_or("not shown".to_owned(), |rank| format!("rank {rank}"));
+        let not = if changed.should_trigger { "" } else { " (should not trigger)" };
+        let line = format!(
+            "{}: \"{}\"{not}: {} before, {} after",
+            changed.skill,
+            changed.query,
+            rank(changed.rank_before),
+            rank(changed.rank_after)
+        );
+        let first = changed.first.as_ref().filter(|first| **first != changed.skill);
+        let first = first.map(|first| format!(", {first} is first")).unwrap_or_default();
+        writeln!(ui.out(), "triggers: {word}: {}", escape(&(line + &first)))?;
     }
-
-    pub(super) fn write(&self, ui: &mut Ui) -> Result<(), CliError> {
-        let (BeforeAfter { before, after }, queries) = (&self.right, self.queries);
-        writeln!(ui.out(), "triggers: {before} of {queries} queries right before, {after} after")?;
-        for changed in self.changed.iter().take(MAX_SHOWN_CASES) {
-            let (word, style) =
-                if changed.is_worse { ("worse", Style::Error) } else { ("better", Style::Good) };
-            let word = ui.paint(style, word);
-            let rank =
-                |rank: Option<usize>| rank.map_or("not shown".to_owned(), |rank| format!("rank {rank}"));
-            let not = if changed.should_trigger { "" } else { " (should not trigger)" };
-            let line = format!(
-                "{}: \"{}\"{not}: {} before, {} after",
-                changed.skill,
-                changed.query,
-                rank(changed.rank.before),
-                rank(changed.rank.after)
-            );
-            let first = changed.first.as_ref().filter(|first| **first != changed.skill);
-            let first = first.map(|first| format!(", {first} is first")).unwrap_or_default();
-            writeln!(ui.out(), "triggers: {word}: {}", escape(&(line + &first)))?;
-        }
-        let more = self.changed.len().saturating_sub(MAX_SHOWN_CASES);
-        if more > 0 {
-            writeln!(ui.out(), "triggers: and {more} more queries; `--json` tells all of them")?;
-        }
-        Ok(())
+    let more = effect.changed.len().saturating_sub(MAX_SHOWN_CASES);
+    if more > 0 {
+        writeln!(ui.out(), "triggers: and {more} more queries; `--json` tells all of them")?;
     }
+    Ok(())
 }
