@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use repertoire::change::BundleStore;
+use repertoire::store::{LazyStore, find_skill_files, put_skill};
 use repertoire_model::patch::{Conflict, FileData, SkillFiles, merge};
 use repertoire_model::toolbox::{Capabilities, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{Document, ManifestSource, Policy, SkillPath};
@@ -59,7 +59,7 @@ pub struct NewestSkill {
 pub fn check_updates(
     lock: &Lock,
     skills: &[&LockedSkill],
-    store: &BundleStore,
+    store: &LazyStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -89,7 +89,7 @@ pub fn source_of(locked: &LockedSkill, base: &Path, home: Option<&Path>) -> Resu
 fn check_source(
     lock: &Lock,
     skills: &[&LockedSkill],
-    store: &BundleStore,
+    store: &LazyStore,
     base: &Path,
     home: Option<&Path>,
     options: &FetchOptions,
@@ -152,7 +152,7 @@ fn newest(
     tree: &FetchedTree,
     found: &[FoundSkill],
     candidates: &[&FoundSkill],
-    store: &BundleStore,
+    store: &LazyStore,
 ) -> Newest {
     let named = || found.iter().filter(|skill| skill.name == locked.name);
     // A skill that moved to another directory is followed.
@@ -165,7 +165,7 @@ fn newest(
         if let (Source::WellKnown(_), Some(reason)) = (&tree.source, tree.left_out.iter().find(is_about)) {
             return Newest::Broken(reason.clone());
         }
-        let files = store.get(&locked.digest).ok().flatten();
+        let files = store.get().and_then(|store| find_skill_files(&*store, &locked.digest)).ok().flatten();
         let renamed = renamed(locked, files.as_ref(), candidates);
         return renamed.map_or(Newest::Gone, |skill| Newest::Renamed(newest_skill(locked, tree, skill)));
     };
@@ -198,10 +198,11 @@ pub fn locked_files(
     locked: &LockedSkill,
     base: &Path,
     home: Option<&Path>,
-    store: &BundleStore,
+    store: &LazyStore,
     options: &FetchOptions,
 ) -> Result<Option<SkillFiles>, Error> {
-    if let Some(files) = store.get(&locked.digest)? {
+    let store = store.get()?;
+    if let Some(files) = find_skill_files(&*store, &locked.digest)? {
         return Ok(Some(files));
     }
     let source = source_of(locked, base, home)?;
@@ -210,7 +211,7 @@ pub fn locked_files(
     let found = find_skills(&tree, &Policy::default());
     let skill = found.into_iter().find(|skill| skill.digest == locked.digest);
     let Some(skill) = skill else { return Ok(None) };
-    store.put(&skill.files)?;
+    put_skill(&*store, &skill.files)?;
     Ok(Some(skill.files))
 }
 
