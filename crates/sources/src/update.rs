@@ -295,44 +295,4 @@ pub fn allowed_tools(files: &SkillFiles) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use repertoire_model::repair::has_conflict_markers;
-
-    use super::*;
-
-    fn files(list: &[(&str, &str)]) -> SkillFiles {
-        list.iter().map(|(path, text)| (SkillPath::new(path).unwrap(), FileData::new(*text))).collect()
-    }
-
-    #[test]
-    fn edits_are_kept_and_conflicts_are_marked_in_a_copy() {
-        let base = files(&[("SKILL.md", "a\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n")]);
-        let ours =
-            files(&[("SKILL.md", "A\nb\nc\n"), ("x.md", "x\n"), ("gone.md", "g\n"), ("own.md", "o\n")]);
-        let theirs = files(&[("SKILL.md", "a\nb\nC\n"), ("x.md", "y\n")]);
-        let MergeOutcome::Clean(merged) = merge_edits(&base, &ours, &theirs) else { panic!() };
-        assert_eq!(merged, files(&[("SKILL.md", "A\nb\nC\n"), ("x.md", "y\n"), ("own.md", "o\n")]));
-        let theirs = files(&[("SKILL.md", "Z\nb\nc\n"), ("x.md", "y\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
-            panic!()
-        };
-        let path = SkillPath::new("SKILL.md").unwrap();
-        let conflict = |content| ConflictingFile { path: path.clone(), content };
-        assert_eq!(conflicts, [conflict(ConflictContent::Both)]);
-        let text = copy[&path].text().unwrap();
-        assert!(has_conflict_markers(text) && text.contains("A\n") && text.contains("Z\n"), "{text}");
-        assert_eq!(copy[&SkillPath::new("x.md").unwrap()].text(), Some("y\n"));
-        // A file that one side removed and the other changed.
-        let theirs = files(&[("x.md", "x\n"), ("gone.md", "g\n")]);
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &ours, &theirs) else {
-            panic!()
-        };
-        assert_eq!(conflicts, [conflict(ConflictContent::Local)]);
-        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
-        let MergeOutcome::Conflicts { copy, conflicts } = merge_edits(&base, &theirs, &ours) else {
-            panic!()
-        };
-        assert_eq!(conflicts, [conflict(ConflictContent::Source)]);
-        assert_eq!(copy[&path].text(), Some("A\nb\nc\n"));
-    }
-}
+mod tests;
